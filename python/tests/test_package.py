@@ -25,6 +25,12 @@ def attention(seed=0, shape=SHAPE):
     return weights / weights.sum(-1, keepdims=True)
 
 
+def exported(capture, folder):
+    path = os.path.join(folder, "capture.safetensors")
+    capture.save(path)
+    return headlight.run(flags=["--capture", path])
+
+
 class Modules(unittest.TestCase):
     def test_no_module_needs_one_that_needs_it(self):
         needs = {}
@@ -86,16 +92,11 @@ class Runs(unittest.TestCase):
 
 
 class Captures(unittest.TestCase):
-    def exported(self, capture, folder):
-        path = os.path.join(folder, "capture.safetensors")
-        capture.save(path)
-        return headlight.run(flags=["--capture", path])
-
     def test_what_is_saved_is_what_the_program_reads(self):
         for dtype in (np.float32, np.float16, np.float64):
             layers = [attention(1).astype(dtype), attention(2).astype(dtype)]
             with tempfile.TemporaryDirectory() as folder:
-                run = self.exported(headlight.Capture(layers, TOKENS), folder)
+                run = exported(headlight.Capture(layers, TOKENS), folder)
             np.testing.assert_array_equal(run["weights"][0], layers[0].astype(np.float32))
             np.testing.assert_array_equal(run["weights"][1], layers[1].astype(np.float32))
             self.assertEqual(run.tokens, [TOKENS])
@@ -110,7 +111,7 @@ class Captures(unittest.TestCase):
             decoder_tokens=["a", "dog", "runs"],
         )
         with tempfile.TemporaryDirectory() as folder:
-            run = self.exported(capture, folder)
+            run = exported(capture, folder)
         np.testing.assert_array_equal(run["cross_weights"][0], cross)
         self.assertEqual(run.target_tokens, [["a", "dog", "runs"]])
 
@@ -120,7 +121,7 @@ class Captures(unittest.TestCase):
         self.assertEqual(json.loads(capture.words["patches"]), [2, 3])
         np.testing.assert_array_equal(capture.arrays()["image"], image)
         with tempfile.TemporaryDirectory() as folder:
-            run = self.exported(capture, folder)
+            run = exported(capture, folder)
             # Names are the program's: the class token, then patches by row and column.
             self.assertEqual(run.tokens, [["[class]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]])
             figure = os.path.join(folder, "figure")
@@ -179,7 +180,7 @@ class Captures(unittest.TestCase):
         for index, layer in enumerate(whole):
             np.testing.assert_array_equal(capture.arrays()[f"attention.{index}"], layer)
         with tempfile.TemporaryDirectory() as folder:
-            run = self.exported(capture, folder)
+            run = exported(capture, folder)
         np.testing.assert_array_equal(run["weights"][1], whole[1])
         self.assertEqual(run.tokens, [tokens[:6]])
         self.assertEqual(capture.words["mask"], "causal")
@@ -226,7 +227,7 @@ class Captures(unittest.TestCase):
                 self.assertEqual(capture.words["cached"], "5")
                 for index, layer in enumerate(whole):
                     np.testing.assert_array_equal(capture.arrays()[f"attention.{index}"], layer[:, :, 5:])
-                run = self.exported(capture, folder)
+                run = exported(capture, folder)
                 np.testing.assert_array_equal(run["weights"][1][:, :, 5:], whole[1][:, :, 5:])
                 self.assertFalse(run["weights"][1][:, :, :5].any())
                 self.assertEqual(run.tokens, [tokens[:10]])
@@ -247,7 +248,7 @@ class Captures(unittest.TestCase):
             headlight.Capture(output).arrays()
         given = headlight.Capture([layer[:, :, 7:] for layer in whole], tokens[:10], cached=7, causal=True)
         with tempfile.TemporaryDirectory() as folder:
-            np.testing.assert_array_equal(self.exported(given, folder)["weights"][0][:, :, 7:], whole[0][:, :, 7:])
+            np.testing.assert_array_equal(exported(given, folder)["weights"][0][:, :, 7:], whole[0][:, :, 7:])
 
     def test_generate_without_a_cache_is_its_last_pass(self):
         whole = np.tril(attention(1, (1, 2, 6, 6)))
@@ -287,7 +288,7 @@ class Captures(unittest.TestCase):
         capture = headlight.Capture([batch], tokens, attention_mask=mask)
         self.assertEqual((capture.words["lengths"], capture.words["starts"]), ("[3, 5]", "[2, 0]"))
         with tempfile.TemporaryDirectory() as folder:
-            run = self.exported(capture, folder)
+            run = exported(capture, folder)
         self.assertEqual(run.tokens, [["a", "b", "c"], list("vwxyz")])
         np.testing.assert_array_equal(run["weights"][0], batch)
         pair = headlight.Capture(
@@ -404,94 +405,7 @@ class Captures(unittest.TestCase):
             headlight.Capture([np.zeros((1, 2, 12, 5), np.float32)]).save("x.safetensors")
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(headlight.HeadlightError, "tokens"):
-                self.exported(headlight.Capture([attention()], ["too", "few"]), folder)
-
-    @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
-    def test_a_transformers_model(self):
-        import transformers
-
-        config = transformers.GPT2Config(n_layer=2, n_head=2, n_embd=8, vocab_size=50, n_positions=16)
-        model = transformers.GPT2LMHeadModel(config).eval()
-
-        class Tokenizer:
-            def __call__(self, texts, **_):
-                import torch
-
-                return {"input_ids": torch.tensor([[len(word) for word in text.split()] for text in texts])}
-
-            def convert_ids_to_tokens(self, ids):
-                return [f"w{token}" for token in ids]
-
-        model.train()
-        model.transformer.h[1].eval()
-        capture = headlight.capture(model, Tokenizer(), "a bc def", opens=False)
-        self.assertTrue(model.training)
-        self.assertFalse(model.transformer.h[1].training)
-        self.assertEqual(capture.words["mask"], "causal")
-        self.assertEqual(json.loads(capture.words["tokens"]), [["w1", "w2", "w3"]])
-        # Debian's transformers is older than its AttentionInterface: then weights are captured.
-        records = hasattr(transformers, "AttentionInterface")
-        name = "q.1" if records else "attention.1"
-        self.assertEqual(capture.arrays()[name].shape, (1, 2, 3, 4 if records else 3))
-        if not records:
-            self.assertLess(abs(capture.arrays()[name].sum(-1) - 1).max(), 1e-6)  # without dropout
-
-        # Each line of a batch is as it is alone.
-        texts = ["a bc def", "gh", "abcd ab a"]
-        batch = headlight.capture(model, Tokenizer(), texts, opens=False)
-        self.assertEqual((batch.words["lengths"], batch.words["starts"]), ("[3, 1, 3]", "[0, 0, 0]"))
-        self.assertEqual(json.loads(batch.words["tokens"])[1], ["w2", "<pad>", "<pad>"])
-        for line, text in enumerate(texts):
-            alone = headlight.capture(model, Tokenizer(), text, opens=False).arrays()[name][0]
-            rows, columns = alone.shape[-2:]
-            self.assertLess(abs(batch.arrays()[name][line, :, :rows, :columns] - alone).max(), 1e-6)
-        with self.assertRaisesRegex(headlight.HeadlightError, "no decoder beside an encoder"):
-            headlight.capture(model, Tokenizer(), "a", target="b", opens=False)
-
-        # Of an encoder-decoder the decoder reads its start token and the target without its end.
-        class Ending(Tokenizer):
-            eos_token_id = 1
-
-            def __call__(self, texts=None, text_target=None, **_):
-                return super().__call__([f"{text} e" for text in (texts or text_target)])
-
-        config = transformers.T5Config(
-            vocab_size=50, d_model=8, d_kv=4, d_ff=8, num_layers=2, num_heads=2, decoder_start_token_id=0
-        )
-        translator = transformers.T5ForConditionalGeneration(config).eval()
-        pair = headlight.capture(translator, Ending(), ["abc ab", "ab"], target=["ab abc", "abcd"], opens=False)
-        self.assertEqual(json.loads(pair.words["query_tokens"]), [["w0", "w2", "w3"], ["w0", "w4", "<pad>"]])
-        self.assertEqual(json.loads(pair.words["key_tokens"]), [["w3", "w2", "w1"], ["w2", "w1", "<pad>"]])
-        self.assertEqual((pair.words["lengths"], pair.words["query_lengths"]), ("[3, 2]", "[3, 2]"))
-        self.assertEqual(pair.arrays()["cross_k.1" if records else "cross_attention.1"].shape, (2, 2, 3, 4 if records else 3))
-        if records:  # the decoder's positions are a bias, its mask a word
-            self.assertEqual((pair.words["mask"], pair.words["encoder_scale"]), ("causal", "[1.0, 1.0]"))
-            self.assertEqual(pair.arrays()["decoder_bias.0"].shape, (2, 2, 3, 3))
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(self.exported(pair, folder).target_tokens, [["w0", "w2", "w3"], ["w0", "w4"]])
-
-        if hasattr(transformers, "GptOssConfig"):  # sinks, a window in every second layer
-            config = transformers.GptOssConfig(
-                num_hidden_layers=2, hidden_size=16, intermediate_size=16, num_attention_heads=4, num_key_value_heads=2,
-                head_dim=4, vocab_size=50, sliding_window=2, num_local_experts=4, num_experts_per_tok=2, pad_token_id=0,
-            )  # fmt: skip
-            model = transformers.GptOssForCausalLM(config).eval()
-            for layer in model.model.layers:
-                layer.self_attn.sinks.data.uniform_(-1, 1)
-            capture = headlight.capture(model, Tokenizer(), "a bc def gh i", opens=False)
-            self.assertEqual((capture.words["mask"], capture.words["window"]), ("causal", "[2, 0]"))
-            model.set_attn_implementation("eager")
-            expected = model(**Tokenizer()(["a bc def gh i"]), output_attentions=True).attentions
-            with tempfile.TemporaryDirectory() as folder:
-                weights = self.exported(capture, folder)["weights"]
-            for layer, of_layer in enumerate(expected):
-                self.assertLess(abs(weights[layer] - of_layer.detach().numpy()).max(), 1e-6)
-
-        mamba = transformers.MambaConfig(vocab_size=50, hidden_size=8, num_hidden_layers=1, state_size=4)
-        with self.assertRaisesRegex(
-            headlight.HeadlightError, "^MambaForCausalLM returned no attention: (its layers have none|it takes)"
-        ):
-            headlight.capture(transformers.MambaForCausalLM(mamba), Tokenizer(), "a", opens=False)
+                exported(headlight.Capture([attention()], ["too", "few"]), folder)
 
 
 class WithoutDisplay(unittest.TestCase):

@@ -27,9 +27,7 @@ using shell::Key;
 namespace {
 
 State heads_by(HeadsMode mode) {
-  State state;
-  state.text() = "the cat sat on the mat";
-  state.view.tab = "heads";
+  State state = with_text("the cat sat on the mat", "heads");
   state.heads.mode = mode;
   return state;
 }

@@ -24,8 +24,7 @@ using shell::Key;
 namespace {
 
 State repeating_text() {
-  State state;
-  state.text() = "a cat sees a dog and a cat sees a dog";
+  State state = with_text("a cat sees a dog and a cat sees a dog");
   state.playground().settings = {.d_model = 24, .heads = 4, .layers = 3, .seed = 5};
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.view.tab = "heads";
@@ -46,8 +45,7 @@ std::string row_of(const HeadRef& head) { return fmt::format("heads.row.{}.{}", 
 
 /// Only the second query has a choice, so that every head rests on the first token most of the time.
 State resting_on_the_first(const std::string& text, std::uint32_t tokens) {
-  State state;
-  state.text() = text;
+  State state = with_text(text);
   state.playground().settings = {.d_model = 8, .heads = 2, .layers = 1, .seed = 5};
   attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
   mask.rule.causal = true;

@@ -24,8 +24,7 @@ namespace {
 constexpr double kMaxMean = 0.5, kMaxOfABlock = 64.0;
 
 State playground() {
-  State state;
-  state.text() = "the quick brown fox jumps over the lazy dog";
+  State state = with_text("the quick brown fox jumps over the lazy dog");
   state.playground().settings.d_model = 24;
   state.playground().settings.heads = 4;
   state.playground().settings.layers = 2;

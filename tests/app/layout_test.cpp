@@ -1,6 +1,13 @@
+// Where the window's panes are, what gives way in them, and beside what a refusal is said.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "app/state/error_section.h"
+#include "app/views/head/head_parts.h"
 #include "app/window/layout.h"
 
 namespace layout_test {
@@ -150,6 +157,34 @@ TEST_SUITE("cpu") {
     std::get<Model>(refused.source).precision = inference::Precision::F16;
     CHECK(error_section_for(good, refused) == ErrorSection::Model);
     CHECK(error_section_for(run_inputs(State{}), good) == ErrorSection::Model);
+  }
+
+  TEST_CASE("where the header has no room for all that the map is, sizes go first and the kind last") {
+    const auto measure = [](std::string_view text) {  // letters
+      return static_cast<float>(std::ranges::count_if(text, [](char letter) { return (letter & 0xc0) != 0x80; }));
+    };
+    const HeadAbout about{.kind = "cross-attention",
+                          .sizes = "4 × 13",
+                          .line = "line 1 of 2",
+                          .grouping = "words: sums over keys, means over queries",
+                          .brief_grouping = "words"};
+    const std::string whole = "cross-attention · 4 × 13 · line 1 of 2 · words: sums over keys, means over queries";
+    CHECK(about.text() == whole);
+    std::vector<std::string> seen;
+    for (float room = measure(whole); room >= 1.0F; room -= 1.0F) {
+      const std::string text = fit_about(about, room, measure);
+      CHECK(measure(text) <= room);
+      if (seen.empty() || seen.back() != text) seen.push_back(text);
+    }
+    REQUIRE(seen.size() > 6);
+    CHECK(seen[0] == whole);
+    CHECK(seen[1] == "cross-attention · 4 × 13 · line 1 of 2 · words");
+    CHECK(seen[2] == "cross-attention · line 1 of 2 · words …");
+    CHECK(seen[3] == "cross-attention · line 1 of 2 …");
+    CHECK(seen[4] == "cross-attention …");
+    CHECK(seen[5] == "cross-attention");
+    CHECK(seen[6] == "cross-attenti…");
+    CHECK(fit_about({.kind = "self-attention", .sizes = "12 × 12"}, 20.0F, measure) == "self-attention …");
   }
 }
 

@@ -1,21 +1,22 @@
-// Large maps by tiles, the minimap, the token search and the strongest cells on the big heatmap, driven offscreen.
+// Which tiles a large map asks for and draws.
 #include "app/widgets/map_layers.h"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <set>
-#include <string>
+#include <variant>
+#include <vector>
 
-#include "app/panel_stage.h"
+#include "app/engine/tile_cache.h"
+#include "app/quantities/evaluation.h"
 #include "app/quantities/map_tiles.h"
+#include "app/shell/render_device.h"
+#include "app/widgets/shown_tile.h"
 
 namespace map_layers_test {
 
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
-using shell::Key;
 
 namespace {
 
@@ -31,27 +32,22 @@ attention::Tile flat_tile(const attention::TileRequest& request, float value) {
   return tile;
 }
 
-std::string words(int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) text += "w" + std::to_string(i % 50) + " ";
-  return text;
-}
-
+/// What is known of a map that no window draws.
 struct LargeMap {
-  PanelStage stage;
+  shell::RenderDevice device{{}};
+  shell::Ui ui{device};
+  State state;
+  Transient transient;
+  EngineResult result;
   std::vector<Query> queries;
 
   MapLayers find(const MapView& view) {
     queries.clear();
-    Frame frame{.ui = stage.shell.ui,
-                .state = stage.state,
-                .transient = stage.transient,
-                .result = stage.result,
-                .queries = queries};
+    Frame frame{.ui = ui, .state = state, .transient = transient, .result = result, .queries = queries};
     return find_layers(frame, view);
   }
   void answer(const TileQuery& query, float value) {
-    stage.result.tiles[query] = make_engine_tile(flat_tile(stage_request(query), value), stage.result.run);
+    result.tiles[query] = make_engine_tile(flat_tile(stage_request(query), value), result.run);
   }
   std::vector<TileQuery> asked() const {
     std::vector<TileQuery> tiles;
@@ -77,7 +73,6 @@ TEST_SUITE_BEGIN("gpu");
 
 TEST_CASE("a large map asks for what is visible, then for the rows' statistics, then for the whole, by aligned tiles") {
   LargeMap map;
-  map.stage.settle();
   const MapLayers nothing = map.find(view_of(300, 700));
   CHECK(nothing.tiles.empty());
   CHECK_FALSE(nothing.summary.tile);
@@ -98,7 +93,6 @@ TEST_CASE("a large map asks for what is visible, then for the rows' statistics, 
 
 TEST_CASE("coarse tiles are drawn below sharp ones, and the range is the rows'") {
   LargeMap map;
-  map.stage.settle();
   map.find(view_of(300, 700));
   const std::vector<TileQuery> asked = map.asked();
   map.answer(asked.back(), 0.25F);
@@ -117,8 +111,6 @@ TEST_CASE("coarse tiles are drawn below sharp ones, and the range is the rows'")
 
 TEST_CASE("until a level's tile is there, the best that is known is drawn: coarser ones stretched, finer ones above them") {
   LargeMap map;
-  map.stage.settle();
-  map.stage.result.tiles.clear();  // of the small map on screen
   MapView view = view_of(0, 0);
   view.visible.rows = view.visible.columns = 1600;  // four tiles of 1,024 × 1,024 cells
   view.visible.pool = 4;
@@ -149,106 +141,6 @@ TEST_CASE("until a level's tile is there, the best that is known is drawn: coars
   // The largest of finer means would look like no mean.
   view.visible.pooling = attention::Pooling::Mean;
   CHECK(drawn(view).empty());
-}
-
-TEST_CASE("a minimap appears where a map of many cells is zoomed in, and moves it") {
-  PanelStage stage;
-  stage.state.text() = words(200);
-  stage.state.playground().settings.layers = 1;
-  stage.state.playground().settings.heads = 2;
-  stage.state.playground().settings.d_model = 8;
-  stage.settle();
-  CHECK_FALSE(stage.items.contains("head.minimap"));
-  const view::Rect map = stage.rect("head.map");
-  stage.feed({shell::MouseMove{map.center()}});
-  for (int i = 0; i < 10; ++i) stage.feed({shell::MouseWheel{.steps = {0.0F, 1.0F}}});
-  REQUIRE(stage.items.contains("head.minimap"));
-  const view::Rect small = stage.rect("head.minimap");
-  const view::Rect zoomed = stage.rect("head.map");
-  CHECK(small.origin.x > zoomed.center().x);
-  CHECK(small.end().x < zoomed.end().x);
-  CHECK(small.end().y < zoomed.center().y);
-  const float before = stage.transient.pan.x;
-  const glm::vec2 inside(10.0F, 10.0F);
-  stage.feed(shell::click_at({small.origin.x + inside.x, small.end().y - inside.y}));
-  CHECK(stage.transient.pan.x < before - 20.0F);
-  CHECK(stage.transient.pan.y > 20.0F);
-  CHECK_FALSE(stage.state.view.pinned);  // the click was the minimap's
-  stage.feed(shell::drag(small.origin + inside, {small.end().x - inside.x, small.origin.y + inside.y}));
-  CHECK(stage.transient.pan.x > 20.0F);
-  CHECK_FALSE(stage.transient.hovered);  // the cell below it isn't pointed at
-  stage.settle();
-  stage.feed(shell::tap(Key::Digit0));
-  CHECK_FALSE(stage.items.contains("head.minimap"));
-}
-
-TEST_CASE("the search goes from token to token, and shows each on a zoomed map") {
-  PanelStage stage;
-  stage.state.text() = words(200);
-  stage.state.playground().settings.layers = 1;
-  stage.state.playground().settings.heads = 1;
-  stage.state.playground().settings.d_model = 8;
-  stage.transient.search.is_open = true;
-  stage.transient.search.text = "W49";
-  stage.transient.zoom = 8.0F;
-  stage.settle();
-  const auto go = [&](int steps) {
-    stage.transient.search.steps = steps;
-    stage.settle();
-    REQUIRE(stage.state.view.pinned);
-    CHECK_FALSE(stage.transient.reveals);
-    return *stage.state.view.pinned;
-  };
-  CHECK(go(1) == attention::Cell{.query = 49, .key = 49});
-  const float pan = stage.transient.pan.x;
-  CHECK(go(1) == attention::Cell{.query = 99, .key = 99});
-  CHECK(go(1) == attention::Cell{.query = 149, .key = 149});
-  CHECK(stage.transient.pan.x > pan);
-  CHECK(go(-1) == attention::Cell{.query = 99, .key = 99});
-  const auto click = [&](const char* name) {
-    const view::Rect button = stage.rect(name);
-    stage.feed(shell::click_at(button.center()));
-  };
-  click("search.next");
-  CHECK(stage.state.view.pinned == attention::Cell{.query = 149, .key = 149});
-  click("search.previous");
-  CHECK(stage.state.view.pinned == attention::Cell{.query = 99, .key = 99});
-  click("search.close");
-  CHECK_FALSE(stage.transient.search.is_open);
-  CHECK_FALSE(stage.items.contains("search.text"));
-}
-
-TEST_CASE("the strongest cells of the map are pinned one after another, then those of its row") {
-  PanelStage stage;
-  stage.state.text() = words(30);
-  stage.state.playground().settings.layers = 1;
-  stage.state.playground().settings.heads = 1;
-  stage.settle();
-  const TileQuery whole{.quantity = Stage::Weights, .rows = 30, .columns = 30};
-  const attention::Tile weights = *stage.result.tile(whole);
-  std::vector<std::pair<float, attention::Cell>> ranked;
-  for (std::uint32_t row = 0; row < 30; ++row) {
-    for (std::uint32_t key = 0; key < 30; ++key) ranked.emplace_back(-weights.at(row, key), attention::Cell{row, key});
-  }
-  std::ranges::sort(ranked);
-  const auto seek = [&](StrongestOf of) {
-    stage.transient.seeks_strongest = of;
-    stage.settle();
-    CHECK_FALSE(stage.transient.seeks_strongest);
-    REQUIRE(stage.state.view.pinned);
-    return *stage.state.view.pinned;
-  };
-  CHECK(seek(StrongestOf::Map) == ranked[0].second);
-  CHECK(seek(StrongestOf::Map) == ranked[1].second);
-  const attention::Cell pinned = *stage.state.view.pinned;
-  const auto next_of_row = std::ranges::find_if(ranked.begin() + 2, ranked.end(),
-                                                [&](const auto& cell) { return cell.second.query == pinned.query; });
-  CHECK(seek(StrongestOf::Row) == next_of_row->second);
-  stage.state.view.pinned.reset();
-  stage.transient.seeks_strongest = StrongestOf::Row;
-  stage.settle();
-  CHECK_FALSE(stage.transient.seeks_strongest);  // no row is meant
-  CHECK_FALSE(stage.state.view.pinned);
 }
 
 TEST_SUITE_END();

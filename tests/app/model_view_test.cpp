@@ -22,8 +22,7 @@ using shell::Key;
 namespace {
 
 State repeating_text() {
-  State state;
-  state.text() = "a cat sees a dog and a cat sees a dog";
+  State state = with_text("a cat sees a dog and a cat sees a dog");
   state.playground().settings = {.d_model = 24, .heads = 4, .layers = 3, .seed = 5};
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.view.tab = "model";

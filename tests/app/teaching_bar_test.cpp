@@ -33,27 +33,6 @@ using shell::Key;
 
 namespace {
 
-State sentence() {
-  State state;
-  state.text() = "the cat sat on the mat";
-  return state;
-}
-
-/// Everything that is written on screen: a space between words, a newline between lines.
-std::string screen_text() {
-  std::string text;
-  glm::vec2 low{0.0F}, high{0.0F};
-  for (const DrawnGlyph& glyph : glyphs_on_screen()) {
-    const bool is_same_line = glyph.low.y < high.y && glyph.high.y > low.y && glyph.low.x > low.x;
-    const bool is_next = is_same_line && glyph.low.x - high.x < 1.6F;  // a space is more than twice as wide
-    if (!text.empty() && !is_next) text += is_same_line ? ' ' : '\n';
-    text += glyph.text;
-    low = glyph.low;
-    high = glyph.high;
-  }
-  return text;
-}
-
 /// 0 … 360 degrees: red 0, green 120, blue 240.
 double hue(shell::Color color) {
   const double red = color & 0xFFU, green = color >> 8 & 0xFFU, blue = color >> 16 & 0xFFU;
@@ -86,7 +65,7 @@ Changed changed(const shell::PixelImage& before, const shell::PixelImage& after,
 
 /// Frames that a continuation of three tokens takes on the Head's map.
 std::uint64_t frames_of_generation(bool reduces_motion, float speed) {
-  State state = sentence();
+  State state = with_text("the cat sat on the mat");
   state.generation.tokens = 3;
   state.block.reduces_motion = reduces_motion;
   state.block.speed = speed;
@@ -130,7 +109,7 @@ TEST_SUITE("cpu") {
 
 TEST_SUITE("gpu") {
   TEST_CASE("teaching: the colours of queries, keys, values and outputs stand beside their names") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.view.tab = "steps";
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
@@ -138,7 +117,7 @@ TEST_SUITE("gpu") {
       CAPTURE(tab);
       ui.press(find_view(tab).key.key);
       ui.settle();
-      const std::string text = screen_text();
+      const std::string text = text_on_screen();
       for (const std::string& name : {std::string("Q"), std::string("K"), std::string("V")}) {
         CAPTURE(name);
         CHECK(text.find(name) != std::string::npos);
@@ -147,7 +126,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: a cell under the pointer lights its row and its column in every map and its tokens") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     const std::uint32_t count = ui.result().input->source.length;
     ui.move_to("tab.head");
@@ -189,7 +168,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: sampling acts at once, over the whole vocabulary, without another run; the seed is visible") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.view.tab = "predictions";
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
@@ -201,15 +180,15 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees(control));
     }
     ui.settle();
-    const std::string before = screen_text();
+    const std::string before = text_on_screen();
     const std::size_t vocabulary = ui.result().model->network->layers->unembedding->linear.out();
     CHECK(before.find(fmt::format("of {} tokens", vocabulary)) != std::string::npos);
     CHECK(before.find("Seed") != std::string::npos);
     ui.drag("generate.temperature", "generate.start");
     CHECK(ui.state().generation.sampling.temperature != 1.0F);
     ui.settle();
-    CHECK(screen_text() != before);
-    CHECK(screen_text().find("at temperature") != std::string::npos);
+    CHECK(text_on_screen() != before);
+    CHECK(text_on_screen().find("at temperature") != std::string::npos);
     CHECK(ui.result().run == run);
   }
 
@@ -223,7 +202,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: motion is switched from the palette, too") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     ui.press(Key::P, kControl);
     ui.type("Reduce motion");
     ui.press(Key::Enter);
@@ -232,15 +211,13 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: queries and keys are named in every view of a map") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     for (const char* tab : {"head", "steps", "lines", "text", "model", "neuron", "block", "side_by_side"}) {
       CAPTURE(tab);
-      const View& view = find_view(tab);
-      REQUIRE(view.id == tab);
-      ui.press(view.key.key, view.key.modifiers);
+      ui.show(tab);
       ui.settle();
-      std::string text = screen_text();
+      std::string text = text_on_screen();
       std::ranges::transform(text, text.begin(), [](char letter) {
         return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
       });
@@ -279,13 +256,13 @@ TEST_SUITE("gpu") {
         if (!is_explained) unexplained.insert(word);
       }
     };
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     for (const char* model : {"gpt2", "llama", "marian"}) {
       show_golden_model(ui, model);
       for (const View& view : views()) {
-        ui.press(view.key.key, view.key.modifiers);
+        ui.show(view.id);
         ui.settle();
-        look_at(screen_text());
+        look_at(text_on_screen());
       }
     }
     std::string list;
@@ -294,9 +271,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: the window opens no connection to a network") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
-    for (const View& view : views()) ui.press(view.key.key, view.key.modifiers);
+    for (const View& view : views()) ui.show(view.id);
     std::size_t open = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       const int descriptor = std::stoi(entry.path().filename().string());

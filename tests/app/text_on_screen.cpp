@@ -1,14 +1,18 @@
 #include "app/text_on_screen.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include <imgui.h>
 #include <imgui_internal.h>
+#include <glm/common.hpp>
+#include <glm/vector_relational.hpp>
 
 namespace headlight::app {
 namespace {
@@ -57,12 +61,17 @@ Polygon intersection(Polygon one, const Polygon& other) {
   return one;
 }
 
+/// A corner in the atlas, as one number.
+std::uint64_t corner_of(float u, float v) {
+  return std::uint64_t{std::bit_cast<std::uint32_t>(u)} << 32 | std::bit_cast<std::uint32_t>(v);
+}
+
 /// Characters by the corner of their image in the atlas.
-std::map<std::pair<float, float>, ImWchar> characters(const ImFontAtlas& atlas) {
-  std::map<std::pair<float, float>, ImWchar> found;
+std::unordered_map<std::uint64_t, ImWchar> characters(const ImFontAtlas& atlas) {
+  std::unordered_map<std::uint64_t, ImWchar> found;
   for (const ImFont* font : atlas.Fonts) {
     for (const ImFontGlyph& glyph : font->Glyphs)
-      found.emplace(std::pair(glyph.U0, glyph.V0), static_cast<ImWchar>(glyph.Codepoint));
+      found.emplace(corner_of(glyph.U0, glyph.V0), static_cast<ImWchar>(glyph.Codepoint));
   }
   return found;
 }
@@ -116,15 +125,39 @@ std::vector<DrawnGlyph> glyphs_on_screen() {
           glyph.low = {std::min(glyph.low.x, point.x), std::min(glyph.low.y, point.y)};
           glyph.high = {std::max(glyph.high.x, point.x), std::max(glyph.high.y, point.y)};
         }
-        glyph.outline = intersection(quad, {low, {high.x, low.y}, high, {low.x, high.y}});
-        const auto name = named.find({corners[0].uv.x, corners[0].uv.y});
+        const auto name = named.find(corner_of(corners[0].uv.x, corners[0].uv.y));
         if (name == named.end()) continue;  // a pointer's image or another one of the atlas
+        const bool is_whole =
+            glm::all(glm::greaterThanEqual(glyph.low, low)) && glm::all(glm::lessThanEqual(glyph.high, high));
+        glyph.outline = is_whole ? quad : intersection(quad, {low, {high.x, low.y}, high, {low.x, high.y}});
         glyph.text = utf8(name->second);
         if (area_of(glyph.outline) > 0.0F) glyphs.push_back(std::move(glyph));
       }
     }
   }
   return glyphs;
+}
+
+std::string text_on_screen(const view::Rect& within) {
+  std::string text;
+  glm::vec2 low{0.0F}, high{0.0F};
+  for (const DrawnGlyph& glyph : glyphs_on_screen()) {
+    if (!within.contains(glyph.low)) continue;
+    const bool is_same_line = glyph.low.y < high.y && glyph.high.y > low.y && glyph.low.x > low.x;
+    const bool is_next = is_same_line && glyph.low.x - high.x < 1.6F;  // a space is more than twice as wide
+    if (!text.empty() && !is_next) text += is_same_line ? ' ' : '\n';
+    text += glyph.text;
+    low = glyph.low;
+    high = glyph.high;
+  }
+  return text;
+}
+
+std::string letters_on_screen() {
+  std::string letters;
+  for (const DrawnGlyph& glyph : glyphs_on_screen()) letters += glyph.text;
+  std::erase(letters, ' ');
+  return letters;
 }
 
 std::string text_around(std::span<const DrawnGlyph> glyphs, std::size_t at) {
@@ -159,7 +192,8 @@ std::vector<std::array<std::size_t, 2>> overlapping(std::span<const DrawnGlyph> 
       for (std::size_t b = a + 1; b < members.size(); ++b) {
         const DrawnGlyph& one = glyphs[members[a]];
         const DrawnGlyph& other = glyphs[members[b]];
-        if (other.number - one.number < 2) continue;
+        const glm::vec2 both = glm::min(one.high, other.high) - glm::max(one.low, other.low);
+        if (other.number - one.number < 2 || both.x <= 0.0F || both.y <= 0.0F) continue;
         const float common = area_of(intersection(one.outline, other.outline));
         if (common > share * std::min(one.area, other.area)) found.insert({members[a], members[b]});
       }

@@ -8,6 +8,8 @@
 
 #include <glm/vec2.hpp>
 
+#include "view/rect.h"
+
 namespace headlight::app {
 
 /// A character as Dear ImGui's newest frame draws it.
@@ -23,6 +25,12 @@ struct DrawnGlyph {
 /// All glyphs of the newest frame whose clip rectangle shows some of them, back to front. Reads ImGui::GetDrawData(), so it
 /// is called after a frame and before the next.
 std::vector<DrawnGlyph> glyphs_on_screen();
+
+/// What is written there by the newest frame: a space between words, a newline between lines.
+std::string text_on_screen(const view::Rect& within = {.origin = glm::vec2(-1e6F), .size = glm::vec2(2e6F)});
+
+/// All that is written there without its spaces, in the order of drawing.
+std::string letters_on_screen();
 
 /// The line of text that a glyph is in, for messages: the glyphs drawn before and after it.
 std::string text_around(std::span<const DrawnGlyph> glyphs, std::size_t at);

@@ -1,9 +1,13 @@
 #include "app/ui_driver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "app/views/view_table.h"
 #include "core/error.h"
 #include "support/at_end.h"
 
@@ -54,9 +58,13 @@ view::Rect UiDriver::rect(const std::string& name) const {
   return *found;
 }
 
+glm::vec2 UiDriver::at(const std::string& name, float across, float down) const {
+  const view::Rect item = rect(name);
+  return item.origin + item.size * glm::vec2(across, down);
+}
+
 void UiDriver::click_within(const std::string& name, float across, float down) {
-  const view::Rect at = rect(name);
-  feed(shell::click_at({(at.origin.x + at.size.x * across) * ui_.scale(), (at.origin.y + at.size.y * down) * ui_.scale()}));
+  feed(shell::click_at(at(name, across, down) * ui_.scale()));
 }
 
 void UiDriver::drag(const std::string& from, const std::string& to) {
@@ -78,10 +86,16 @@ void UiDriver::click_cell(std::uint32_t query, std::uint32_t key) {
 
 void UiDriver::press(shell::Key key, shell::Modifiers modifiers) { feed(shell::tap(key, modifiers)); }
 
+void UiDriver::show(std::string_view view) {
+  const View& shown = find_view(view);
+  press(shown.key.key, shown.key.modifiers);
+  REQUIRE(state().view.tab == view);
+}
+
 void UiDriver::type(const std::string& text) { feed({shell::TextInput{text}}); }
 
 void UiDriver::type_keys(const std::string& text, double gap_s) {
-  constexpr double kFrame_s = 0.01;
+  constexpr double kFrame_s = 1.0 / 60.0;
   for (const char character : text) {
     // In the order of shell::Key.
     const std::size_t number = std::string_view("-=,./0123456789abcdefghijklmnopqrstuvwxyz").find(character);
@@ -92,7 +106,7 @@ void UiDriver::type_keys(const std::string& text, double gap_s) {
     ui_.feed(shell::TextInput{std::string(1, character)});
     ui_.feed(shell::KeyPress{key, false});
     const double next_s = now_s_ + gap_s;
-    while (now_s_ < next_s) workspace_->frame(size_, scale_, now_s_ += kFrame_s);
+    while (now_s_ < next_s) workspace_->frame(size_, scale_, now_s_ = std::min(now_s_ + kFrame_s, next_s));
   }
   settle();
 }
@@ -130,6 +144,21 @@ bool UiDriver::frames_until(const std::function<bool()>& is_there) {
   return is_there();
 }
 
+State with_text(const std::string& text, const std::string& view) {
+  State state;
+  state.text() = text;
+  state.view.tab = view;
+  return state;
+}
+
+std::string words(std::uint32_t count) {
+  std::string text;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += fmt::format("{}{}{}", i > 0 ? " " : "", i % 10 == 9 ? "extraordinarily" : "word", i % 50);
+  }
+  return text;
+}
+
 const attention::Tile& weights(const UiDriver& ui) {
   const Selection& selection = ui.state().selection;
   for (const auto& [query, known] : ui.result().tiles) {
@@ -157,6 +186,13 @@ void show_golden_model(UiDriver& ui, const std::string& model) {
   ui.window().open_model(kGoldenModels + model);
   ui.settle();
   REQUIRE_MESSAGE(model_path(ui.state().source) == kGoldenModels + model, ui.window().notice().text);
+}
+
+void start_lesson(UiDriver& ui, const std::string& id) {
+  if (!ui.window().lessons().is_open()) ui.press(shell::Key::F4);
+  if (ui.window().lessons().lesson()) ui.click("lesson.list");
+  ui.click("lesson.start." + id);
+  REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
 }
 
 }  // namespace headlight::app

@@ -30,15 +30,18 @@ class UiDriver {
 
   bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
   view::Rect rect(const std::string& name) const;
+  /// A point given as a part of the widget's width and height, in UI units.
+  glm::vec2 at(const std::string& name, float across, float down) const;
 
   void click(const std::string& name) { click_within(name, 0.5F, 0.5F); }
-  /// At a point given as a part of the widget's width and height.
   void click_within(const std::string& name, float across, float down);
   void drag(const std::string& from, const std::string& to);
   void move_to(const std::string& name);
   /// The cell of the big heatmap, when nothing is zoomed.
   void click_cell(std::uint32_t query, std::uint32_t key);
   void press(shell::Key key, shell::Modifiers modifiers = {});
+  /// Shows a view, by its key.
+  void show(std::string_view view);
   void type(const std::string& text);
   /// The keys of lower-case letters, digits and spaces, with the characters that they type, so many seconds apart. Draws
   /// frames in between without waiting until all is computed, and settles at the end.
@@ -67,6 +70,11 @@ class UiDriver {
   std::unique_ptr<Workspace> workspace_;
 };
 
+/// The playground with a text, and a view.
+State with_text(const std::string& text, const std::string& view = kHeadView);
+/// So many words of the playground, a token each: word0 … word8 extraordinarily9 word10 … extraordinarily49 word0 …
+std::string words(std::uint32_t count);
+
 /// The weights tile that the big heatmap shows: exact, the whole matrix.
 const attention::Tile& weights(const UiDriver& ui);
 
@@ -78,5 +86,8 @@ extern const std::string kGoldenModels;
 
 /// Opens one of them and waits until it is on screen.
 void show_golden_model(UiDriver& ui, const std::string& model);
+
+/// Opens the list of lessons and one of them.
+void start_lesson(UiDriver& ui, const std::string& id);
 
 }  // namespace headlight::app

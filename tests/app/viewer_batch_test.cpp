@@ -146,9 +146,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a pass that takes long dims what is of the text before, and says how far it is") {
     const auto log = std::make_shared<FakeLog>();
-    State state;
-    state.text() = "the cat sat";
-    UiDriver ui(state, fake_factory(log));
+    UiDriver ui(with_text("the cat sat"), fake_factory(log));
     log->layers = 3;
     log->is_pass_held = true;
     ui.ui().feed(shell::click_at(ui.rect("text.edit").center()));

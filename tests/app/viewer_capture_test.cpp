@@ -33,20 +33,6 @@ void open_file(UiDriver& ui, const fs::path& path) {
   ui.settle();
 }
 
-/// Shows a view by its id, as its tab does.
-void show(UiDriver& ui, const std::string& view) {
-  CAPTURE(view);
-  ui.click("tab." + view);
-  CHECK(ui.state().view.tab == view);
-}
-
-/// What the newest frame's glyphs say, without the spaces, which have none.
-std::string shown_letters() {
-  std::string letters;
-  for (const DrawnGlyph& glyph : glyphs_on_screen()) letters += glyph.text;
-  return letters;
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -71,14 +57,14 @@ TEST_SUITE("gpu") {
     ui.click_cell(1, 3);
     CHECK(ui.state().view.pinned);
     for (const char* view : {"lines", "text", "model", "heads"}) {
-      show(ui, view);
+      ui.show(view);
       CHECK_FALSE(ui.sees("view.unavailable"));
     }
     for (const char* view : {"steps", "predictions", "neuron", "block", "logits", "what_if", "patching"}) {
-      show(ui, view);
+      ui.show(view);
       CHECK(ui.sees("view.unavailable"));
     }
-    show(ui, "flow");
+    ui.show("flow");
     CHECK_FALSE(ui.sees("view.unavailable"));
     CHECK(ui.sees("flow.none"));  // routes need values
     ui.click("flow.method.1");
@@ -182,16 +168,16 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().blocks.size() == 6);
     CHECK(ui.result().capture_warning == "numbers of float64 are rounded to float32");
     CHECK(ui.sees("capture.warning"));
-    show(ui, "flow");  // of two stacks rollout isn't promised either
+    ui.show("flow");  // of two stacks rollout isn't promised either
     CHECK(ui.sees("flow.none"));
-    CHECK(shown_letters().find("twotextsortwostacks") != std::string::npos);
-    CHECK(shown_letters().find("Rolloutandflowfollow") == std::string::npos);
+    CHECK(letters_on_screen().find("twotextsortwostacks") != std::string::npos);
+    CHECK(letters_on_screen().find("Rolloutandflowfollow") == std::string::npos);
   }
 
   TEST_CASE("steps and products of captured queries, keys and values, and in words what the file lacks") {
     UiDriver ui;
     open_file(ui, captured("vision_values.safetensors"));
-    show(ui, "steps");
+    ui.show("steps");
     CHECK_FALSE(ui.sees("view.unavailable"));
     for (const char* matrix : {"q", "k", "v", "scores", "scaled", "masked", "weights", "heads", "merged"}) {
       CAPTURE(matrix);
@@ -199,18 +185,18 @@ TEST_SUITE("gpu") {
     }
     for (const char* absent : {"steps.x", "steps.output", "steps.w_q", "steps.w_o"}) CHECK_FALSE(ui.sees(absent));
     check_tips(ui);
-    show(ui, "neuron");
+    ui.show("neuron");
     CHECK_FALSE(ui.sees("view.unavailable"));
     CHECK(ui.sees("neuron.chain.0"));
     check_tips(ui);
     // The rest needs the network.
     for (const char* view : {"predictions", "block", "logits", "what_if", "patching"}) {
-      show(ui, view);
+      ui.show(view);
       CHECK(ui.sees("view.unavailable"));
     }
-    show(ui, "head");
+    ui.show("head");
     open_file(ui, captured("queries.safetensors"));
-    show(ui, "steps");
+    ui.show("steps");
     CHECK(ui.sees("steps.masked"));
     CHECK_FALSE(ui.sees("steps.v"));
     CHECK_FALSE(ui.sees("steps.heads"));
@@ -239,7 +225,7 @@ TEST_SUITE("gpu") {
     }
     CHECK(left > 20);
     CHECK(above > 20);
-    show(ui, "text");
+    ui.show("text");
     REQUIRE(ui.sees("text.token.image"));
     CHECK_FALSE(ui.sees("text.token.image_itself"));  // it would halve it
     ui.press(Key::B, kControl);
@@ -279,7 +265,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().capture->note().find("patches are shown without the image") != std::string::npos);
     CHECK(ui.sees("capture.note"));
     CHECK(ui.sees("head.map"));
-    show(ui, "text");
+    ui.show("text");
     CHECK(ui.sees("text.token.image"));  // its patches without a picture
     CHECK_FALSE(ui.sees("text.token.image_itself"));
   }
@@ -298,18 +284,18 @@ TEST_SUITE("gpu") {
     UiDriver live(state);
     REQUIRE(live.result().baseline_error == "");
     REQUIRE(live.result().shapes.size() == 2);
-    show(live, "block");
+    live.show("block");
     CHECK(live.sees("block.compared"));
-    CHECK(shown_letters().find("oneofthetworunsisacapture") != std::string::npos);
+    CHECK(letters_on_screen().find("oneofthetworunsisacapture") != std::string::npos);
     std::size_t matrices = 0;
     for (const auto& [query, known] : live.result().tiles) {
       if (query.quantity == QuantityId(attention::Stage::Q) && live.result().is_current(query)) ++matrices;
       CHECK(query.quantity != difference_of(attention::Stage::Q));
     }
     CHECK(matrices > 0);
-    show(live, "neuron");
+    live.show("neuron");
     CHECK(live.sees("neuron.compared"));
-    CHECK(shown_letters().find("ofthisqueryandkey:weight") != std::string::npos);
+    CHECK(letters_on_screen().find("ofthisqueryandkey:weight") != std::string::npos);
   }
 
   TEST_CASE("a file that is no capture is refused in a line, and what is shown stays") {

@@ -159,9 +159,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("texts of other numbers of lines can't be compared: the map stays, and the chip says why") {
-    State state;
-    state.text() = "one two three";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three"));
     ui.press(Key::D, kControl);
     REQUIRE(ui.state().compare.baseline);
     ui.fill_in("text.edit", "one two three\none two three four");
@@ -174,10 +172,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("every matrix of the steps shows its difference, and predictions show both runs") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    state.view.tab = "predictions";
-    UiDriver ui(state);
+    UiDriver ui(with_text("the cat sat on the mat", "predictions"));
     show_golden_model(ui, "gpt2");
     ui.press(Key::D, kControl);
     ui.wait(5.0);
@@ -197,9 +192,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("side by side: two heads with one zoom, one pointer and one scale; swapped, stepped, and the baseline") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state);
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     ui.press(Key::J);
     REQUIRE(ui.state().view.tab == "side_by_side");
@@ -264,9 +257,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what if: the map and the list of heads, by every measure; a click selects, a button knocks out") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state);
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     ui.press(Key::W);
     REQUIRE(ui.state().view.tab == "what_if");

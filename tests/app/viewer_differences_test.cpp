@@ -77,17 +77,11 @@ void keep_and_paint(UiDriver& ui) {
   ui.paint_cell(3, 1);
 }
 
-State sentence() {
-  State state;
-  state.text() = "the cat sat on the mat";
-  return state;
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("the table of heads shows what each metric changed by, in the order of the changes") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.heads");
     CHECK(ui.sees("heads.compared"));
@@ -124,7 +118,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("heads found by a pattern or by tokens: the score\u2019s change, the largest one first") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.heads");
     const auto check_mode = [&]<typename Question>(int mode, const Question&, std::size_t score,
@@ -165,7 +159,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("similar heads: how much more or less two of them differ than in the baseline") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.heads");
     ui.click("heads.mode.3");
@@ -196,7 +190,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("numbers of weights are the same in both runs of a model, and are compared between two") {
     const TemporaryDirectory folder;
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.heads");
     ui.click("heads.mode.4");
@@ -228,7 +222,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("Neuron tells what a pair\u2019s score and weight changed by") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.neuron");
     CHECK(ui.sees("neuron.compared"));
@@ -246,7 +240,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a layer\u2019s matrices are drawn as differences, those of the residual stream too") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.block");
     ui.press(Key::Down);  // the second layer, whose input differs
@@ -256,7 +250,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("each part of a logit, and each source token's, is shown as what it changed by") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.click("tab.logits");
     CHECK(ui.sees("logits.compared"));
@@ -288,7 +282,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what if: of each head's effect the baseline's is subtracted") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.press(Key::W);
     REQUIRE(ui.state().view.tab == "what_if");
@@ -309,7 +303,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what if: means of the baseline need one, with as many lines") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     ui.press(Key::W);
     ui.wait(5.0);
@@ -332,7 +326,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("flow: edges have the colour of what their share changed by, and the largest changes are written") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.flow.threshold = 0.04F;
     UiDriver ui(state);
     keep_and_paint(ui);
@@ -365,7 +359,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("texts of other numbers of lines: the views show the run's own numbers and say why") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     keep_and_paint(ui);
     ui.wait(5.0);
     ui.fill_in("text.edit", "the cat sat\non the red mat");
@@ -381,7 +375,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("figures of these views say that they show differences") {
     const TemporaryDirectory folder;
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.view.theme = Theme::Light;
     UiDriver ui(state);
     keep_and_paint(ui);

@@ -22,9 +22,7 @@ namespace fs = std::filesystem;
 TEST_SUITE("gpu") {
   TEST_CASE("the export dialog offers the figures of views, previews the chosen one and writes all of them") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three"));
     ui.press(Key::E, kControl);
     ui.click("export.view.Head");
     for (const char* view : {"Heads", "Grid", "Lines", "Text", "Steps", "Metrics"}) {
@@ -54,9 +52,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("an export needs no mouse: Ctrl+E, then Ctrl+Enter; Enter alone leaves a field and writes nothing") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three"));
     ui.press(Key::E, kControl);
     ui.click("export.folder");
     ui.press(Key::A, kControl);
@@ -71,9 +67,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("with a baseline the dialog writes differences or the run's own numbers, and pairs of both") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three"));
     ui.press(Key::D, kControl);
     REQUIRE(ui.state().compare.baseline);
     ui.press(Key::L, kControl);
@@ -109,9 +103,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("of two runs side by side each map has its own run's tokens, on screen, in the view's figure and in a pair") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three"));
     ui.press(Key::D, kControl);
     ui.fill_in("text.edit", "one two four");
     REQUIRE(ui.result().baseline_input);

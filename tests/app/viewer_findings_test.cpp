@@ -80,17 +80,11 @@ void show(UiDriver& ui, Key tab) {
   ui.press(tab);
 }
 
-State sentence() {
-  State state;
-  state.text() = "the cat sat on the mat";
-  return state;
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("predictions: a bar, as it is sampled, and a cell of the logit lens") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show(ui, Key::Digit3);
     const std::uint32_t last = ui.result().input->source.length - 1;
     const Prediction* output = ui.result().prediction({.token = last, .layer = 2, .keeps_logits = true});
@@ -113,7 +107,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("predictions: a bar is asked about as it is sampled") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.generation.sampling = {.method = inference::SamplingMethod::Random, .temperature = 2.0F, .top_k = 3};
     UiDriver ui(state);
     show(ui, Key::Digit3);
@@ -131,7 +125,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("logits: each bar is asked about, not the last one") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show(ui, Key::L);
     const LogitAttribution& parts = found_by<LogitAttribution, LogitQuestion>(ui);
     const LogitSources& sources = found_by<LogitSources, LogitSourcesQuestion>(ui);
@@ -144,7 +138,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("flow: an edge of routes, rollout and flow, a node, and the largest flow") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.flow.threshold = 0.05F;
     UiDriver ui(state);
     show(ui, Key::F);
@@ -187,7 +181,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what if: a head's change on the map and in the list, by every measure") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show(ui, Key::W);
     ui.click("what_if.order.1");  // by layer: row 1 is head 1
     for (const int measure : {0, 1, 2}) {
@@ -216,7 +210,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("patching: a token's cell, a head's, a row of the list, and a path") {
-    UiDriver ui(sentence(), open_gpu_runner);
+    UiDriver ui(with_text("the cat sat on the mat"), open_gpu_runner);
     show_golden_model(ui, "gpt2");
     ui.press(Key::D, kControl);
     ui.wait(5.0);
@@ -244,7 +238,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("heads: from this to that, and by a pattern") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.view.pinned = attention::Cell{.query = 4, .key = 2};
     for (const HeadsMode mode : {HeadsMode::FromTo, HeadsMode::Pattern}) {
       state.heads.mode = mode;
@@ -264,7 +258,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("heads: how two of them differ") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.heads.mode = HeadsMode::Similarity;
     state.heads.groups_similar = false;
     UiDriver ui(state);
@@ -279,7 +273,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("heads: composition and copying, by their weights") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.heads.mode = HeadsMode::Composition;
     UiDriver ui(state);
     show(ui, Key::Digit7);
@@ -295,7 +289,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("side by side: the cell of the side under the pointer") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     ui.press(Key::J);
     const auto cell_of = [&](const char* side) {

@@ -33,12 +33,6 @@ void show_marian(UiDriver& ui) {
   REQUIRE_MESSAGE(model_path(ui.state().source) == kMarian, ui.window().notice().text);
 }
 
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
 }  // namespace
 
 TEST_SUITE("cpu") {

@@ -33,13 +33,6 @@ using shell::Key;
 
 namespace {
 
-State flow_of(const std::string& text) {
-  State state;
-  state.text() = text;
-  state.view.tab = "flow";
-  return state;
-}
-
 /// An edge of attention on screen that is no token's to itself: its layer, from and to.
 std::optional<std::array<std::uint32_t, 3>> some_edge(const UiDriver& ui) {
   for (std::uint32_t layer = 0; layer < 2; ++layer) {
@@ -77,18 +70,10 @@ std::vector<double> logits_of(const model::Layers& layers, std::span<const doubl
   return logits;
 }
 
-std::string without_spaces(std::string_view text) {
-  std::string kept;
-  std::ranges::copy_if(text, std::back_inserter(kept), [](char c) { return c != ' '; });
-  return kept;
-}
-
 /// What the newest frame says between two words, without spaces; empty: it doesn't say them.
 std::string said_between(UiDriver& ui, std::string_view begin, std::string_view end) {
   ui.settle();  // of a frame that is drawn only the changed rectangles are left
-  std::string text;
-  for (const DrawnGlyph& glyph : glyphs_on_screen()) text += glyph.text;
-  text = without_spaces(text);
+  const std::string text = letters_on_screen();
   const std::size_t at = text.find(begin);
   if (at == std::string::npos) return {};
   const std::string behind = text.substr(at + begin.size());
@@ -105,7 +90,8 @@ double compare_list(UiDriver& ui, std::string said, const std::vector<double>& c
   std::ranges::stable_sort(ids, [&](auto a, auto b) { return sign * changes[a] > sign * changes[b]; });
   double worst = 0.0;
   for (std::size_t i = 0; i < kListed; ++i) {
-    const std::string label = without_spaces(fmt::format("\u201C{}\u201D", candidate_label(ui.result(), ids[i])));
+    std::string label = fmt::format("\u201C{}\u201D", candidate_label(ui.result(), ids[i]));
+    std::erase(label, ' ');
     if (!said.starts_with(label)) return kInfinity;
     said.erase(0, label.size());
     const bool is_minus = said.starts_with("\u2212");
@@ -154,7 +140,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("every node tells which tokens its layer promoted and suppressed, and by how much") {
     for (const char* model : {"gpt2", "llama"}) {
       CAPTURE(model);
-      State state = flow_of("the cat sat on the mat");
+      State state = with_text("the cat sat on the mat", "flow");
       state.flow.threshold = kMinFlowThreshold;
       UiDriver ui(state, open_gpu_runner);
       show_golden_model(ui, model);
@@ -216,7 +202,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("routes, rollout and flow are drawn; an edge opens its head at its cell") {
-    UiDriver ui(flow_of("the cat sat on the mat"));
+    UiDriver ui(with_text("the cat sat on the mat", "flow"));
     show_golden_model(ui, "gpt2");
     CHECK(ui.sees("flow.graph"));
     CHECK(ui.sees("flow.summary"));
@@ -251,13 +237,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the threshold is the largest that leaves enough edges, until the user chooses one; a double click goes back") {
-    UiDriver ui(flow_of("the cat sat on the mat and looked at the dog"));
+    UiDriver ui(with_text("the cat sat on the mat and looked at the dog", "flow"));
     show_golden_model(ui, "gpt2");
-    const auto is_automatic = [] {
-      std::string text;
-      for (const DrawnGlyph& glyph : glyphs_on_screen()) text += glyph.text;
-      return text.find("(auto)") != std::string::npos;
-    };
+    const auto is_automatic = [] { return letters_on_screen().find("(auto)") != std::string::npos; };
     const auto edges_on_screen = [&] {
       std::size_t count = 0;
       const std::uint32_t tokens = ui.result().input->source.length;
@@ -297,7 +279,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("arrow keys walk through the graph, Enter opens the strongest edge's head") {
-    UiDriver ui(flow_of("the cat sat on the mat"));
+    UiDriver ui(with_text("the cat sat on the mat", "flow"));
     show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("flow.chosen"));
     const Selection before = ui.state().selection;
@@ -318,7 +300,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what can't be traced is said, and the other ways are offered") {
-    UiDriver ui(flow_of("the cat"));
+    UiDriver ui(with_text("the cat", "flow"));
     show_golden_model(ui, "bert");
     CHECK(ui.sees("flow.none"));
     ui.click("flow.show_rollout");
@@ -331,7 +313,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a small window scrolls the graph instead of leaving its region") {
-    UiDriver ui(flow_of("the cat sat on the mat and looked at the dog"));
+    UiDriver ui(with_text("the cat sat on the mat and looked at the dog", "flow"));
     show_golden_model(ui, "gpt2");
     ui.resize(1024, 640);
     CHECK(ui.sees("flow.graph"));
@@ -339,7 +321,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a graph that is wider than its region begins at the predicted token, and stays where it is scrolled to") {
-    State state = flow_of("the cat sat on the mat and looked at the dog");
+    State state = with_text("the cat sat on the mat and looked at the dog", "flow");
     state.flow.method = FlowMethod::Rollout;
     state.flow.threshold = kMinFlowThreshold;
     UiDriver ui(state);

@@ -143,8 +143,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("every control in the window, its menus and its dialogs has a tooltip") {
-    State state;
-    state.text() = "one two three\nfour";
+    State state = with_text("one two three\nfour");
     state.playground().cross = true;
     state.playground().key_text = "five six";
     UiDriver ui(state, open_reference_runner, {}, true);

@@ -27,12 +27,6 @@ using shell::kShift;
 
 namespace {
 
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
 bool has_outline(UiDriver& ui) { return ui.ui().keyboard().rect().has_value(); }
 
 /// Has this control the keyboard? Of a thumbnail the item has a caption below the map that is named.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,26 +52,27 @@ void check_labels() {
   }
 }
 
-/// All views of what the window shows now.
-void check_tabs(UiDriver& ui, const std::string& what) {
+constexpr std::array kThemes = {Theme::Dark, Theme::Light, Theme::HighContrast};
+
+/// All views of what the window shows now, in these themes, which follow each other.
+void check_views(UiDriver& ui, const std::string& what, std::span<const Theme> themes) {
   for (const View& view : views()) {
-    ui.press(view.key.key, view.key.modifiers);
-    REQUIRE(ui.state().view.tab == view.id);
-    INFO(fmt::format("{}, theme {}, {}", what, static_cast<int>(ui.state().view.theme), view.id));
-    ui.settle();  // of a frame that is drawn only the changed rectangles are left
-    check_labels();
+    ui.show(view.id);
+    for (const Theme theme : themes) {
+      REQUIRE(ui.state().view.theme == theme);
+      INFO(fmt::format("{}, theme {}, {}", what, static_cast<int>(theme), view.id));
+      ui.settle();  // of a frame that is drawn only the changed rectangles are left
+      check_labels();
+      if (themes.size() > 1) ui.press(Key::T);
+    }
   }
 }
 
 /// The same at three sizes, in three themes.
-void check_views(UiDriver& ui, const std::string& what) {
+void check_sizes(UiDriver& ui, const std::string& what) {
   for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
     ui.resize(size.x, size.y);
-    for (const Theme theme : {Theme::Dark, Theme::Light, Theme::HighContrast}) {
-      REQUIRE(ui.state().view.theme == theme);
-      check_tabs(ui, fmt::format("{}, {} × {}", what, size.x, size.y));
-      ui.press(Key::T);
-    }
+    check_views(ui, fmt::format("{}, {} × {}", what, size.x, size.y), kThemes);
   }
 }
 
@@ -101,10 +103,8 @@ TEST_SUITE("cpu") {
 TEST_SUITE("gpu") {
   TEST_CASE("labels of the playground neither overlap nor are cut off") {
     for (const std::uint32_t words : {1U, 12U, 300U}) {
-      State state;
-      state.text() = text_of(words);
-      UiDriver ui(state, open_gpu_runner);
-      check_views(ui, fmt::format("{} words", words));
+      UiDriver ui(with_text(text_of(words)), open_gpu_runner);
+      check_sizes(ui, fmt::format("{} words", words));
     }
   }
 
@@ -117,7 +117,7 @@ TEST_SUITE("gpu") {
       UiDriver ui(state, open_gpu_runner);
       REQUIRE(ui.result().input);
       REQUIRE(ui.result().input->source.length >= words);
-      check_views(ui, fmt::format("captions-gpt2, {} words", words));
+      check_sizes(ui, fmt::format("captions-gpt2, {} words", words));
     }
   }
 
@@ -127,11 +127,11 @@ TEST_SUITE("gpu") {
       change_to_model(state, find_bundled_model("captions-gpt2")->string());
       state.text() = text_of(words);
       std::get<Model>(state.source).stretches_positions = words > 256;
-      state.view.theme = words > 256 ? Theme::Light : Theme::Dark;
+      const Theme theme = state.view.theme = words > 256 ? Theme::Light : Theme::Dark;
       UiDriver ui(state, open_gpu_runner);
       ui.resize(3840, 2160, 2.0F);
       REQUIRE(ui.ui().scale() == 2.0F);
-      check_tabs(ui, fmt::format("captions-gpt2, {} words, 3840 × 2160", words));
+      check_views(ui, fmt::format("captions-gpt2, {} words, 3840 × 2160", words), std::array{theme});
     }
   }
 }

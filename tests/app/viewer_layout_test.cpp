@@ -29,12 +29,6 @@ State of_captions(const std::string& text = "A man in a red shirt rides a horse.
   return state;
 }
 
-void show(UiDriver& ui, std::string_view view) {
-  const View& shown = find_view(view);
-  ui.press(shown.key.key, shown.key.modifiers);
-  REQUIRE(ui.state().view.tab == view);
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -42,11 +36,11 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1400, 900), glm::uvec2(3840, 2160)}) {
       ui.resize(size.x, size.y);
-      show(ui, "head");
+      ui.show("head");
       const glm::vec2 place = ui.rect("view.title").origin;
       for (const View& view : views()) {
         if (view.id == "patching") continue;  // which waits for a second text
-        show(ui, view.id);
+        ui.show(view.id);
         CAPTURE(std::string(view.id));
         CAPTURE(size.x);
         REQUIRE(ui.sees("view.title"));
@@ -57,10 +51,10 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("numbers are copied by a button at one place in all views that have it") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    show(ui, "heads");
+    ui.show("heads");
     const view::Rect place = ui.rect("heads.copy");
     for (const char* view : {"logits", "flow", "what_if"}) {
-      show(ui, view);
+      ui.show(view);
       const std::string name = std::string(view) + ".copy";
       CAPTURE(name);
       CHECK(ui.rect(name).origin == place.origin);
@@ -71,7 +65,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the page of Steps scrolls under the wheel, whatever is below the pointer, until a matrix is clicked") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    show(ui, "steps");
+    ui.show("steps");
     const std::string first = ui.sees("steps.token_vectors") ? "steps.token_vectors" : "steps.residual";
     const auto wheel = [&] {
       const glm::vec2 at = ui.rect(first).center();
@@ -96,7 +90,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1400, 900), glm::uvec2(2560, 1440)}) {
       ui.resize(size.x, size.y);
-      show(ui, "steps");
+      ui.show("steps");
       CAPTURE(size.x);
       for (const char* letter : {"q", "k", "v"}) {
         const view::Rect weights = ui.rect(std::string("steps.w_") + letter),
@@ -110,7 +104,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a short text fills its page in large type, a long one is small; pieces of a character are one") {
     UiDriver ui(of_captions(), open_gpu_runner);
     ui.resize(1024, 640);
-    show(ui, "text");
+    ui.show("text");
     const float large = ui.rect("text.token.1").size.y;
     std::string much;
     for (int i = 0; i < 22; ++i) much += "A man in a red shirt rides a horse. ";
@@ -121,7 +115,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("beside the selected head is the one that attends least like it, until another one is chosen") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    show(ui, "side_by_side");
+    ui.show("side_by_side");
     CHECK_FALSE(ui.state().side_by_side.is_chosen);
     const Analysed* answer = ui.result().analysed(similarity_query(ui.state().selection));
     REQUIRE(answer);
@@ -143,7 +137,7 @@ TEST_SUITE("gpu") {
     for (const char* view : {"logits", "what_if"}) {
       const std::string first = std::string(view) == "logits" ? "logits.head.0.0" : "what_if.head.0.0";
       ui.resize(1024, 640);
-      show(ui, view);
+      ui.show(view);
       const float small = ui.rect(first).size.x;
       ui.resize(2560, 1440);
       CHECK(ui.rect(first).size.x > 1.6F * small);
@@ -229,15 +223,14 @@ TEST_SUITE("gpu") {
     for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
       ui.resize(size.x, size.y);
       for (const char* view : {"head", "lines", "what_if", "heads"}) {
-        show(ui, view);
+        ui.show(view);
         std::set<std::string> names;
         for (const auto& item : ui.window().item_tips()) names.insert(item.first);
         for (const std::string& name : names) {
           if (!ui.sees(name)) continue;
           const view::Rect item = ui.rect(name);
           if (item.size.y > 0.4F * static_cast<float>(size.y)) continue;  // larger than what could stand beside it
-          ui.feed({shell::MouseLeave{}});
-          ui.move_to(name);
+          ui.feed({shell::MouseLeave{}, shell::MouseMove{item.center()}});
           ui.wait(2.0);
           ui.settle();
           if (!ui.sees("tooltip") || !ui.sees(name)) continue;
@@ -268,7 +261,7 @@ TEST_SUITE("gpu") {
         const std::string& name = one.second;
         CAPTURE(name);
         CAPTURE(size.x);
-        show(ui, one.first);
+        ui.show(one.first);
         ui.feed({shell::MouseLeave{}});
         if (!ui.sees(name)) continue;  // in a low window
         ++seen;
@@ -291,7 +284,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("predictions at every position are listed on demand, and a click goes to one of them") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    show(ui, "predictions");
+    ui.show("predictions");
     CHECK_FALSE(ui.sees("prediction.position.3"));
     ui.click("prediction.positions.1");
     for (const char* row : {"prediction.position.0", "prediction.position.19"}) CHECK(ui.sees(row));
@@ -309,7 +302,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(), open_gpu_runner);
     REQUIRE(ui.sees("grid.encoder.0.0"));
     const view::Rect tab = ui.rect("tab.patching");
-    show(ui, "model");
+    ui.show("model");
     CHECK_FALSE(ui.sees("grid.encoder.0.0"));
     CHECK(ui.rect("tab.patching") == tab);
     ui.press(Key::G, shell::kControl);
@@ -323,7 +316,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::D, shell::kControl);
     ui.wait(5.0);
     ui.fill_in("text.edit", "a man with blue hair and a man with");
-    show(ui, "patching");
+    ui.show("patching");
     CHECK(ui.sees("patching.conclusion"));
     ui.click("patching.map.4");
     REQUIRE(ui.sees("patching.conclusion"));

@@ -42,14 +42,6 @@ struct PlayedLesson {
   UiDriver ui;
 };
 
-/// Opens the list of lessons and one of them.
-void start(UiDriver& ui, const std::string& id) {
-  if (!ui.window().lessons().is_open()) ui.press(Key::F4);
-  if (ui.window().lessons().lesson()) ui.click("lesson.list");
-  ui.click("lesson.start." + id);
-  REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -107,7 +99,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("what a card asks isn't shown before it is answered, and then with the reason") {
     UiDriver ui;
-    start(ui, "3-notebook-001");
+    start_lesson(ui, "3-notebook-001");
     ui.press(Key::Period, kControl);
     REQUIRE(ui.window().lessons().card().conceals);
     CHECK_FALSE(ui.sees("lesson.numbers.agree"));
@@ -225,7 +217,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {
     UiDriver ui;
-    start(ui, "4-notebook-002");
+    start_lesson(ui, "4-notebook-002");
     while (!ui.window().lessons().card().numbers) ui.press(Key::Period, kControl);
     ui.resize(1280, 800);
     ui.frames_until([&] { return ui.sees("lesson.numbers.agree"); });
@@ -236,7 +228,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a card with a wide table comes to rest in a sidebar of every width") {
     // A table that fits only without a scroll bar, which only the table needs, must not come and go.
     UiDriver ui;
-    start(ui, "3-notebook-001");
+    start_lesson(ui, "3-notebook-001");
     for (int i = 0; i < 4; ++i) ui.press(Key::Period, kControl);
     REQUIRE(ui.window().lessons().card().numbers);
     REQUIRE(ui.window().lessons().card().numbers->query.columns == 8);
@@ -256,7 +248,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a lesson can be skipped through, gone back in, opened again, left and found where it was left") {
     UiDriver ui;
     const State before = ui.state();
-    start(ui, "5-notebook-003");
+    start_lesson(ui, "5-notebook-003");
     CHECK(notebook_name(ui.state().source) == "notebook-003");
     CHECK(ui.sees("lesson.numbers.agree"));
     ui.press(Key::C);  // the printed numbers are another mask's

@@ -197,14 +197,6 @@ void play_card(UiDriver& ui, const Play* play) {
   REQUIRE(ui.sees("lesson.task.done"));
 }
 
-/// Opens the list of lessons and one of them.
-void start(UiDriver& ui, const std::string& id) {
-  if (!ui.window().lessons().is_open()) ui.press(Key::F4);
-  if (ui.window().lessons().lesson()) ui.click("lesson.list");
-  ui.click("lesson.start." + id);
-  REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
-}
-
 /// Weight of a cell of the selected head in the run on screen.
 float weight(const UiDriver& ui, std::uint32_t query, std::uint32_t key) { return weights(ui).at(query, key); }
 
@@ -217,7 +209,7 @@ TEST_SUITE("gpu") {
     for (const auto& lesson : plays()) {
       const std::string id = lesson.first;
       CAPTURE(id);
-      start(ui, id);
+      start_lesson(ui, id);
       std::size_t next_play = 0;
       while (ui.window().lessons().lesson()) {
         const LessonCard& card = ui.window().lessons().card();
@@ -241,7 +233,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what a card points at is in sight in a small window") {
-    UiDriver ui;
+    UiDriver ui({}, open_gpu_runner);
     ui.resize(1280, 720);
     ui.press(Key::F4);
     const std::vector<Lesson> lessons = ui.window().lessons().list().lessons;
@@ -282,7 +274,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a presentation keeps the card, which folds, and has a larger map than the window") {
     UiDriver ui;
     ui.resize(1280, 720);
-    start(ui, "3-notebook-001");
+    start_lesson(ui, "3-notebook-001");
     ui.press(Key::Period, kControl);
     const glm::vec2 before = ui.rect("head.map").size * ui.ui().scale();
     ui.press(Key::F5);
@@ -305,7 +297,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the induction lesson tells the truth: without the previous-token head the induction head's diagonal is gone") {
     UiDriver ui(State{}, open_gpu_runner);
-    start(ui, "7-finding-induction");
+    start_lesson(ui, "7-finding-induction");
     for (int card = 0; card < 3; ++card) ui.press(Key::Period, kControl);
     REQUIRE(ui.state().selection.block.layer.value == 1);
     REQUIRE(ui.state().selection.head == 4);
@@ -335,7 +327,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the lesson without the mask tells the truth: the model finds the next token where the mask had hidden it") {
     UiDriver ui(State{}, open_gpu_runner);
-    start(ui, "8-without-the-mask");
+    start_lesson(ui, "8-without-the-mask");
     constexpr std::uint32_t kRides = 986;  // in the vocabulary of captions-gpt2
     const auto probability = [&] {
       const PredictionPosition position = prediction_position(ui.state(), ui.result());

@@ -10,20 +10,9 @@ using namespace headlight::app;
 using shell::kControl;
 using shell::Key;
 
-namespace {
-
-State logits_of(const std::string& text) {
-  State state;
-  state.text() = text;
-  state.view.tab = "logits";
-  return state;
-}
-
-}  // namespace
-
 TEST_SUITE("gpu") {
   TEST_CASE("parts, heads and source tokens; a click on a head shows what it brings, and undo goes back") {
-    UiDriver ui(logits_of("the cat sat on the mat"));
+    UiDriver ui(with_text("the cat sat on the mat", "logits"));
     show_golden_model(ui, "gpt2");
     for (const char* name : {"logits.sum", "logits.part.0", "logits.head.1.2", "logits.source.0", "logits.copy"}) {
       CAPTURE(name);
@@ -54,7 +43,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a second token is chosen from the likeliest, and given up again") {
-    UiDriver ui(logits_of("the cat sat on the mat"));
+    UiDriver ui(with_text("the cat sat on the mat", "logits"));
     show_golden_model(ui, "llama");
     ui.click("logits.other");
     ui.click("logits.other.3");
@@ -71,7 +60,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("models whose logits have no parts say so, also in a small window") {
-    UiDriver ui(logits_of("the cat"));
+    UiDriver ui(with_text("the cat", "logits"));
     CHECK(ui.sees("view.unavailable"));  // the playground predicts nothing
     for (const char* model : {"bert", "marian"}) {
       show_golden_model(ui, model);

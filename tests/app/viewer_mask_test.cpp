@@ -1,13 +1,12 @@
-// The mask in the window: switches, the brush, and what says that the model is not as it was trained.
+// The mask in the window: switches, expressions, menus of tokens, and what says that the model is not as it was trained.
 #include <doctest/doctest.h>
 
-#include <cmath>
+#include <memory>
+#include <utility>
 
 #include "app/state/model_changes.h"
-#include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
-#include "support/temporary_directory.h"
 
 namespace viewer_mask_test {
 
@@ -16,19 +15,6 @@ using namespace headlight::app;
 using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
-
-namespace {
-
-const std::string kGpt2 = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
-
-/// A window that shows a small trained model, which is causal.
-void show_model(UiDriver& ui) {
-  ui.window().open_model(kGpt2);
-  ui.settle();
-  REQUIRE_MESSAGE(model_path(ui.state().source) == kGpt2, ui.window().notice().text);
-}
-
-}  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("switches, segments and reset of the mask") {
@@ -50,8 +36,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("dropout: its sites are switched, the run has it, and restoring the model takes it away") {
-    State state;
-    state.text() = "one two three";
+    State state = with_text("one two three");
     state.dropout.probability = 0.5F;
     UiDriver ui(state);
     ui.resize(1280, 1800);
@@ -97,101 +82,6 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().masks == attention::MaskSet{});
     ui.press(Key::Z, kControl);
     CHECK(mask().mask_expression.text() == "k <= q");
-  }
-
-  TEST_CASE("the brush masks a cell, the weights follow, undo shows it again") {
-    UiDriver ui;
-    CHECK_FALSE(weights(ui).is_masked(2, 4));
-    ui.paint_cell(2, 4);
-    CHECK(ui.state().masks.by_kind[0].painted.size() == 1);
-    CHECK(weights(ui).is_masked(2, 4));
-    CHECK(weights(ui).at(2, 4) == 0.0F);
-    ui.press(Key::Z, kControl);
-    CHECK(ui.state().masks.by_kind[0].painted.empty());
-    CHECK_FALSE(weights(ui).is_masked(2, 4));
-    ui.press(Key::Y, kControl);
-    CHECK(weights(ui).is_masked(2, 4));
-    ui.wait(2.0);
-    ui.paint_cell(2, 4);
-    CHECK(ui.state().masks.by_kind[0].painted.empty());
-  }
-
-  TEST_CASE("the brush paints rows, columns, diagonals and rectangles") {
-    UiDriver ui;
-    const auto painted = [&] { return attention::painted_count(ui.state().masks.by_kind[0].painted); };
-    const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
-    REQUIRE(shape.queries >= 5);
-    const std::pair<const char*, std::size_t> shapes[] = {
-        {"mask.shape.1", shape.keys}, {"mask.shape.2", shape.queries}, {"mask.shape.3", shape.queries - 2}};
-    for (const auto& one : shapes) {
-      const char* name = one.first;
-      CAPTURE(name);
-      ui.press(Key::B);
-      ui.click(name);
-      ui.paint_cell(2, 4);
-      CHECK(painted() == one.second);
-      CHECK(weights(ui).is_masked(2, 4));
-      ui.wait(2.0);
-      ui.paint_cell(2, 4);
-      CHECK(painted() == 0);
-    }
-    ui.press(Key::B);
-    ui.click("mask.shape.4");
-    const view::Rect map = ui.rect("head.map");
-    const auto middle = [&](std::uint32_t query, std::uint32_t key) {
-      const glm::vec2 cell{(static_cast<float>(key) + 0.5F) / static_cast<float>(shape.keys),
-                           (static_cast<float>(query) + 0.5F) / static_cast<float>(shape.queries)};
-      return map.origin + map.size * cell;
-    };
-    ui.feed(shell::drag(middle(1, 1), middle(2, 3)));
-    CHECK(painted() == 6);
-    CHECK(weights(ui).is_masked(1, 1));
-    CHECK(weights(ui).is_masked(2, 3));
-    CHECK_FALSE(weights(ui).is_masked(2, 4));
-    ui.press(Key::Z, kControl);
-    CHECK(painted() == 0);
-  }
-
-  TEST_CASE("the brush puts biases onto scores and takes them away again") {
-    UiDriver ui;
-    const float before = weights(ui).at(2, 4);
-    REQUIRE(before > 0.0F);
-    ui.press(Key::B);
-    ui.click("mask.ink.1");
-    CHECK(ui.sees("mask.bias"));
-    ui.paint_cell(2, 4);
-    const attention::MaskSpec& mask = ui.state().masks.by_kind[0];
-    CHECK(attention::painted_count(mask.biases) == 1);
-    CHECK(mask.painted.empty());
-    const float bias = ui.state().view.brush_bias, grown = before * std::exp(bias);
-    CHECK(std::abs(weights(ui).at(2, 4) - grown / (1.0F - before + grown)) < 1e-6F);  // observed 0
-    CHECK(model_changes(ui.state()).find("1 bias painted") != std::string::npos);
-    ui.wait(2.0);
-    ui.paint_cell(2, 4);  // what is there already is taken away
-    CHECK(mask.biases.empty());
-    CHECK(weights(ui).at(2, 4) == before);
-    ui.press(Key::Z, kControl);
-    CHECK(attention::painted_count(mask.biases) == 1);
-    ui.click("mask.reset");
-    CHECK(mask.biases.empty());
-  }
-
-  TEST_CASE("the brush paints the pattern by which a head attends, row by row") {
-    UiDriver ui;
-    const float other = weights(ui).at(1, 4);
-    ui.press(Key::B);
-    ui.click("mask.ink.2");
-    CHECK(ui.sees("mask.weight"));
-    ui.paint_cell(2, 4);
-    ui.paint_cell(2, 0);
-    CHECK(weights(ui).at(2, 4) == 0.5F);  // two painted weights alike
-    CHECK(weights(ui).at(2, 0) == 0.5F);
-    CHECK(weights(ui).at(2, 1) == 0.0F);
-    CHECK(weights(ui).at(1, 4) == other);
-    CHECK(ui.state().masks == attention::MaskSet{});
-    ui.press(Key::Z, kControl);
-    ui.press(Key::Z, kControl);
-    CHECK(ui.state().patterns.empty());
   }
 
   TEST_CASE("a document begins at a token, and the sidebar joins it to the one before") {
@@ -258,78 +148,10 @@ TEST_SUITE("gpu") {
     CHECK(weights(ui).is_masked(0, 4));
   }
 
-  TEST_CASE("a session's mask matrix that is smaller than the map: hovering and painting beyond it work") {
-    UiDriver ui;
-    State session = ui.state();
-    session.masks[model::BlockKind::EncoderSelf].matrix =
-        attention::BooleanMask{.queries = 2, .keys = 2, .keep = {0, 0, 0, 0}};
-    const TemporaryDirectory folder;
-    save_session(folder.path() / "small.headlight.json", session);
-    ui.window().open_files({(folder.path() / "small.headlight.json").string()});
-    ui.settle();  // the engine refuses the mask, the map on screen is the previous run's
-    REQUIRE(ui.state().masks[model::BlockKind::EncoderSelf].matrix);
-    const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
-    REQUIRE(shape.queries > 2);
-    for (std::uint32_t query = 0; query < shape.queries; ++query) ui.click_cell(query, shape.keys - 1);
-    ui.paint_cell(shape.queries - 1, 0);
-    CHECK(attention::painted_count(ui.state().masks[model::BlockKind::EncoderSelf].painted) == 1);
-    ui.press(Key::R, kControlShift);
-    CHECK(ui.state().masks == attention::MaskSet{});
-    CHECK_FALSE(weights(ui).is_masked(2, 4));
-  }
-
-  TEST_CASE("a click without the brush pins a cell, a second one unpins it, and neither masks") {
-    UiDriver ui;
-    ui.click_cell(2, 4);
-    CHECK(ui.state().view.pinned == attention::Cell{.query = 2, .key = 4});
-    ui.click_cell(1, 3);
-    CHECK(ui.state().view.pinned == attention::Cell{.query = 1, .key = 3});
-    ui.click_cell(1, 3);
-    CHECK_FALSE(ui.state().view.pinned);
-    CHECK(ui.state().masks == attention::MaskSet{});
-    CHECK_FALSE(weights(ui).is_masked(2, 4));
-  }
-
-  TEST_CASE("the brush is a tool: B, its button and its switch take it up, a line says so, Esc lays it down") {
-    UiDriver ui;
-    for (const auto& size : {std::pair{1024U, 640U}, {1300U, 800U}, {1600U, 1000U}}) {
-      const auto& width = size.first;
-      const auto& height = size.second;
-      CAPTURE(width);
-      ui.resize(width, height);
-      const view::Rect map = ui.rect("head.map");
-      CHECK_FALSE(ui.sees("head.hint"));
-      ui.press(Key::B);
-      CHECK(ui.window().is_painting());
-      CHECK(ui.sees("head.hint"));
-      CHECK(ui.rect("head.map").origin.y == map.origin.y);  // nothing moves below the pointer
-      if (width < 1600U) ui.press(Key::B);
-    }
-    ui.move_to("head.map");
-    CHECK(ui.ui().pointer() == shell::MousePointer::Hidden);  // the brush is drawn in its place
-    ui.press(Key::Escape);
-    CHECK_FALSE(ui.window().is_painting());
-    CHECK_FALSE(ui.sees("head.hint"));
-    CHECK(ui.ui().pointer() == shell::MousePointer::Arrow);
-    ui.click("head.brush");
-    CHECK(ui.window().is_painting());
-    ui.click("head.brush");
-    CHECK_FALSE(ui.window().is_painting());
-    ui.click("mask.brush");
-    CHECK(ui.window().is_painting());
-    ui.press(Key::B);
-    CHECK_FALSE(ui.window().is_painting());
-    ui.press(Key::Digit2);
-    ui.press(Key::B);  // the brush is of the map
-    CHECK(ui.state().view.tab == "head");
-    CHECK(ui.window().is_painting());
-    CHECK(ui.state().masks == attention::MaskSet{});
-  }
-
   TEST_CASE("a key that changes the model says so, with Undo beside it, and the notice leaves by itself") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui({}, fake_factory(log));
-    show_model(ui);
+    show_golden_model(ui, "gpt2");
     const State before = ui.state();
     ui.press(Key::K);
     REQUIRE(ui.sees("toast"));
@@ -376,7 +198,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the notice's Undo takes back what it tells of when the history is full, and not what came after") {
     UiDriver ui({}, fake_factory(std::make_shared<FakeLog>()));
-    show_model(ui);
+    show_golden_model(ui, "gpt2");
     // Without waiting until all is drawn, in a small window: each press is a step of its own.
     constexpr int kMoreThanSteps = 510;
     double now_s = 1000.0;
@@ -400,7 +222,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a chip stays while the model is not as it was trained, and its Reset can be undone") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui({}, fake_factory(log));
-    show_model(ui);
+    show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("status.reset"));
     ui.press(Key::K);
     ui.press(Key::P);
@@ -437,11 +259,11 @@ TEST_SUITE("gpu") {
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));
-    show_model(ui);
+    show_golden_model(ui, "gpt2");
     ui.press(Key::K);
     ui.press(Key::C);
     CHECK(ui.sees("status.reset"));
-    show_model(ui);
+    show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("status.reset"));
     CHECK(ui.state().gains.empty());
   }

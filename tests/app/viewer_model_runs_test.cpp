@@ -14,16 +14,6 @@ using namespace headlight::app;
 using shell::kControl;
 using shell::Key;
 
-namespace {
-
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
-}  // namespace
-
 TEST_SUITE("gpu") {
   TEST_CASE("predictions are bars that add to the text when they are clicked") {
     UiDriver ui(with_text("the cat"));

@@ -18,16 +18,6 @@ using namespace headlight::app;
 using shell::kControl;
 using shell::Key;
 
-namespace {
-
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
-}  // namespace
-
 TEST_SUITE("gpu") {
   TEST_CASE("a folder dropped on the window opens as a model, and closing it brings the playground back") {
     UiDriver ui(with_text("the cat"));

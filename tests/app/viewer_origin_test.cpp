@@ -25,9 +25,7 @@ std::string copied(UiDriver& ui) {
 
 TEST_SUITE("gpu") {
   TEST_CASE("a key asks about the pinned cell in every view, and Esc closes the answer") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state);
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     ui.click_cell(3, 1);
     REQUIRE(ui.state().view.pinned);
@@ -49,9 +47,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("thumbnails and metrics of heads are asked about like cells") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state);
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     const auto told_of = [&](const std::string& name) {
       ui.move_to(name);
@@ -81,9 +77,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a line, and a token shaded by a locked one, are asked about") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    state.view.tab = "lines";
+    State state = with_text("the cat sat on the mat", "lines");
     state.view.lines.threshold = 0.01F;
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");

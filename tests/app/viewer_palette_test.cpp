@@ -26,12 +26,6 @@ using shell::Key;
 
 namespace {
 
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
 const CommandPalette& palette(UiDriver& ui) { return ui.window().palette(); }
 
 /// Opens the palette and types.

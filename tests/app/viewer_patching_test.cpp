@@ -42,9 +42,7 @@ const PatchEffects* effects(const UiDriver& ui) {
 
 TEST_SUITE("gpu") {
   TEST_CASE("patching: each step says what to do next, until there are two texts") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state);
+    UiDriver ui(with_text("the cat sat on the mat"));
     ui.press(Key::A);
     REQUIRE(ui.state().view.tab == "patching");
     CHECK(ui.sees("view.unavailable"));  // the playground predicts nothing
@@ -70,8 +68,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a kept change that the text has no place for is named, until it has one") {
-    State state;
-    state.text() = "one two";
+    State state = with_text("one two");
     const model::BlockRef block{};
     const std::vector<float> row(state.playground().settings.d_model, 0.5F);
     state.changes.push_back(
@@ -96,9 +93,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("patching: maps of tokens and of heads, both directions, every measure; clicks select") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state, open_gpu_runner);
+    UiDriver ui(with_text("the cat sat on the mat"), open_gpu_runner);
     show_golden_model(ui, "gpt2");
     ui.press(Key::D, kControl);
     ui.wait(5.0);
@@ -262,9 +257,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("patching: paths of heads into one other head, by its queries, keys or values") {
-    State state;
-    state.text() = "the cat sat on the mat";
-    UiDriver ui(state, open_gpu_runner);
+    UiDriver ui(with_text("the cat sat on the mat"), open_gpu_runner);
     show_golden_model(ui, "gpt2");
     ui.press(Key::D, kControl);
     ui.wait(5.0);

@@ -18,9 +18,7 @@ using shell::Key;
 namespace {
 
 State predictions_of(const std::string& text) {
-  State state;
-  state.text() = text;
-  state.view.tab = "predictions";
+  State state = with_text(text, "predictions");
   return state;
 }
 
@@ -85,9 +83,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the rows of an encoder–decoder are named by what it writes there, or by what it reads") {
-    State state;
-    state.text() = "a b a";
-    UiDriver ui(state);
+    UiDriver ui(with_text("a b a"));
     show_golden_model(ui, "marian");
     State shown = ui.state();
     shown.selection.block.kind = model::BlockKind::Cross;
@@ -114,9 +110,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the alignment is the mean of all cross-attention heads, and the menu leads there") {
-    State state;
-    state.text() = "a b a";
-    UiDriver ui(state);
+    UiDriver ui(with_text("a b a"));
     ui.click("menu.View");
     ui.click("menu.Alignment (mean of cross-attention)");  // nothing has cross-attention: nothing happens
     CHECK(ui.state().selection.mean == HeadMean::None);

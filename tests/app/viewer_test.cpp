@@ -85,9 +85,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("arrows and page keys move through heads, layers and lines, and stop at the ends") {
-    State state;
-    state.text() = "one two three\nfour";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three\nfour"));
     for (int i = 0; i < 9; ++i) ui.press(Key::Right);
     CHECK(ui.state().selection.head == 7);
     ui.press(Key::Left);
@@ -270,9 +268,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the window works at any size and scale") {
-    State state;
-    state.text() = "one two three four\nfive";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three four\nfive"));
     for (const auto& window : {std::tuple{1024U, 640U, 1.0F},
                                {2560U, 1440U, 2.0F},
                                {1600U, 1000U, 4.0F},
@@ -371,8 +367,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the window computes on Vulkan what the reference computes") {
-    State state;
-    state.text() = "one two three four five\nsix seven";
+    State state = with_text("one two three four five\nsix seven");
     state.masks.by_kind[0].rule.causal = true;
     const attention::Tile expected = [&] {
       const UiDriver reference(state);

@@ -19,12 +19,6 @@ using shell::Key;
 
 namespace {
 
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
 /// A window as `headlight` opens it: the text box has the keyboard.
 struct StartDriver : UiDriver {
   explicit StartDriver(State state, bool shows_welcome = true)
@@ -143,9 +137,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a token that is locked again by undo, while no run has it, is unlocked by the next undo") {
     const auto log = std::make_shared<FakeLog>();
-    State state;
-    state.text() = "one two three four five six";
-    UiDriver ui(state, fake_factory(log));
+    UiDriver ui(with_text("one two three four five six"), fake_factory(log));
     constexpr int kLocked = 5;
     for (int i = 0; i < kLocked; ++i) ui.press(Key::Down, shell::kShift);
     REQUIRE(ui.state().view.locked);
@@ -164,7 +156,7 @@ TEST_SUITE("gpu") {
       REQUIRE(ui.window().undo().position() == left - 1);
     }
     CHECK_FALSE(ui.state().view.locked);
-    CHECK(ui.state().text() == state.text());
+    CHECK(ui.state().text() == "one two three four five six");
   }
 
   TEST_CASE("undo to a layer that the run on screen lacks draws what there is until the run has it") {

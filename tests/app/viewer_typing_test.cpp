@@ -14,16 +14,6 @@ using namespace headlight;
 using namespace headlight::app;
 using shell::Key;
 
-namespace {
-
-State with_text(const std::string& text) {
-  State state;
-  state.text() = text;
-  return state;
-}
-
-}  // namespace
-
 TEST_SUITE("gpu") {
   TEST_CASE("a sentence typed after Esc changes nothing, is offered to the text, and Enter puts it there") {
     for (const double gap_s : {0.02, 0.12, 0.3, 0.7}) {

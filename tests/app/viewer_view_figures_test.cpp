@@ -23,6 +23,7 @@
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/occurrences.h"
+#include "support/svg_words.h"
 #include "support/temporary_directory.h"
 #include "view/number_format.h"
 
@@ -43,31 +44,8 @@ namespace {
 
 /// The view's figure as SVG.
 std::string figure_of(UiDriver& ui, const fs::path& path) {
-  ui.press(Key::S, kControlShift);
-  ui.fill_in("screenshot.path", path.string());
-  ui.click("screenshot.save");
-  CHECK_FALSE(ui.window().notice().is_warning);
-  ui.click("notice.close");
+  ui.window().write_figure(path);
   return read_file(path);
-}
-
-/// An SVG's text, piece by piece.
-std::string words_of(const std::string& svg) {
-  std::string words;
-  bool is_in_tag = false;
-  for (const char c : svg) {
-    if (c == '<' || c == '>') {
-      is_in_tag = c == '<';
-      words += ' ';
-    } else if (!is_in_tag && c != '\n') {
-      words += c;
-    }
-  }
-  std::string joined;
-  for (const char c : words) {
-    if (c != ' ' || (!joined.empty() && joined.back() != ' ')) joined += c;
-  }
-  return joined;
 }
 
 std::string without_session(const std::string& svg) {
@@ -77,12 +55,7 @@ std::string without_session(const std::string& svg) {
              : svg.substr(0, begin) + svg.substr(end + std::string_view("</metadata>\n").size());
 }
 
-State view_of(const std::string& tab) {
-  State state;
-  state.text() = "the cat sat on the mat";
-  state.view.tab = tab;
-  return state;
-}
+State view_of(const std::string& tab) { return with_text("the cat sat on the mat", tab); }
 
 /// A stage of the selected head, whole.
 const attention::Tile& whole(const UiDriver& ui, Stage stage) {
@@ -196,8 +169,8 @@ TEST_SUITE("gpu") {
       CHECK(count(svg, ">masked</text>") == shape.keys - 4);
       CHECK(svg.find(fmt::format(">{}</text>", view::format_number(reach, 6))) != std::string::npos);
       CHECK(count(svg, "<rect") >= std::size_t{shape.keys} * shape.d_k);
-      CHECK(words_of(svg).find("query 3 ") != std::string::npos);
-      CHECK(words_of(svg).find("and all keys") != std::string::npos);
+      CHECK(test::svg_words(svg).find("query 3 ") != std::string::npos);
+      CHECK(test::svg_words(svg).find("and all keys") != std::string::npos);
     }
   }
 
@@ -257,7 +230,7 @@ TEST_SUITE("gpu") {
       ui.settle();
       REQUIRE(ui.sees("head.words"));
       const std::string svg = figure_of(ui, folder.path() / "words.svg");
-      CHECK(words_of(svg).find("words: sums over keys, means over queries") != std::string::npos);
+      CHECK(test::svg_words(svg).find("words: sums over keys, means over queries") != std::string::npos);
       for (const char* word : {">cat</text>", ">mat</text>"}) CHECK(count(svg, word) == 2);  // a row and a column
     }
     State long_text = view_of("head");
@@ -380,7 +353,7 @@ TEST_SUITE("gpu") {
       REQUIRE(ui.state().heads.mode == mode);
       ui.settle();
       const std::string svg = figure_of(ui, folder.path() / fmt::format("kinds_{}.svg", static_cast<int>(mode)));
-      const std::string words = words_of(svg);
+      const std::string words = test::svg_words(svg);
       if (mode != HeadsMode::Composition) {
         CHECK(words.find("\u00B7 encoder self-attention") != std::string::npos);
         CHECK(words.find("cross-attention") == std::string::npos);
@@ -416,16 +389,17 @@ TEST_SUITE("gpu") {
       states.push_back(view_of("heads"));
       states.back().heads.mode = mode;
     }
+    attention::MaskSet trained;
+    trained[BlockKind::EncoderSelf].rule.causal = true;
     for (std::size_t i = 0; i < states.size(); ++i) {
       const std::string& tab = states[i].view.tab;
       CAPTURE(i);
       CAPTURE(tab);
+      select_model(states[i], kGoldenModels + "gpt2", trained);
       const fs::path path = folder.path() / fmt::format("{}.svg", tab);
       std::string first;
       {
         UiDriver ui(states[i]);
-        show_golden_model(ui, "gpt2");
-        ui.settle();
         first = figure_of(ui, path);
         const Result<State> state = load_session(path);
         REQUIRE(state);
@@ -438,8 +412,6 @@ TEST_SUITE("gpu") {
       State shown = *load_session(path);
       find_at(shown, kGoldenModels + "gpt2");
       UiDriver again(shown);
-      show_golden_model(again, "gpt2");
-      again.settle();
       CHECK(figure_of(again, folder.path() / "again.svg") == first);
     }
   }

@@ -99,8 +99,7 @@ TEST_SUITE("gpu") {
       const std::string tip = ui.window().item_tips().find("tab." + id)->second;
       CHECK((predicts ? tip.find("predicts no tokens") != std::string::npos : tip == view.help));
       leave();
-      ui.press(view.key.key, view.key.modifiers);
-      CHECK(ui.state().view.tab == id);
+      ui.show(id);
       leave();
       ui.click("menu.View");
       ui.click("menu." + std::string(view.title));
@@ -130,9 +129,10 @@ TEST_SUITE("gpu") {
         CHECK((next.origin.y > one.origin.y || next.origin.x >= one.end().x));
       }
       for (const View& view : views()) {
-        ui.press(view.key.key, view.key.modifiers);
-        REQUIRE(ui.state().view.tab == view.id);
-        for (const auto& [tab, place] : places) {
+        ui.show(view.id);
+        for (const auto& one : places) {
+          const auto& tab = one.first;
+          const auto& place = one.second;
           CAPTURE(tab);
           CHECK(ui.rect(tab) == place);
         }

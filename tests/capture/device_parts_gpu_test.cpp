@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "capture/captured_run.h"
+#include "capture/captured_tiles.h"
 #include "capture/captures.h"
 #include "support/deviation.h"
 #include "support/golden.h"
@@ -24,7 +24,6 @@ using attention::TileRequest;
 
 namespace {
 
-constexpr model::BlockRef kFirst{};
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Sizes {
@@ -51,14 +50,8 @@ struct Both {
       : on_device(std::make_shared<const CaptureFile>(path), &session), on_host(std::make_shared<const CaptureFile>(path)) {}
 };
 
-attention::Tile tile_of(const inference::Run& run, const TileRequest& request) {
-  return std::move(run.evaluate(std::span(&request, 1)).front());
-}
-
 TileRequest whole(const inference::Run& run, Stage stage, std::uint32_t batch = 0, std::uint32_t head = 0) {
-  const auto extent = run.shape(kFirst).extent(stage);
-  REQUIRE(extent);
-  return {.block = kFirst, .batch = batch, .head = head, .stage = stage, .rows = extent->rows, .columns = extent->columns};
+  return capture::whole(run, kFirst, batch, head, stage);
 }
 
 /// The largest difference of two tiles' numbers, and of their rows' m and l in parts of these; ∞ where they hide other

@@ -13,13 +13,6 @@ using namespace headlight;
 
 namespace {
 
-/// The one line on standard error of a command that fails with this status.
-std::string complaint(const std::vector<std::string>& arguments, int status) {
-  const Outcome outcome = run_headlight(arguments);
-  CHECK(outcome.out == "");
-  return complaint_of(outcome, status);
-}
-
 std::string usage_complaint(const std::vector<std::string>& arguments) { return complaint(arguments, 2); }
 
 /// `headlight export --text … --out …` with more flags behind.

@@ -18,7 +18,7 @@ namespace export_command_test {
 
 using namespace headlight;
 namespace fs = std::filesystem;
-using test::complaint;
+using test::export_complaint;
 using test::Exported;
 
 namespace {
@@ -65,7 +65,8 @@ TEST_SUITE("gpu") {
                             "weights", "--format", "npy"});
     CHECK(changed.npy("weights").shape == Shape{1, 1, 2, 2, 2});
     CHECK(changed.npy("weights").at({0, 0, 0, 0, 1}) > 0.0F);
-    CHECK(complaint({"--session", (folder.path() / "missing.json").string()}, 1).find("missing.json") != std::string::npos);
+    CHECK(export_complaint({"--session", (folder.path() / "missing.json").string()}, 1).find("missing.json") !=
+          std::string::npos);
   }
 
   TEST_CASE("export without a model computes with the bundled captions-gpt2; the playground is asked for") {
@@ -83,8 +84,8 @@ TEST_SUITE("gpu") {
     const Exported random = with({"--preset", "playground", "--text", "a b c", "--layers", "1", "--heads", "4"});
     CHECK(random.npy("weights").shape == Shape{1, 1, 4, 3, 3});  // sizes
     CHECK(with({"--text", "a b c", "--d-model", "16"}).npy("weights").shape == Shape{2, 1, 8, 3, 3});
-    CHECK(complaint({"--preset", "playground", "--model", "captions-gpt2", "--text", "a"}, 2) ==
-          "--preset playground and --model exclude each other: --preset playground belongs to the playground\n");
+    CHECK(export_complaint({"--preset", "playground", "--model", "captions-gpt2", "--text", "a"}, 2) ==
+          "--preset playground and --model exclude each other: --preset playground belongs to the playground");
   }
 
   TEST_CASE("export names the kept changes that the network or the text has no place for") {
@@ -182,7 +183,7 @@ TEST_SUITE("gpu") {
     }
 
     write_file_atomically(mask, "[[1, 0], [1, 1]]");
-    const std::string message = complaint({"--preset", "playground", "--text", "a b c", "--mask-file", mask}, 1);
+    const std::string message = export_complaint({"--preset", "playground", "--text", "a b c", "--mask-file", mask}, 1);
     CHECK(message.find("the mask is [1, 1, 2, 2]") != std::string::npos);
     CHECK(message.find("queries 3, keys 3") != std::string::npos);
   }
@@ -234,7 +235,7 @@ TEST_SUITE("gpu") {
       CAPTURE(text);
       std::vector<std::string> wrong = plain;
       wrong.emplace_back(text);
-      CHECK(complaint(wrong, 2).find("--replace-pattern") != std::string::npos);
+      CHECK(export_complaint(wrong, 2).find("--replace-pattern") != std::string::npos);
     }
   }
 
@@ -249,14 +250,15 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what can't be computed is one line") {
-    CHECK(complaint({"--text", "a b", "--d-model", "64", "--heads", "7"}, 1).find('7') != std::string::npos);
-    CHECK(complaint({"--text", ""}, 1).find("text") != std::string::npos);
-    CHECK(complaint({"--text", "a \xff b"}, 1).find("UTF-8") != std::string::npos);
-    CHECK(complaint({"--preset", "playground", "--text", "a b", "--head", "8"}, 2) == "--head 8: there are heads 0 to 7\n");
-    CHECK(complaint({"--preset", "playground", "--text", "a b", "--layer", "2"}, 2) ==
-          "--layer 2: there are layers 0 to 1\n");
-    CHECK(complaint({"--text", "a b", "--device", "no such device"}, 1).find("no such device") != std::string::npos);
-    CHECK(complaint({"--preset", "notebook-001", "--stages", "output", "--format", "npy"}, 1)
+    CHECK(export_complaint({"--text", "a b", "--d-model", "64", "--heads", "7"}, 1).find('7') != std::string::npos);
+    CHECK(export_complaint({"--text", ""}, 1).find("text") != std::string::npos);
+    CHECK(export_complaint({"--text", "a \xff b"}, 1).find("UTF-8") != std::string::npos);
+    CHECK(export_complaint({"--preset", "playground", "--text", "a b", "--head", "8"}, 2) ==
+          "--head 8: there are heads 0 to 7");
+    CHECK(export_complaint({"--preset", "playground", "--text", "a b", "--layer", "2"}, 2) ==
+          "--layer 2: there are layers 0 to 1");
+    CHECK(export_complaint({"--text", "a b", "--device", "no such device"}, 1).find("no such device") != std::string::npos);
+    CHECK(export_complaint({"--preset", "notebook-001", "--stages", "output", "--format", "npy"}, 1)
               .find("there is nothing to write: output is left out") == 0);
     const Outcome unwritable = run_headlight({"export", "--text", "a b", "--out", "/proc/headlight"});
     CHECK(unwritable.status == 1);
@@ -269,7 +271,7 @@ TEST_SUITE("gpu") {
     std::string text;
     for (int word = 0; word < 100'000; ++word) text += fmt::format("w{} ", word);
     write_file_atomically(path, text);
-    const std::string message = complaint({"--preset", "playground", "--text-file", path}, 1);
+    const std::string message = export_complaint({"--preset", "playground", "--text-file", path}, 1);
     CHECK(message.find("100") != std::string::npos);
     CHECK(message.find("token") != std::string::npos);
   }
@@ -330,10 +332,10 @@ TEST_SUITE("gpu") {
       more.insert(more.begin(), text.begin(), text.end());
       return more;
     };
-    CHECK(complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, model, lines") != std::string::npos);
-    CHECK(complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
+    CHECK(export_complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, model, lines") != std::string::npos);
+    CHECK(export_complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
     for (const char* id : {"side_by_side", "pair"})  // the former id opens too
-      CHECK(complaint(with({id}), 1).find("no other run to compare with") != std::string::npos);
+      CHECK(export_complaint(with({id}), 1).find("no other run to compare with") != std::string::npos);
   }
 
   TEST_CASE("a translator's alignment: the mean of cross-attention, its rows named by what is written") {
@@ -366,7 +368,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("without a Vulkan driver there is one line that says so") {
     const std::string no_driver = "VK_ICD_FILENAMES=/nonexistent.json VK_DRIVER_FILES=/nonexistent.json";
-    CHECK(complaint({"--text", "a b"}, 1, no_driver).find("no Vulkan device") == 0);
+    CHECK(export_complaint({"--text", "a b"}, 1, no_driver).find("no Vulkan device") == 0);
     const Outcome devices = run_headlight({"devices"}, no_driver);
     CHECK(devices.status == 1);
     CHECK(devices.err.starts_with("headlight: no Vulkan device"));

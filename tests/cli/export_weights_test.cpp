@@ -15,7 +15,6 @@ namespace export_weights_test {
 
 using namespace headlight;
 namespace fs = std::filesystem;
-using test::complaint;
 using test::Exported;
 
 TEST_SUITE("gpu") {

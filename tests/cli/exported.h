@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/golden.h"
 #include "support/program.h"
 
@@ -40,16 +40,11 @@ struct Exported {
 };
 
 /// The one line of an export that fails with this status.
-inline std::string complaint(std::vector<std::string> arguments, int status, const std::string& prefix = "") {
+inline std::string export_complaint(std::vector<std::string> arguments, int status, const std::string& prefix = "") {
   const TemporaryDirectory directory;
   arguments.emplace(arguments.begin(), "export");
   arguments.insert(arguments.end(), {"--out", (directory.path() / "out").string()});
-  const Outcome outcome = run_headlight(arguments, prefix);
-  INFO(outcome.err);
-  CHECK(outcome.status == status);
-  REQUIRE(outcome.err.starts_with("headlight: "));
-  CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
-  return outcome.err.substr(11);
+  return complaint_of(run_headlight(arguments, prefix), status);
 }
 
 }  // namespace headlight::test

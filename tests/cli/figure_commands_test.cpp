@@ -23,9 +23,6 @@ namespace {
 
 std::string golden_path(std::string_view name) { return test::golden_model_path(name).string(); }
 
-/// The one line on standard error of a command that fails with status 1.
-std::string complaint(const std::vector<std::string>& arguments) { return complaint_of(run_headlight(arguments), 1); }
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -56,12 +53,13 @@ TEST_SUITE("gpu") {
       CHECK(second.status == 0);
       CHECK(read_file(again / name) == read_file(first / name));
     }
-    CHECK(complaint({"export", "--from", (first / "model.svg").string(), "--out", again.string()})
+    CHECK(complaint({"export", "--from", (first / "model.svg").string(), "--out", again.string()}, 1)
               .find("names gpt2, which isn't beside it: say where it is with --model") != std::string::npos);
     // Alone it is refused where nothing is predicted.
-    CHECK(complaint(
-              {"export", "--preset", "notebook-001", "--views", "predictions", "--format", "svg", "--out", again.string()})
-              .find("nothing is predicted") != std::string::npos);
+    CHECK(
+        complaint(
+            {"export", "--preset", "notebook-001", "--views", "predictions", "--format", "svg", "--out", again.string()}, 1)
+            .find("nothing is predicted") != std::string::npos);
   }
 
   TEST_CASE("a view's figure is made again from its own file") {
@@ -75,7 +73,7 @@ TEST_SUITE("gpu") {
     INFO(second.err);
     REQUIRE(second.status == 0);
     CHECK(read_file(again) == read_file(first));
-    CHECK(complaint({"export", "--from", first, "--model", golden_path("gpt2"), "--out", again})
+    CHECK(complaint({"export", "--from", first, "--model", golden_path("gpt2"), "--out", again}, 1)
               .find("open it as a session") != std::string::npos);
   }
 

@@ -1,19 +1,19 @@
+// Commands on trained models: what they list, refuse and warn of.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/exported.h"
 #include "files/npy.h"
 #include "inference/notebooks.h"
+#include "model/file_bytes.h"
 #include "support/decode_npy.h"
-#include "support/deviation.h"
 #include "support/golden_model.h"
 #include "support/odd_model.h"
-#include "support/program.h"
 
 namespace model_commands_test {
 
@@ -24,105 +24,10 @@ namespace {
 
 std::string golden_path(std::string_view name) { return test::golden_model_path(name).string(); }
 
-/// The one line on standard error of a command that fails with this status.
-std::string complaint(const std::vector<std::string>& arguments, int status, const std::string& input = "") {
-  const Outcome outcome = run_headlight(arguments, "", input);
-  return complaint_of(outcome, status);
-}
-
-/// `headlight export --model … --out …` with more flags behind.
-std::vector<std::string> exporting(std::string_view model, const std::vector<std::string>& more, const fs::path& out) {
-  std::vector<std::string> arguments = {"export", "--model", golden_path(model), "--out", out.string(), "--format", "npy"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-std::string export_complaint(std::string_view model, const std::vector<std::string>& more, int status) {
-  const TemporaryDirectory directory;
-  return complaint(exporting(model, more, directory.path() / "out"), status);
-}
-
-/// A folder that the real program exported into.
-struct Exported {
-  TemporaryDirectory directory;
-  Outcome outcome;
-
-  Exported(std::string_view model, const std::vector<std::string>& more) {
-    outcome = run_headlight(exporting(model, more, directory.path() / "out"));
-    INFO(outcome.err);
-    REQUIRE(outcome.status == 0);
-  }
-  bool has(const std::string& name) const { return fs::exists(directory.path() / "out" / name); }
-  Tensor npy(const std::string& name) const {
-    return files::decode_npy(read_file(directory.path() / "out" / (name + ".npy")));
-  }
-  nlohmann::json run_json() const { return nlohmann::json::parse(read_file(directory.path() / "out" / "run.json")); }
-};
-
-/// --ids (or --target-ids) for every line, padding left away.
-void add_ids(std::vector<std::string>& flags, const char* flag, const model::TokenBatch& tokens) {
-  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
-    const auto first = tokens.ids.begin() + std::ptrdiff_t{item} * tokens.length + tokens.start(item);
-    flags.insert(flags.end(), {flag, fmt::format("{}", fmt::join(first, first + tokens.lengths[item], ","))});
-  }
-}
-
-struct Worst {
-  double attentions = 0.0, hidden = 0.0, logits = 0.0;  ///< the last two divided by the root mean square
-};
-
-/// The largest differences of everything that was exported from everything that transformers computed.
-Worst deviation(const Exported& exported, const test::GoldenCase& golden) {
-  Worst worst;
-  const model::TokenBatch& source = golden.input.source;
-  const model::TokenBatch& target = golden.input.target ? *golden.input.target : source;
-  const auto compare = [&](const char* file, const Tensor& expected, const model::TokenBatch& rows, std::size_t axis) {
-    const Tensor found = exported.npy(file);
-    REQUIRE(found.shape == expected.shape);
-    // Layer by layer: the batch comes first then.
-    const std::size_t layers = axis == 0 ? 1 : found.axis(0);
-    const std::size_t count = found.values.size() / layers;
-    double largest = 0.0;
-    for (std::size_t layer = 0; layer < layers; ++layer) {
-      const Shape shape(found.shape.begin() + static_cast<std::ptrdiff_t>(axis), found.shape.end());
-      const test::RowDeviation rows_off =
-          test::row_deviation(shape, std::span<const float>(found.values).subspan(layer * count, count),
-                              std::span<const float>(expected.values).subspan(layer * count, count), rows);
-      const bool is_map = std::string_view(file).ends_with("weights");
-      test::raise_to(largest, is_map ? rows_off.largest : rows_off.largest / rows_off.root_square);
-    }
-    return largest;
-  };
-  using test::raise_to;
-  if (golden.input.target) {
-    raise_to(worst.attentions, compare("encoder_weights", golden.encoder_attentions, source, 1));
-    raise_to(worst.attentions, compare("decoder_weights", golden.decoder_attentions, target, 1));
-    raise_to(worst.attentions, compare("cross_weights", golden.cross_attentions, target, 1));
-    raise_to(worst.hidden, compare("encoder_hidden", golden.encoder_hidden, source, 1));
-    raise_to(worst.hidden, compare("decoder_hidden", golden.decoder_hidden, target, 1));
-  } else {
-    raise_to(worst.attentions, compare("weights", golden.attentions, source, 1));
-    raise_to(worst.hidden, compare("hidden", golden.hidden, source, 1));
-  }
-  if (!golden.logits.is_empty()) raise_to(worst.logits, compare("logits", golden.logits, target, 0));
-  return worst;
-}
-
-/// Exports one case by its ids.
-Worst exported_deviation(std::string_view model, const test::GoldenCase& golden, std::vector<std::string> flags) {
-  const TemporaryDirectory masks;
-  flags.insert(flags.end(), {"--stages", "weights,hidden,logits"});
-  add_ids(flags, "--ids", golden.input.source);
-  if (golden.input.target) add_ids(flags, "--target-ids", *golden.input.target);
-  const std::vector<std::uint32_t>& starts = golden.input.source.starts;
-  if (std::ranges::any_of(starts, [](std::uint32_t start) { return start > 0; })) {
-    flags.insert(flags.end(), {"--padding-side", "left"});
-  }
-  if (!golden.visible.is_empty()) {
-    write_file_atomically(masks.path() / "visible.npy", files::encode_npy(golden.visible));
-    flags.insert(flags.end(), {"--mask-file", (masks.path() / "visible.npy").string()});
-  }
-  return deviation(Exported(model, flags), golden);
+/// Why nothing is exported of a model with these flags.
+std::string refusal(std::string_view model, std::vector<std::string> more, int status) {
+  more.insert(more.begin(), {"--model", golden_path(model), "--format", "npy"});
+  return test::export_complaint(more, status);
 }
 
 /// A Llama of 70 billion numbers in float16 whose file takes no room: its weights are a hole.
@@ -146,11 +51,9 @@ void write_huge_model(const fs::path& folder) {
   }
   add("model.norm", {kWidth});
   add("lm_head", {kVocabulary, kWidth});
-  const std::string text = header.dump();
-  std::string bytes(8, '\0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
-  write_file_atomically(folder / "model.safetensors", bytes + text);
-  fs::resize_file(folder / "model.safetensors", bytes.size() + text.size() + end);
+  const fs::path file = folder / "model.safetensors";
+  write_file_atomically(file, test::safetensors(header.dump(), ""));
+  fs::resize_file(file, fs::file_size(file) + end);
   const nlohmann::json config = {{"model_type", "llama"},       {"hidden_size", kWidth},
                                  {"intermediate_size", kInner}, {"num_hidden_layers", kLayers},
                                  {"num_attention_heads", 64},   {"num_key_value_heads", 8},
@@ -199,9 +102,10 @@ TEST_SUITE("cpu") {
     const fs::path odd = directory.path() / "a\x1B[31mb";
     fs::create_directory(odd);
     fs::copy(golden_path("gpt2"), odd / "gpt2\x07");
-    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"models", "--folder", odd.string()},
-                                                      {"info", "--model", (odd / "gpt2\x07").string()},
-                                                      exporting("gpt2", {"--ids", "5"}, odd / "out")}) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"models", "--folder", odd.string()},
+          {"info", "--model", (odd / "gpt2\x07").string()},
+          {"export", "--model", golden_path("gpt2"), "--ids", "5", "--format", "npy", "--out", (odd / "out").string()}}) {
       const Outcome outcome = run_headlight(arguments);
       INFO(outcome.out);
       CHECK(outcome.status == 0);
@@ -226,119 +130,33 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("flags that don't go together are one line") {
-    CHECK(export_complaint("gpt2", {}, 2) == "--text or --ids is missing: say what to compute");
-    CHECK(export_complaint("gpt2", {"--text", "a", "--d-model", "8"}, 2) ==
+    CHECK(refusal("gpt2", {}, 2) == "--text or --ids is missing: say what to compute");
+    CHECK(refusal("gpt2", {"--text", "a", "--d-model", "8"}, 2) ==
           "--d-model and --model exclude each other: --d-model belongs to the playground");
-    CHECK(export_complaint("gpt2", {"--text", "a", "--key-text", "b"}, 2).find("--key-text and --model") == 0);
-    CHECK(export_complaint("gpt2", {"--preset", "notebook-001"}, 2).find("--model and --preset") == 0);
-    CHECK(export_complaint("gpt2", {"--text", "a", "--ids", "1"}, 2) == "--text and --ids exclude each other: give either");
-    CHECK(export_complaint("gpt2", {"--ids", "1,x"}, 2) == "--ids: 'x' is no token id: give whole numbers from 0");
-    CHECK(
-        export_complaint("gpt2", {"--text", "a", "--padding-side", "both"}, 2).find("--padding-side: there is no 'both'") ==
-        0);
-    CHECK(export_complaint("gpt2", {"--text", "a", "--precision", "f8"}, 2).find("--precision: there is no 'f8'") == 0);
-    CHECK(export_complaint("gpt2", {"--text", "a", "--target", "b"}, 2) ==
-          "--target: GPT-2 has no decoder beside an encoder");
-    CHECK(export_complaint("gpt2", {"--text", "a", "--pair", "b"}, 2) ==
-          "--pair: GPT-2 isn't trained on pairs of sentences");
+    CHECK(refusal("gpt2", {"--text", "a", "--key-text", "b"}, 2).find("--key-text and --model") == 0);
+    CHECK(refusal("gpt2", {"--preset", "notebook-001"}, 2).find("--model and --preset") == 0);
+    CHECK(refusal("gpt2", {"--text", "a", "--ids", "1"}, 2) == "--text and --ids exclude each other: give either");
+    CHECK(refusal("gpt2", {"--ids", "1,x"}, 2) == "--ids: 'x' is no token id: give whole numbers from 0");
+    CHECK(refusal("gpt2", {"--text", "a", "--padding-side", "both"}, 2).find("--padding-side: there is no 'both'") == 0);
+    CHECK(refusal("gpt2", {"--text", "a", "--precision", "f8"}, 2).find("--precision: there is no 'f8'") == 0);
+    CHECK(refusal("gpt2", {"--text", "a", "--target", "b"}, 2) == "--target: GPT-2 has no decoder beside an encoder");
+    CHECK(refusal("gpt2", {"--text", "a", "--pair", "b"}, 2) == "--pair: GPT-2 isn't trained on pairs of sentences");
     CHECK(complaint({"export", "--preset", "playground", "--text", "a", "--pair", "b", "--out", "x"}, 2) ==
           "--pair is for trained models: name one with --model");
-    CHECK(export_complaint("nothing here", {"--text", "a"}, 1).find("there is no such file or folder") != std::string::npos);
+    CHECK(refusal("nothing here", {"--text", "a"}, 1).find("there is no such file or folder") != std::string::npos);
   }
 }
 
 TEST_SUITE("gpu") {
-  TEST_CASE("export writes what transformers computes: ids, padding on both sides, a mask of one's own") {
-    for (const char* model : {"gpt2", "bert", "llama", "marian", "t5", "gemma2"}) {
-      for (const test::GoldenCase& golden : test::load_golden_cases(model)) {
-        if (!golden.input.source.types.empty()) continue;  // types come from pairs of texts
-        CAPTURE(model);
-        CAPTURE(golden.name);
-        const Worst worst = exported_deviation(model, golden, {});
-        CHECK(worst.attentions < 1e-5);  // observed 1.0e-6
-        CHECK(worst.hidden < 2e-5);      // observed 3.0e-6
-        CHECK(worst.logits < 2e-5);      // observed 2.9e-6
-      }
-    }
-  }
-
-  TEST_CASE("weights in 16 bits stay near") {
-    for (const char* model : {"gpt2", "llama", "marian"}) {
-      CAPTURE(model);
-      const Worst worst = exported_deviation(model, test::load_golden_cases(model).front(), {"--precision", "f16"});
-      CHECK(worst.attentions > 1e-5);
-      CHECK(worst.attentions < 1e-2);
-      CHECK(worst.logits < 1e-1);
-    }
-  }
-
-  TEST_CASE("keys and values have the KV heads") {
-    const Exported llama("llama", {"--text", "the cat sat", "--stages", "q,k,v"});
-    const std::uint32_t tokens = llama.npy("q").axis(3);
-    CHECK(llama.npy("q").shape == Shape{2, 1, 4, tokens, 8});
-    CHECK(llama.npy("k").shape == Shape{2, 1, 2, tokens, 8});
-    CHECK(llama.npy("v").shape == Shape{2, 1, 2, tokens, 8});
-    const Exported one("llama", {"--text", "the cat sat", "--stages", "k,weights", "--head", "3"});
-    CHECK(one.npy("weights").axis(2) == 1);
-    const Tensor all = llama.npy("k"), last = one.npy("k");
-    REQUIRE(last.shape == Shape{2, 1, 1, tokens, 8});
-    CHECK(last.at({0, 0, 0, 1, 2}) == all.at({0, 0, 1, 1, 2}));
-    CHECK(last.at({1, 0, 0, 0, 7}) == all.at({1, 0, 1, 0, 7}));
-  }
-
-  TEST_CASE("texts, pairs and targets are in run.json as tokens") {
-    const Exported bert("bert", {"--text", "the cat", "--pair", "sat", "--stages", "weights,logits"});
-    const nlohmann::json run = bert.run_json();
-    CHECK(run["model"]["family"] == "BERT");
-    CHECK(run["model"]["pair_text"] == "sat");
-    CHECK(run["tokens"]["ids"][0] == nlohmann::json({2, 38, 39, 3, 40, 3}));
-    CHECK(run["tokens"]["texts"][0][0] == "[CLS]");
-    CHECK(bert.npy("logits").shape == Shape{1, 6, 104});
-    const Exported no_pair("bert", {"--text", "the cat", "--stages", "weights"});
-    CHECK(no_pair.npy("weights").axis(3) == 4);
-    const Exported marian("marian", {"--text", "the cat", "--text", "sat", "--target", "on the", "--padding-side", "left"});
-    CHECK(marian.npy("cross_weights").shape == Shape{2, 2, 4, 3, 3});
-    const nlohmann::json both = marian.run_json();
-    CHECK(both["tokens"]["starts"] == nlohmann::json({0, 1}));
-    CHECK(both["tokens"]["ids"][1] == nlohmann::json({nullptr, 5, 0}));
-    CHECK(both["target_tokens"]["ids"] == nlohmann::json({{103, 6, 3}, {103, 6, 3}}));
-  }
-
-  TEST_CASE("a mask given by flags joins the model's own") {
-    const Exported gpt2("gpt2", {"--ids", "5,6,7,8", "--mask", "window:2"});
-    const Tensor weights = gpt2.npy("weights");
-    for (std::uint32_t query = 0; query < 4; ++query) {
-      for (std::uint32_t key = 0; key < 4; ++key) {
-        const bool is_visible = key <= query && query - key < 2;
-        CHECK((weights.at({1, 0, 5, query, key}) > 0.0f) == is_visible);
-      }
-    }
-    const Exported open("gpt2", {"--ids", "5,6,7,8", "--mask", "none"});
-    const Tensor seen = open.npy("weights");  // [layer, batch, head, query, key]
-    const std::size_t row = seen.shape.back();
-    CHECK(seen.values[row - 1] > 0.0F);  // the first token's weight of the last: the model's own mask is gone
-    CHECK(open.run_json()["masks"]["encoder"]["rule"] == "none");
-    const Exported bert("bert", {"--ids", "5,6,7", "--mask", "causal", "--fill", "-1e9"});
-    CHECK(bert.npy("weights").at({0, 0, 0, 0, 2}) == 0.0f);
-    CHECK(bert.npy("weights").at({0, 0, 0, 2, 0}) > 0.0f);
-  }
-
-  TEST_CASE("a network without logits says so") {
-    const Exported base("bert-base-model", {"--ids", "5,6,7", "--stages", "hidden,logits"});
-    CHECK(base.has("hidden.npy"));
-    CHECK_FALSE(base.has("logits.npy"));
-    CHECK(base.outcome.err == "headlight: note: logits is left out: this network has none\n");
-  }
-
   TEST_CASE("a model that no device holds is refused before anything is read") {
     const TemporaryDirectory folder;
     write_huge_model(folder.path());
     const Outcome info = run_headlight({"info", "--model", folder.path().string()});
     CHECK(info.out.find("70.6 B") != std::string::npos);
-    const std::string refusal =
+    const std::string why =
         complaint({"export", "--model", folder.path().string(), "--ids", "1,2", "--out", folder.path().string()}, 1);
-    CHECK(refusal.starts_with("the weights take 265164 MiB, but '"));
-    CHECK(refusal.find("choose a smaller model") != std::string::npos);
+    CHECK(why.starts_with("the weights take 265164 MiB, but '"));
+    CHECK(why.find("choose a smaller model") != std::string::npos);
   }
 
   TEST_CASE("finite weights whose scores overflow: every command that computes says it in one line and ends with 3") {
@@ -425,19 +243,19 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what a model can't take is one line") {
-    CHECK(export_complaint("gpt2", {"--ids", "5,999"}, 1) == "the text: token id 999 is not among the model's 128");
-    CHECK(export_complaint("gpt2", {"--text", ""}, 1) == "the text has no line: type at least one token");
+    CHECK(refusal("gpt2", {"--ids", "5,999"}, 1) == "the text: token id 999 is not among the model's 128");
+    CHECK(refusal("gpt2", {"--text", ""}, 1) == "the text has no line: type at least one token");
     std::string many = "5";
     for (int i = 0; i < 32; ++i) many += ",5";
     const std::string too_long =
         "the text has 33 tokens, but the model has positions for 32: shorten it, or take all of it with "
         "--stretch-positions on";
-    CHECK(export_complaint("gpt2", {"--ids", many}, 1) == too_long);
+    CHECK(refusal("gpt2", {"--ids", many}, 1) == too_long);
     const TemporaryDirectory directory;
     const std::string image = (directory.path() / "a.png").string();
     CHECK(complaint({"screenshot", "--model", golden_path("gpt2"), "--ids", many, "--out", image}, 1) == too_long);
-    CHECK(export_complaint("t5", {"--text", "a"}, 1).find("give token ids instead of text") != std::string::npos);
-    CHECK(export_complaint("gpt2", {"--ids", "5", "--block", "cross"}, 2).find("--block cross: there is no such") == 0);
+    CHECK(refusal("t5", {"--text", "a"}, 1).find("give token ids instead of text") != std::string::npos);
+    CHECK(refusal("gpt2", {"--ids", "5", "--block", "cross"}, 2).find("--block cross: there is no such") == 0);
   }
 
   TEST_CASE("Block is drawn of every notebook's preset, also of one layer without residuals") {

@@ -30,12 +30,6 @@ std::vector<nlohmann::json> json_lines(const std::string& text) {
   return lines;
 }
 
-/// The one line on standard error of a command that fails with this status.
-std::string complaint(const std::vector<std::string>& arguments, int status, const std::string& input = "") {
-  const Outcome outcome = run_headlight(arguments, "", input);
-  return complaint_of(outcome, status);
-}
-
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -90,14 +84,14 @@ TEST_SUITE("cpu") {
   TEST_CASE("a bad line ends the command with its number, after the lines before it") {
     const std::vector<std::string> detokenize = {"detokenize", "--model", golden_path("gpt2")};
     CHECK(answer(detokenize, "98\n98 x\n98\n").out == "the\n");
-    CHECK(complaint(detokenize, 1, "98\n98 x\n98\n") == "line 2: 'x' is no token id: give whole numbers from 0");
+    CHECK(complaint(detokenize, 1, "98\n98 x\n98\n", "the\n") == "line 2: 'x' is no token id: give whole numbers from 0");
     CHECK(complaint(detokenize, 1, "[1, 2") == "line 1: '[1, 2': not JSON (line 1, column 6)");
     CHECK(complaint(detokenize, 1, "{\"id\": []}") == "line 1: the object has no \"ids\"");
     CHECK(complaint(detokenize, 1, "{\"ids\": 3}") == "line 1: \"ids\" is no list");
     CHECK(complaint(detokenize, 1, "[1, -2]") == "line 1: '-2' is no token id: give whole numbers from 0");
     CHECK(complaint(detokenize, 1, "[1.5]") == "line 1: '1.5' is no token id: give whole numbers from 0");
     CHECK(complaint(detokenize, 1, "5000000000") == "line 1: '5000000000' is no token id: give whole numbers from 0");
-    CHECK(complaint(detokenize, 1, "98\n128") == "line 2: id 128 is not among the vocabulary's 128");
+    CHECK(complaint(detokenize, 1, "98\n128", "the\n") == "line 2: id 128 is not among the vocabulary's 128");
     CHECK(complaint({"tokenize", "--model", golden_path("t5")}, 1, "a").find("no tokenizer") != std::string::npos);
     CHECK(complaint({"tokenize"}, 2) == "--model is missing: name a model's folder or .gguf file");
     CHECK(complaint({"tokenize", "--model", "/nonexistent"}, 1).find("/nonexistent: there is no such file or folder") == 0);

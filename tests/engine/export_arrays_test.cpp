@@ -1,4 +1,4 @@
-// Files that hold many arrays, and selections of layers, heads and queries.
+// Arrays: a file each or one of many, their axes, and selections of layers, heads and queries.
 #include <zip.h>
 
 #include <cstring>
@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/exports/export_plan.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
 #include "app/exports/text_index.h"
@@ -29,19 +30,6 @@ using attention::Stage;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct ArrayExporter {
-  TemporaryDirectory directory;
-  FakeRunner runner{"fake", std::make_shared<FakeLog>()};
-
-  fs::path path(const std::string& name) const { return directory.path() / name; }
-  float value(std::uint32_t head, std::uint32_t query, std::uint32_t key) const {
-    return runner.newest->value(head, query, key);
-  }
-  std::string refusal(const ExportOptions& options) {
-    return test::error_message([&] { run_export(runner, options); });
-  }
-};
 
 Tensor stored(const model::SafetensorsFile& file, const std::string& name) {
   for (const model::StoredTensor& tensor : file.tensors().all()) {
@@ -71,19 +59,19 @@ Tensor entry(const fs::path& archive, const char* name) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("one file of all arrays has the same numbers as one file each, with tokens and the record") {
-    ArrayExporter exporter;
+    Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.formats = {ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Safetensors};
     options.stages = {Stage::Q, Stage::Weights};
     run_export(exporter.runner, options);
     const model::SafetensorsFile file(exporter.path("numbers.safetensors"));
     for (const char* name : {"q", "weights"}) {
-      const Tensor alone = files::decode_npy(read_file(exporter.path(std::string(name) + ".npy")));
+      const Tensor alone = exporter.npy(std::string(name) + ".npy");
       CHECK(stored(file, name).values == alone.values);
       CHECK(stored(file, name).shape == alone.shape);
       CHECK(entry(exporter.path("numbers.npz"), (std::string(name) + ".npy").c_str()).values == alone.values);
     }
-    CHECK(stored(file, "weights").at({1, 0, 2, 1, 2}) == exporter.value(2, 1, 2));
+    CHECK(stored(file, "weights").at({1, 0, 2, 1, 2}) == exporter.runner.newest->value(2, 1, 2));
     CHECK(nlohmann::json::parse(file.metadata().at("tokens")) ==
           nlohmann::json::parse(R"([["one", "two", "three"], ["four", "\"five\"", "<pad>"]])"));
     CHECK(nlohmann::json::parse(file.metadata().at("axes"))["weights"] ==
@@ -96,7 +84,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a single file has no record beside it") {
-    ArrayExporter exporter;
+    Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.formats = {ExportFormat::Safetensors};
     options.file = "mine.safetensors";
@@ -112,7 +100,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("lists of layers, heads and queries keep their order and their numbers, in every format") {
-    ArrayExporter exporter;
+    Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.formats = {ExportFormat::Npy, ExportFormat::Csv, ExportFormat::Svg};
     options.layers = parse_index_set("--layers", "1");
@@ -121,12 +109,12 @@ TEST_SUITE("cpu") {
     options.keys = IndexRange{.first = 1, .end = 3};
     options.batch = 0;
     run_export(exporter.runner, options);
-    const Tensor weights = files::decode_npy(read_file(exporter.path("weights.npy")));
+    const Tensor weights = exporter.npy("weights.npy");
     REQUIRE(weights.shape == Shape{1, 1, 2, 2, 2});
     for (const std::uint32_t head : {0U, 1U}) {
       for (const std::uint32_t row : {0U, 1U}) {
         for (const std::uint32_t column : {0U, 1U}) {
-          CHECK(weights.at({0, 0, head, row, column}) == exporter.value(2 * head, 2 * row, column + 1));
+          CHECK(weights.at({0, 0, head, row, column}) == exporter.runner.newest->value(2 * head, 2 * row, column + 1));
         }
       }
     }
@@ -141,16 +129,16 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("queries are chosen by their tokens, in one line of a batch") {
-    ArrayExporter exporter;
+    Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.tokens = {"three"};
     CHECK(exporter.refusal(options).find("choose one with --batch") != std::string::npos);
     options.batch = 0;
     options.queries = IndexSet(0);
     run_export(exporter.runner, options);
-    const Tensor weights = files::decode_npy(read_file(exporter.path("weights.npy")));
+    const Tensor weights = exporter.npy("weights.npy");
     REQUIRE(weights.shape == Shape{2, 1, 3, 2, 3});
-    CHECK(weights.at({0, 0, 1, 1, 0}) == exporter.value(1, 2, 0));
+    CHECK(weights.at({0, 0, 1, 1, 0}) == exporter.runner.newest->value(1, 2, 0));
     options.queries.reset();
     options.tokens = {"four"};
     CHECK(exporter.refusal(options) == "--tokens: no tokens of the text are 'four'; headlight tokenize lists them");
@@ -213,6 +201,90 @@ TEST_SUITE("cpu") {
     write_file_atomically(path, "{\"settings");  // killed while it began
     CHECK(refusal(settings).empty());
     CHECK(read_file(path).starts_with("{\"settings\":"));
+  }
+
+  TEST_CASE("maps of an array are evaluated together, and those of a sheet") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::Weights};
+    for (const ExportFormat format : {ExportFormat::Npz, ExportFormat::Npy, ExportFormat::Safetensors}) {
+      options.formats = {format};
+      exporter.log->evaluations = 0;
+      exporter.log->tiles = 0;
+      run_export(exporter.runner, options);
+      CHECK(exporter.log->tiles == 12);  // two lines, two layers, three heads
+      CHECK(exporter.log->evaluations == 1);
+    }
+    options.formats = {ExportFormat::Svg};
+    options.views = {&kGridFigure};
+    exporter.log->evaluations = 0;
+    exporter.log->tiles = 0;
+    CHECK(run_export(exporter.runner, options).files.size() == 3);  // of each line, and run.json
+    CHECK(exporter.log->tiles == 12);
+    CHECK(exporter.log->evaluations == 2);
+  }
+
+  TEST_CASE("one .npy a stage, with every axis in its place") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::X, Stage::Q, Stage::Weights, Stage::Merged};
+    const ExportReport report = run_export(exporter.runner, options);
+    CHECK(report.notes.empty());
+    REQUIRE(report.files.size() == 5);
+    CHECK(report.files.back().filename() == "run.json");
+    CHECK(exporter.file_count() == 5);
+    CHECK(exporter.npy("x.npy").shape == Shape{2, 2, 3, 6});
+    CHECK(exporter.npy("q.npy").shape == Shape{2, 2, 3, 3, 2});
+    CHECK(exporter.npy("merged.npy").shape == Shape{2, 2, 3, 6});
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{2, 2, 3, 3, 3});
+    CHECK(weights.at({1, 0, 2, 1, 2}) == exporter.runner.newest->value(2, 1, 2));
+    CHECK(weights.at({0, 1, 1, 2, 0}) == exporter.runner.newest->value(1, 2, 0));
+  }
+
+  TEST_CASE("a selection keeps its axes") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::Weights, Stage::Output};
+    options.layers = IndexSet(1);
+    options.batch = 1;
+    options.heads = IndexSet(2);
+    run_export(exporter.runner, options);
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
+    CHECK(weights.at({0, 0, 0, 1, 1}) == exporter.runner.newest->value(2, 1, 1));
+    CHECK(exporter.npy("output.npy").shape == Shape{1, 1, 3, 6});
+    CHECK(exporter.json("run.json")["selection"]["heads"] == nlohmann::json::parse("[[2, 3]]"));
+  }
+
+  TEST_CASE("notebook 003's merge is written both ways") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.inputs.source = Notebook{"notebook-003-fused"};
+    options.stages = {Stage::Merged, Stage::Output};
+    run_export(exporter.runner, options);
+    CHECK(exporter.log->runs == 2);
+    const Tensor ours = exporter.npy("merged.npy");
+    const Tensor theirs = exporter.npy("merged_as_the_notebook_does.npy");
+    CHECK(ours.shape == theirs.shape);
+    CHECK(ours.values.front() == 1000.0f);
+    CHECK(theirs.values.front() == 2000.0f);
+    CHECK(fs::exists(exporter.path("output_as_the_notebook_does.npy")));
+  }
+
+  TEST_CASE("long maps pass in strips of bounded size") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    std::string& text = std::get<Playground>(options.inputs.source).text;
+    text.clear();
+    for (int word = 0; word < 1500; ++word) text += " w" + std::to_string(word);
+    options.layers = IndexSet(0);
+    options.heads = IndexSet(1);
+    run_export(exporter.runner, options);
+    CHECK(exporter.log->largest <= std::size_t{1} << 20);
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{1, 1, 1, 1500, 1500});
+    CHECK(weights.at({0, 0, 0, 1499, 3}) == exporter.runner.newest->value(1, 1499, 3));
   }
 }
 

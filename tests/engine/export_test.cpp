@@ -1,3 +1,4 @@
+// Figures, tables and records of an export, and what is refused.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -27,24 +28,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Exporter {
-  TemporaryDirectory directory;
-  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
-  FakeRunner runner{"fake", log};
-
-  fs::path path(const std::string& name) const { return directory.path() / name; }
-  Tensor npy(const std::string& name) const { return files::decode_npy(read_file(path(name))); }
-  nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(read_file(path(name))); }
-  /// Of the last run, what the dialog would have told beforehand.
-  std::vector<std::string> told_names(const ExportOptions& options) const {
-    const inference::Run& run = *runner.newest;
-    const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);
-    return plan_export(options, blocks, *run.inputs().network, run.inputs().input).names(options);
-  }
-  std::size_t file_count() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
-  }
-};
+/// Of the last run, what the dialog would have told beforehand.
+std::vector<std::string> told_names(const Exporter& exporter, const ExportOptions& options) {
+  const inference::Run& run = *exporter.runner.newest;
+  const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);
+  return plan_export(options, blocks, *run.inputs().network, run.inputs().input).names(options);
+}
 
 /// Sorted.
 std::vector<std::string> names_of(const ExportReport& report) {
@@ -54,39 +43,9 @@ std::vector<std::string> names_of(const ExportReport& report) {
   return names;
 }
 
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("maps of an array are evaluated together, and those of a sheet") {
-    Exporter exporter;
-    ExportOptions options = small_options(exporter.directory.path());
-    options.stages = {Stage::Weights};
-    for (const ExportFormat format : {ExportFormat::Npz, ExportFormat::Npy, ExportFormat::Safetensors}) {
-      options.formats = {format};
-      exporter.log->evaluations = 0;
-      exporter.log->tiles = 0;
-      run_export(exporter.runner, options);
-      CHECK(exporter.log->tiles == 12);  // two lines, two layers, three heads
-      CHECK(exporter.log->evaluations == 1);
-    }
-    options.formats = {ExportFormat::Svg};
-    options.views = {&kGridFigure};
-    exporter.log->evaluations = 0;
-    exporter.log->tiles = 0;
-    CHECK(run_export(exporter.runner, options).files.size() == 3);  // of each line, and run.json
-    CHECK(exporter.log->tiles == 12);
-    CHECK(exporter.log->evaluations == 2);
-  }
-
   TEST_CASE("layers that nothing is written of aren't computed, and the others' numbers and names are the same") {
     Exporter exporter;
     ReferenceRunner reference;
@@ -127,7 +86,7 @@ TEST_SUITE("cpu") {
     CHECK(computed()->encoder.size() == 1);
     options.formats = {ExportFormat::Npy};
     options.hidden = true;
-    static_cast<void>(message_of([&] { computed(); }));  // the fake has no such numbers
+    static_cast<void>(test::error_message([&] { computed(); }));  // the fake has no such numbers
     CHECK(exporter.runner.newest->inputs().network->layers->encoder.size() == 2);
   }
 
@@ -144,7 +103,7 @@ TEST_SUITE("cpu") {
     options.views = {&kGridFigure};
     options.directory = exporter.directory.path();
     options.dpi = kMaxDpi;
-    const std::string why = message_of([&] { run_export(exporter.runner, options); });
+    const std::string why = exporter.refusal(options);
     CAPTURE(why);
     CHECK(why.find("--dpi ") != std::string::npos);
     CHECK(why.find("--layers") != std::string::npos);
@@ -155,45 +114,12 @@ TEST_SUITE("cpu") {
     CHECK(run_export(exporter.runner, options).files.size() == 2);
   }
 
-  TEST_CASE("one .npy a stage, with every axis in its place") {
-    Exporter exporter;
-    ExportOptions options = small_options(exporter.directory.path());
-    options.stages = {Stage::X, Stage::Q, Stage::Weights, Stage::Merged};
-    const ExportReport report = run_export(exporter.runner, options);
-    CHECK(report.notes.empty());
-    REQUIRE(report.files.size() == 5);
-    CHECK(report.files.back().filename() == "run.json");
-    CHECK(exporter.file_count() == 5);
-    CHECK(exporter.npy("x.npy").shape == Shape{2, 2, 3, 6});
-    CHECK(exporter.npy("q.npy").shape == Shape{2, 2, 3, 3, 2});
-    CHECK(exporter.npy("merged.npy").shape == Shape{2, 2, 3, 6});
-    const Tensor weights = exporter.npy("weights.npy");
-    REQUIRE(weights.shape == Shape{2, 2, 3, 3, 3});
-    CHECK(weights.at({1, 0, 2, 1, 2}) == exporter.runner.newest->value(2, 1, 2));
-    CHECK(weights.at({0, 1, 1, 2, 0}) == exporter.runner.newest->value(1, 2, 0));
-  }
-
-  TEST_CASE("a selection keeps its axes") {
-    Exporter exporter;
-    ExportOptions options = small_options(exporter.directory.path());
-    options.stages = {Stage::Weights, Stage::Output};
-    options.layers = IndexSet(1);
-    options.batch = 1;
-    options.heads = IndexSet(2);
-    run_export(exporter.runner, options);
-    const Tensor weights = exporter.npy("weights.npy");
-    REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
-    CHECK(weights.at({0, 0, 0, 1, 1}) == exporter.runner.newest->value(2, 1, 1));
-    CHECK(exporter.npy("output.npy").shape == Shape{1, 1, 3, 6});
-    CHECK(exporter.json("run.json")["selection"]["heads"] == nlohmann::json::parse("[[2, 3]]"));
-  }
-
   TEST_CASE("a selection that doesn't exist says what does") {
     Exporter exporter;
     const auto refusal = [&](auto change) {
       ExportOptions options = small_options(exporter.directory.path() / "never made");
       change(options);
-      return message_of([&] { run_export(exporter.runner, options); });
+      return exporter.refusal(options);
     };
     CHECK(refusal([](ExportOptions& o) { o.heads = IndexSet(3); }) == "--head 3: there are heads 0 to 2");
     CHECK(refusal([](ExportOptions& o) { o.layers = IndexSet(9); }) == "--layer 9: there are layers 0 to 1");
@@ -228,7 +154,7 @@ TEST_SUITE("cpu") {
     options.batch = 0;
     const ExportReport report = run_export(exporter.runner, options);
     const std::vector<std::string> written = names_of(report);
-    CHECK(written == exporter.told_names(options));
+    CHECK(written == told_names(exporter, options));
     CHECK(written.size() == 2 * 2 * (3 + 1 + 1) + 1);
     CHECK(read_file(exporter.path("layer-00_batch-0_heads.png")).starts_with("\x89PNG"));
     const std::string svg = read_file(exporter.path("layer-01_batch-0_head-02_weights.svg"));
@@ -284,7 +210,7 @@ TEST_SUITE("cpu") {
       const ExportReport report = run_export(exporter.runner, options);
       CHECK(report.notes == std::vector<std::string>{"merged is left out: only weights have a mean over heads"});
       const std::vector<std::string> written = names_of(report);
-      CHECK(written == exporter.told_names(options));
+      CHECK(written == told_names(exporter, options));
       const std::uint32_t layers = mean == HeadMean::Layer ? 2 : 1;
       CHECK(written.size() == layers * 2 * 3 + 1 + 1);
       CHECK(exporter.npy("weights.npy").shape == Shape{layers, 2, 3, 3});
@@ -299,10 +225,10 @@ TEST_SUITE("cpu") {
     ExportOptions options = small_options(exporter.directory.path());
     options.mean = HeadMean::Kind;
     options.layers = IndexSet(1);
-    CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean all is over all layers: leave out --layer");
+    CHECK(exporter.refusal(options) == "--mean all is over all layers: leave out --layer");
     options.layers.reset();
     options.heads = IndexSet(1);
-    CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean is over all heads: leave out --head");
+    CHECK(exporter.refusal(options) == "--mean is over all heads: leave out --head");
   }
 
   TEST_CASE("weights as norms have names of their own, in every format") {
@@ -315,7 +241,7 @@ TEST_SUITE("cpu") {
       options.mean = mean;
       options.batch = 1;
       const std::vector<std::string> written = names_of(run_export(exporter.runner, options));
-      CHECK(written == exporter.told_names(options));
+      CHECK(written == told_names(exporter, options));
       const bool is_mean = mean == HeadMean::Layer;
       const TileQuery query{.quantity = is_mean ? kNormsOfLayer : kNorms,
                             .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
@@ -363,7 +289,7 @@ TEST_SUITE("cpu") {
     CHECK(exporter.json("run.json")["selection"]["queries"] == nlohmann::json::parse("[[1, 3]]"));
     for (const IndexRange wrong : {IndexRange{2, 2}, {0, 4}, {3, 1}}) {
       options.queries = wrong;
-      CHECK(message_of([&] { run_export(exporter.runner, options); }).find("there are queries 0 to 2") != std::string::npos);
+      CHECK(exporter.refusal(options).find("there are queries 0 to 2") != std::string::npos);
     }
   }
 
@@ -384,7 +310,7 @@ TEST_SUITE("cpu") {
       largest_share = std::max(largest_share, progress.share);
       return true;
     });
-    CHECK(names_of(report) == exporter.told_names(options));
+    CHECK(names_of(report) == told_names(exporter, options));
     CHECK(exporter.log->largest <= std::size_t{1024} * 1024);
     CHECK(largest_share > 0.5);
     CHECK(largest_share <= 1.0);
@@ -447,7 +373,7 @@ TEST_SUITE("cpu") {
     CHECK(report.notes[1] == "logits is left out: this network has none");
     CHECK(exporter.json("run.json")["selection"]["notes"].size() == 2);
     options.stages = {Stage::Output};
-    CHECK(message_of([&] { run_export(exporter.runner, options); }).find("there is nothing to write: output") == 0);
+    CHECK(exporter.refusal(options).find("there is nothing to write: output") == 0);
   }
 
   TEST_CASE("the encoder-decoder's files begin with the kind of attention") {
@@ -460,36 +386,6 @@ TEST_SUITE("cpu") {
     }
     CHECK(exporter.json("run.json")["masks"].size() == 3);
     CHECK(exporter.json("run.json")["target_tokens"]["length"] == exporter.runner.newest->inputs().input.target->length);
-  }
-
-  TEST_CASE("notebook 003's merge is written both ways") {
-    Exporter exporter;
-    ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.source = Notebook{"notebook-003-fused"};
-    options.stages = {Stage::Merged, Stage::Output};
-    run_export(exporter.runner, options);
-    CHECK(exporter.log->runs == 2);
-    const Tensor ours = exporter.npy("merged.npy");
-    const Tensor theirs = exporter.npy("merged_as_the_notebook_does.npy");
-    CHECK(ours.shape == theirs.shape);
-    CHECK(ours.values.front() == 1000.0f);
-    CHECK(theirs.values.front() == 2000.0f);
-    CHECK(fs::exists(exporter.path("output_as_the_notebook_does.npy")));
-  }
-
-  TEST_CASE("long maps pass in strips of bounded size") {
-    Exporter exporter;
-    ExportOptions options = small_options(exporter.directory.path());
-    std::string& text = std::get<Playground>(options.inputs.source).text;
-    text.clear();
-    for (int word = 0; word < 1500; ++word) text += " w" + std::to_string(word);
-    options.layers = IndexSet(0);
-    options.heads = IndexSet(1);
-    run_export(exporter.runner, options);
-    CHECK(exporter.log->largest <= std::size_t{1} << 20);
-    const Tensor weights = exporter.npy("weights.npy");
-    REQUIRE(weights.shape == Shape{1, 1, 1, 1500, 1500});
-    CHECK(weights.at({0, 0, 0, 1499, 3}) == exporter.runner.newest->value(1, 1499, 3));
   }
 
   TEST_CASE("progress counts files, and an observer can stop the export") {
@@ -508,7 +404,7 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory other;
     options.directory = other.path();
     const auto stop_at_k = [](const ExportProgress& progress) { return progress.file != "k.npy"; };
-    CHECK(message_of([&] { run_export(exporter.runner, options, stop_at_k); }) == "cancelled after 1 of 4 files");
+    CHECK(test::error_message([&] { run_export(exporter.runner, options, stop_at_k); }) == "cancelled after 1 of 4 files");
     CHECK(fs::exists(other.path() / "q.npy"));
     CHECK(std::distance(fs::directory_iterator(other.path()), fs::directory_iterator()) == 1);
   }
@@ -516,7 +412,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("a folder that can't be written is one line") {
     Exporter exporter;
     const ExportOptions options = small_options("/proc/headlight");
-    CHECK(message_of([&] { run_export(exporter.runner, options); }).find("/proc/headlight") != std::string::npos);
+    CHECK(exporter.refusal(options).find("/proc/headlight") != std::string::npos);
   }
 }
 

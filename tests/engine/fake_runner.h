@@ -40,6 +40,7 @@ struct FakeLog {
   std::atomic<int> logit_rows{0};               ///< read in all
   std::atomic<bool> is_held{false};             ///< evaluations wait while this is set
   std::atomic<int> run_ms{0};                   ///< a pass takes at least so long
+  std::atomic<std::uint32_t> repeats{1};        ///< of each layer: a network may have few
   std::atomic<std::uint64_t> odd_rows{0};       ///< of the next runs: rows of attention whose scores aren't finite
 };
 
@@ -65,9 +66,17 @@ class FakeRun final : public inference::Run {
         log_(std::move(log)),
         device_(std::move(device)) {}
 
-  std::vector<model::BlockRef> blocks() const override { return inputs().network->blocks(); }
+  std::vector<model::BlockRef> blocks() const override {
+    std::vector<model::BlockRef> all;
+    for (model::BlockRef block : inputs().network->blocks()) {
+      block.layer.value *= log_->repeats;
+      for (std::uint32_t i = 0; i < log_->repeats; ++i, ++block.layer.value) all.push_back(block);
+    }
+    return all;
+  }
 
   inference::BlockShape shape(model::BlockRef block) const override {
+    block.layer.value /= log_->repeats;
     return inference::shape_of(inputs().network->layer(block), block.kind, inputs().input);
   }
 

@@ -49,4 +49,12 @@ inline std::string complaint_of(const Outcome& outcome, int status) {
   return outcome.err.substr(11, outcome.err.size() - 12);
 }
 
+/// The one line on standard error of a command that fails with this status, after it has written `expected_out`.
+inline std::string complaint(const std::vector<std::string>& arguments, int status, const std::string& input = "",
+                             const std::string& expected_out = "") {
+  const Outcome outcome = run_headlight(arguments, "", input);
+  CHECK(outcome.out == expected_out);
+  return complaint_of(outcome, status);
+}
+
 }  // namespace headlight
