@@ -82,6 +82,8 @@ def main():
             folder = fresh("gguf")
             for file in gguf_files.FILES:
                 say(f"gguf/{file}", gguf_files.make(file, folder))
+            for file in gguf_files.ENCODERS:
+                say(f"gguf/{file}", gguf_files.make_encoder(file, folder))
         elif name == "llama-sharded":
             make_sharded()
         elif name in STORED:

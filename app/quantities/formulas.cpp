@@ -236,6 +236,8 @@ const char* activation_name(model::Activation activation) {
       return "GELU";
     case model::Activation::Silu:
       return "SiLU";
+    case model::Activation::QuickGelu:
+      return "quick GELU";
   }
   return "";
 }

@@ -165,7 +165,7 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
   check_norm(where, embedding->norm, width);
   if (embedding->projection) check_linear(where, "embedding projection", *embedding->projection, width);
   const std::uint32_t projected = embedding->projection ? embedding->projection->out() : width;
-  const std::uint32_t added = embedding->is_projected_first ? projected : width;
+  const std::uint32_t added = embedding->adds_positions_last ? projected : width;
   const Parameter& positions = embedding->positions;
   const std::uint32_t needed = tokens.position_count() + embedding->position_offset;
   if (!positions.is_empty() && (positions.shape().size() != 2 || positions.axis(0) < needed || positions.axis(1) != added)) {

@@ -139,14 +139,15 @@ Array embed(const Embedding* embedding, const TokenBatch& tokens) {
     }
   };
   Array x = zeros({tokens.batch, tokens.length, table.axis(1)});
+  const std::vector<double> factors = embedding->line_factors(tokens);
   for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
-    if (tokens.ids[row] == kPaddingId) continue;
-    add_row(table, tokens.ids[row], static_cast<double>(embedding->scale), &x.values[row * table.axis(1)]);
+    if (tokens.ids[row] == kPaddingId || tokens.ids[row] == embedding->dropped_id) continue;
+    add_row(table, tokens.ids[row], factors[row / tokens.length], &x.values[row * table.axis(1)]);
   }
-  if (!embedding->is_projected_first) add_positions(x);
+  if (!embedding->adds_positions_last) add_positions(x);
   x = apply(embedding->norm, std::move(x));
   if (embedding->projection) x = apply(*embedding->projection, x);
-  if (embedding->is_projected_first) add_positions(x);
+  if (embedding->adds_positions_last) add_positions(x);
   return x;
 }
 

@@ -27,6 +27,8 @@ double activated(Activation activation, double x) {
       return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::Silu:
       return x / (1.0 + std::exp(-x));
+    case Activation::QuickGelu:
+      return x / (1.0 + std::exp(-1.702 * x));
   }
   return x;
 }

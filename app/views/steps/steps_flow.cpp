@@ -148,6 +148,8 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
   using Given = StepMatrix::Other;
   if (matrix == Given::TokenVectors) {
     const float scale = subject.embedding->scale;
+    if (subject.embedding->dropped_id)
+      return "rows of the embedding's table × 0.88 ÷ the share that isn't masked; masked tokens have 0";
     return scale == 1.0F ? "rows of the embedding's table" : fmt::format("rows of the embedding's table × {:.6g}", scale);
   }
   if (matrix == Given::PositionVectors) return "one row for each position";

@@ -49,6 +49,8 @@ bool Settings::is_null(Names keys) const {
   return is_null && !has(keys);
 }
 
+bool Settings::is_list(Names keys) const { return has(keys) && find(keys).value->is_array(); }
+
 void Settings::refuse(Names keys, std::string_view expected) const {
   const Found found = find(keys);
   if (found.value == nullptr) throw Error("{}: {} is missing, but must be {}", where_, found.key, expected);

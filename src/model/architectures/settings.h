@@ -32,6 +32,8 @@ class Settings {
   /// Does one of the alternatives exist with the value null?
   bool is_null(Names keys) const;
 
+  bool is_list(Names keys) const;
+
   /// A whole number from 1 (or `smallest`) to `largest`.
   std::uint32_t count(Names keys, std::uint32_t largest) const;
   std::uint32_t count(Names keys, std::uint32_t fallback, std::uint32_t largest, std::uint32_t smallest = 1) const;
