@@ -75,7 +75,7 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
                                .is_causal = sizes.is_causal};
   description.is_encoder_decoder = sizes.kind == StackKind::EncoderDecoder;
   if (description.is_encoder_decoder) description.target_vocabulary = sizes.target_vocabulary;
-  description.is_length_limited = sizes.positions == Positions::Learned || sizes.positions == Positions::Sinusoidal;
+  description.is_length_limited = sizes.is_length_limited;
   for (const std::string& name : checkpoint.names()) ++description.element_types[std::string(checkpoint.type(name))];
   return description;
 }

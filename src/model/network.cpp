@@ -113,6 +113,7 @@ std::size_t Network::parameter_count() const {
   for (const BlockRef block : blocks()) counter.add(layer(block));
   if (!layers) return counter.total;
   for (const PositionBias& bias : layers->position_biases) counter.total += bias.table.values.size();
+  for (const DistanceVectors& distances : layers->distances) counter.total += distances.table.values.size();
   counter.add(layers->encoder_norm);
   counter.add(layers->decoder_norm);
   counter.add(layers->unembedding);

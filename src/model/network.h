@@ -79,6 +79,7 @@ struct Layers {
   std::optional<Norm> encoder_norm = {}, decoder_norm = {};  ///< after the last layer of pre-norm stacks
   std::vector<Rotary> rotaries = {};
   std::vector<PositionBias> position_biases = {};
+  std::vector<DistanceVectors> distances = {};
   std::optional<Unembedding> unembedding = {};  ///< logits of the decoder's (else encoder's) last state
 };
 

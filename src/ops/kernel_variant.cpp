@@ -36,6 +36,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_tiled", {{"lanes", {64, 256}}, {"rolled", {0}, {}, {1}}}},
        {"average_head", {}},
        {"count_odd_numbers", {}},
+       {"distance_scores", {}},
        {"drop_head", {}},
        {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},

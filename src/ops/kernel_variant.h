@@ -23,6 +23,7 @@ enum class Shader : std::uint8_t {
   AttentionTiled,  ///< lanes, rolled
   AverageHead,
   CountOddNumbers,
+  DistanceScores,
   DropHead,
   HalfProbe,
   LinearGemv,     ///< activation, rows
@@ -38,7 +39,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 27;
+inline constexpr std::size_t kShaders = 28;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

@@ -54,8 +54,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "every family: all stages, the feed-forward's too, are the double-precision reference's") {
-    for (const std::string name : {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "opt", "marian", "mpnet",
-                                   "modernbert", "esm", "led", "umt5", "blenderbot-small"}) {
+    for (const std::string name :
+         {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "opt", "marian", "mpnet", "modernbert", "esm", "led", "umt5",
+          "blenderbot-small", "deberta-v3", "bert-relative-key"}) {
       const auto loaded = model::load_network(test::golden_model_path(name));
       const test::GoldenCase golden = test::load_golden_cases(name).front();
       const attention::MaskSet masks = test::masks_of(loaded.description, golden);

@@ -263,12 +263,16 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("gpt2", "vocab_size", -1), "vocab_size is -1"));
     CHECK(holds(with("gpt2", "layer_norm_epsilon", -1.0), "layer_norm_epsilon is -1.0, but must be a number from 0 to 1"));
     CHECK(holds(with("gpt2", "eos_token_id", "a"), "eos_token_id is \"a\", but must be an id of the vocabulary"));
-    CHECK(
-        holds(with("gpt2", "activation_function", "mish"), "activation_function is \"mish\", but must be relu"));
+    CHECK(holds(with("gpt2", "activation_function", "mish"), "activation_function is \"mish\", but must be relu"));
     CHECK(holds(with("gpt2", "add_cross_attention", true), "add_cross_attention is true, but must be false"));
     CHECK(holds(with("gpt2", "scale_attn_weights", 1), "scale_attn_weights is 1, but must be true or false"));
-    CHECK(holds(with("bert", "position_embedding_type", "rotary"), "must be absolute"));
+    CHECK(holds(with("bert", "position_embedding_type", "rotary"), "must be absolute, relative_key or relative_key_query"));
     CHECK(holds(with("esm", "position_embedding_type", "relative_key"), "must be absolute or rotary"));
+    CHECK(holds(with("albert", "position_embedding_type", "relative_key"), "must be absolute"));
+    CHECK(holds(with("deberta-v3", "conv_kernel_size", 3), "conv_kernel_size is 3, but must be 0"));
+    CHECK(holds(with("deberta-v3", "share_att_key", false), "share_att_key is false, but must be true"));
+    CHECK(holds(with("deberta-v3", "embedding_size", 16), "embedding_size is 16, but must be 24, the width of the layers"));
+    CHECK(holds(with("deberta-v3", "position_buckets", 2), "position_buckets is 2, but must be from 4 to 12"));
     CHECK(holds(with("esm", "is_folding_model", true), "is_folding_model is true, but must be false"));
     CHECK(holds(with("mpnet", "relative_attention_num_buckets", 16), "is 16, but must be at least 32"));
     CHECK(holds(with("nomic_bert", "prenorm", true), "prenorm is true, but must be false"));

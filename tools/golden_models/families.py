@@ -13,6 +13,7 @@ SMALL_ROBERTA = SMALL | {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2
                          "type_vocab_size": 1}
 ESM = {**SMALL, "vocab_size": 33, "pad_token_id": 1, "mask_token_id": 32, "token_dropout": True,
        "max_position_embeddings": 34}
+DEBERTA = {**SMALL, "relative_attention": True, "max_relative_positions": -1, "layer_norm_eps": 1e-7}
 SMALL_SEQUENCE = {**SEQUENCE, "vocab_size": 53, "d_model": 16, "encoder_ffn_dim": 28, "decoder_ffn_dim": 20,
                   "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
 T5 = {"vocab_size": 85, "d_model": 36, "d_kv": 6, "d_ff": 52, "num_layers": 2, "num_heads": 4,
@@ -79,6 +80,16 @@ FAMILIES = {
         "sep_token_id": 2, "layer_types": ["sliding_attention", "full_attention"], "norm_bias": True,
         "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False,
         "classifier_activation": "silu"}),
+    "deberta-v3": encoder("DebertaV2ForMaskedLM", DEBERTA | {
+        "position_biased_input": False, "position_buckets": 6, "max_position_embeddings": 12, "share_att_key": True,
+        "pos_att_type": ["p2c", "c2p"], "norm_rel_ebd": "layer_norm", "type_vocab_size": 0}),
+    "deberta-v2": encoder("DebertaV2ForMaskedLM", DEBERTA | {
+        "num_hidden_layers": 1, "max_relative_positions": 7, "share_att_key": True, "pos_att_type": "c2p",
+        "type_vocab_size": 2}, types=True),
+    "bert-relative-key": encoder("BertForMaskedLM", SMALL | {
+        "num_hidden_layers": 1, "position_embedding_type": "relative_key"}, types=True, release="4.46.3"),
+    "bert-relative-key-query": encoder("BertForMaskedLM", SMALL | {
+        "position_embedding_type": "relative_key_query"}, types=True, release="4.46.3"),
     "gpt_neox": decoder("GPTNeoXForCausalLM", {
         **DECODER, "hidden_size": 48, "intermediate_size": 60, "num_hidden_layers": 2, "num_attention_heads": 3,
         "max_position_embeddings": 64, "use_parallel_residual": True, "tie_word_embeddings": False,

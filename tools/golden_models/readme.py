@@ -77,6 +77,9 @@ Together {total:.1f} MB.
   file, differs from `shared.weight` and is used, and `scale_decoder_outputs: false` says that logits aren't scaled.
 - `marian`: sinusoidal positions are computed, not stored; `final_logits_bias` is.
 - `esm`, `esm-absolute`: cases 1 and 2 have masked tokens, whose share rescales a line's vectors.
+- `bert-relative-key`, `bert-relative-key-query`: made with release 4.46.3, because release 5 has dropped them.
+- `deberta-v3`: distances in logarithmic buckets, normed; `deberta-v2`: one row for each distance, and ends that hold for all
+  further ones, content to position alone.
 - `led`: no token has global attention; transformers' band of weights is written as a map.
 - `bart-encoder`, `t5-encoder`: a stack saved alone, the one without and the other with the names of the whole model.
 - `phi3-longrope`: case 1 is longer than 16 tokens and takes `long_factor`, the others `short_factor`.
@@ -110,7 +113,8 @@ def bytes_of(paths):
 def write(target):
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     text = TOP.format(versions=f"Python {platform.python_version()}, {versions}")
-    models = {name: plan["class"] for name, plan in families.FAMILIES.items()}
+    models = {name: plan["class"] + (f" of release {plan['release']}" if "release" in plan else "")
+              for name, plan in families.FAMILIES.items()}
     models |= {"llama-f16": "LlamaForCausalLM in F16", "llama-bf16": "LlamaForCausalLM in BF16"}
     for name, what in models.items():
         text += row(name, what, bytes_of((target / name).iterdir()), target / name / "reference.safetensors")

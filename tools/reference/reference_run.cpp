@@ -117,6 +117,9 @@ struct Pass {
       edit(block, Site::Key, stages.k);
       edit(block, Site::Value, stages.v);
     }
+    if (layer.config.distances) {
+      relate(layers.distances[*layer.config.distances], layer, stages);
+    }
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
     const ScoreEdit biased = [&](BlockRef, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                                  double number) {

@@ -17,7 +17,8 @@ constexpr StackNames kBertStack{.table = "embeddings.word_embeddings",
                                 .embedding_norm = "embeddings.LayerNorm",
                                 .layer = "encoder.layer.{}.",
                                 .self = kBertAttention,
-                                .feed_forward = kBertFeedForward};
+                                .feed_forward = kBertFeedForward,
+                                .distances = "encoder.layer.{}.attention.self.distance_embedding"};
 
 constexpr StackNames with_projection(StackNames names, Names projection) {
   names.projection = projection;
@@ -140,7 +141,35 @@ constexpr Family mpnet() {
                 .output = "attention.attn.o",
                 .norm = "attention.LayerNorm"};
   names.position_bias = "encoder.relative_attention_bias";
+  names.distances = "";
   family.buckets = 32;
+  return family;
+}
+
+/// Scores are sums of products of content and of distances, by the layer's own projections of both.
+constexpr Family deberta() {
+  Family family = bert();
+  family.name = "DeBERTa";
+  family.types = "deberta-v2";
+  family.prefixes = "deberta.|";
+  family.reads = {"hidden_size|num_hidden_layers|num_attention_heads|attention_head_size|intermediate_size|hidden_act",
+                  "max_position_embeddings|type_vocab_size|layer_norm_eps|embedding_size|conv_kernel_size",
+                  "relative_attention|max_relative_positions|position_buckets|position_biased_input|pos_att_type",
+                  "share_att_key|norm_rel_ebd"};
+  family.keys.head_size = "attention_head_size";
+  StackNames& names = family.encoder;
+  names.self.query = "attention.self.query_proj";
+  names.self.key = "attention.self.key_proj";
+  names.self.value = "attention.self.value_proj";
+  names.distances = "encoder.rel_embeddings";
+  names.distance_norm = "encoder.LayerNorm";
+  family.head = {.linear = "cls.predictions.decoder",
+                 .bias = "cls.predictions.decoder.bias|cls.predictions.bias|lm_predictions.lm_head.bias",
+                 .transform = "cls.predictions.transform.dense|lm_predictions.lm_head.dense",
+                 .norm = "cls.predictions.transform.LayerNorm|lm_predictions.lm_head.LayerNorm"};
+  family.ignored = "cls.predictions.bias|*pooler.*|lm_predictions.*|mask_predictions.*";
+  family.defaults = R"({"type_vocab_size": 0})";
+  family.epsilon = 1e-7f;
   return family;
 }
 
@@ -155,7 +184,7 @@ constexpr Family esm() {
       "is_decoder|add_cross_attention|is_folding_model|position_embedding_type|rope_theta|pad_token_id",
       "emb_layer_norm_before|token_dropout|mask_token_id"};
   family.encoder = before_branches("attention.LayerNorm", "LayerNorm", "encoder.emb_layer_norm_after");
-  family.encoder.types = "";
+  family.encoder.types = family.encoder.distances = "";
   family.encoder.embedding_norm = "embeddings.layer_norm";
   family.encoder.frequencies =
       "rotary_embeddings.inv_freq|encoder.layer.0.attention.self.rotary_embeddings.inv_freq|"
@@ -182,7 +211,7 @@ constexpr Family nomic_bert() {
       "prenorm|use_rms_norm|qkv_proj_bias|mlp_fc1_bias|mlp_fc2_bias"};
   family.keys.activation = "hidden_act|activation_function";
   StackNames& names = family.encoder;
-  names.positions = "";
+  names.positions = names.distances = "";
   names.embedding_norm = "embeddings.LayerNorm|emb_ln";
   names.layer = "layers.{}.|encoder.layers.{}.";
   names.self = {.query = "self_attn.q_proj",
@@ -252,6 +281,7 @@ constexpr std::array kEncoderFamilies{
     roberta_pre_norm(),
     xlm_roberta_xl(),
     mpnet(),
+    deberta(),
     esm(),
     nomic_bert(),
     kModernBert,

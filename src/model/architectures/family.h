@@ -37,6 +37,8 @@ struct StackNames {
   FeedForwardNames feed_forward = {};
   Names final_norm = "";
   Names position_bias = "";  ///< a table of buckets; with "{}" one for each layer
+  Names distances = "";      ///< vectors of distances; with "{}" those of each layer, which no projection follows
+  Names distance_norm = "";  ///< of them, where norm_rel_ebd is "layer_norm"
   Names frequencies = "";    ///< whole names of RoPE's inverse frequencies; those of the config where the file has none
   bool adds_positions_last = false;  ///< Embedding::adds_positions_last
 };
@@ -76,6 +78,7 @@ enum class Positions : std::uint8_t {
   Rotary,
   Alibi,
   Buckets,
+  Distances,  ///< vectors of distances alone
 };
 
 /// Which parts have biases, and the keys of config.json that override this.

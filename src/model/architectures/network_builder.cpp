@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "model/architectures/families.h"
+#include "model/reference.h"
 
 namespace headlight::model {
 namespace {
@@ -140,6 +141,9 @@ AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
   if (sizes_.rotates[number]) config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
   if (family_.positions == Positions::Alibi) config.position_bias = 0;
   if (!family_.encoder.position_bias.empty()) config.position_bias = has_bias_in_each_layer(family_.encoder) ? number : 0;
+  if (sizes_.distances) config.distances = family_.encoder.distances.find("{}") == Names::npos ? 0 : number;
+  config.has_content_position = sizes_.has_content_position;
+  config.has_position_content = sizes_.has_position_content;
   AttentionLayer layer = attention(family_.encoder, number, family_.encoder.self, config);
   layer.is_parallel = sizes_.is_parallel;
   add_feed_forward(family_.encoder, number, sizes_.encoder.d_ff, layer);
@@ -274,6 +278,23 @@ void add_position_biases(const Family& family, const Settings& settings, const S
     layers.position_biases.push_back({.kind = PositionBias::Kind::Slopes, .table = alibi_slopes(sizes.encoder.heads)});
 }
 
+/// One table for all layers, or one for each.
+void add_distances(const Family& family, const Sizes& sizes, FamilyTensors& tensors, Layers& layers) {
+  if (!sizes.distances) return;
+  const Names names = family.encoder.distances;
+  const std::uint32_t width = sizes.distances->is_projected ? sizes.d_model : sizes.encoder.d_k;
+  const bool is_in_each_layer = names.find("{}") != Names::npos;
+  for (std::uint32_t layer = 0; layer < (is_in_each_layer ? sizes.encoder.layers : 1); ++layer) {
+    DistanceVectors& distances = layers.distances.emplace_back(*sizes.distances);
+    distances.table = tensors.weight(numbered(names, layer), {sizes.distance_rows, width}).tensor();
+    if (!sizes.norms_distances) continue;
+    const Norm norm = tensors.norm(family.encoder.distance_norm, width, sizes);
+    const reference::Array normed = reference::apply(norm, reference::widen(distances.table));
+    std::ranges::transform(normed.values, distances.table.values.begin(),
+                           [](double number) { return static_cast<float>(number); });
+  }
+}
+
 void add_rotaries(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors,
                   Layers& layers) {
   if (sizes.positions != Positions::Rotary) return;
@@ -310,6 +331,7 @@ Network build_network(const Family& family, const Settings& settings, const Size
   auto layers = std::make_shared<Layers>();
   add_rotaries(family, settings, sizes, tensors, *layers);
   add_position_biases(family, settings, sizes, tensors, *layers);
+  add_distances(family, sizes, tensors, *layers);
   const LayerBuilder builder(family, sizes, tensors);
   for (std::uint32_t i = 0; i < sizes.encoder.layers; ++i) layers->encoder.push_back(builder.layer(i));
   const auto final_norm = [&](const StackNames& names) -> std::optional<Norm> {

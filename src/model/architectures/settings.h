@@ -44,6 +44,7 @@ class Settings {
   /// One id or several, as eos_token_id may be; negative ones mean none.
   std::vector<std::uint64_t> ids(Names keys) const;
   std::vector<double> numbers(Names keys, double smallest, double largest) const;
+  /// A list, or one text with its parts separated by '|'.
   std::vector<std::string> texts(Names keys) const;
 
   /// A nested object, nullopt when it is absent.

@@ -91,6 +91,8 @@ StackSizes read_stack(const Settings& settings, const Family& family, const Stac
 void read_widths(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.d_model = settings.count(family.keys.d_model, kMaxModelWidth);
   sizes.d_embedding = settings.count("embedding_size|word_embed_proj_dim", sizes.d_model, kMaxModelWidth);
+  if (family.encoder.projection.empty() && sizes.d_embedding != sizes.d_model)
+    settings.refuse_network("embedding_size", fmt::format("{}, the width of the layers", sizes.d_model));
   sizes.encoder = read_stack(settings, family, family.keys.encoder, sizes.d_model);
   if (sizes.kind == StackKind::EncoderDecoder)
     sizes.decoder = read_stack(settings, family, family.keys.decoder, sizes.d_model);
@@ -98,20 +100,63 @@ void read_widths(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.target_vocabulary = settings.count("decoder_vocab_size", sizes.vocabulary, kMaxVocabulary);
 }
 
+/// BERT's relative_key and relative_key_query: a row for each distance up to max_position_embeddings.
+DistanceVectors bert_distances(const Settings& settings, const Family& family, bool has_queries, Sizes& sizes) {
+  const std::uint32_t length = settings.count(family.keys.max_length, kMaxLength);
+  sizes.distance_rows = 2 * length - 1;
+  sizes.has_content_position = true;
+  sizes.has_position_content = has_queries;
+  return {.origin = length - 1};
+}
+
+/// DeBERTa's. Throws Error where keys of distances have projections of their own, as no known model of version 2 or 3 has.
+std::optional<DistanceVectors> deberta_distances(const Settings& settings, const Family& family, Sizes& sizes) {
+  constexpr Names kTypes = "pos_att_type";
+  if (!settings.flag("relative_attention", false)) return std::nullopt;
+  DistanceVectors distances{.is_projected = true};
+  for (const std::string& type : settings.texts(kTypes)) {
+    sizes.has_content_position = sizes.has_content_position || type == "c2p";
+    sizes.has_position_content = sizes.has_position_content || type == "p2c";
+  }
+  if (!settings.flag("share_att_key", false)) settings.refuse_network("share_att_key", "true");
+  double reach = settings.number("max_relative_positions", -1.0, -1.0, kMaxLength);
+  if (reach < 1.0) reach = settings.count(family.keys.max_length, kMaxLength);
+  const double buckets = settings.number("position_buckets", -1.0, -1.0, kMaxLength);
+  if (buckets > 0.0) {
+    distances.buckets = static_cast<std::uint32_t>(buckets);
+    distances.max_distance = static_cast<std::uint32_t>(reach);
+    if (distances.buckets < 4 || distances.max_distance < distances.buckets)
+      settings.refuse("position_buckets", fmt::format("from 4 to {}", distances.max_distance));
+  }
+  distances.origin = static_cast<std::uint32_t>(buckets > 0.0 ? buckets : reach);
+  sizes.distance_rows = 2 * distances.origin;
+  sizes.norms_distances = settings.text("norm_rel_ebd", "none").find("layer_norm") != std::string::npos;
+  return distances;
+}
+
 /// The positions of each stack, by position_embedding_type where the family has several.
 void read_positions(const Settings& settings, const Family& family, Sizes& sizes) {
   constexpr Names kType = "position_embedding_type";
   const std::string type = settings.text(kType, "absolute");
-  if (type != "absolute" && (type != "rotary" || !family.is_rotary_optional))
-    settings.refuse_network(kType, family.is_rotary_optional ? "absolute or rotary" : "absolute");
+  const bool is_relative = type == "relative_key" || type == "relative_key_query";
+  if (type != "absolute" && !(type == "rotary" && family.is_rotary_optional) &&
+      !(is_relative && !family.encoder.distances.empty())) {
+    settings.refuse_network(kType, family.is_rotary_optional          ? "absolute or rotary"
+                                   : family.encoder.distances.empty() ? "absolute"
+                                                                      : "absolute, relative_key or relative_key_query");
+  }
   sizes.positions = type == "rotary" ? Positions::Rotary : family.positions;
+  if (is_relative || !settings.flag("position_biased_input", true)) sizes.positions = Positions::Distances;
+  if (is_relative) sizes.distances = bert_distances(settings, family, type == "relative_key_query", sizes);
+  if (reads(family, "relative_attention")) sizes.distances = deberta_distances(settings, family, sizes);
   const std::uint32_t fallback = sizes.positions == Positions::Rotary ? 2048 : 512;
-  const bool is_limit = sizes.positions == Positions::Learned || sizes.positions == Positions::Sinusoidal;
+  const bool is_limit = sizes.positions == Positions::Learned || sizes.positions == Positions::Sinusoidal || is_relative;
+  sizes.is_length_limited = is_limit;
   const std::uint32_t largest = sizes.positions == Positions::Sinusoidal ? kMaxSinusoid : kMaxLength;
   sizes.position_offset = family.position_offset;
   const auto length = [&](Names keys) {
     std::uint32_t count = is_limit ? settings.count(keys, largest) : settings.count(keys, fallback, largest);
-    if (!family.counts_offset || !is_limit) return count;
+    if (!family.counts_offset || sizes.positions != Positions::Learned) return count;
     sizes.position_offset = settings.count("pad_token_id", family.position_offset - 1, kMaxVocabulary, 0) + 1;
     if (count <= sizes.position_offset) settings.refuse(keys, fmt::format("more than {}", sizes.position_offset));
     return count - sizes.position_offset;
@@ -121,7 +166,7 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
   };
   sizes.encoder.max_length = length(length_keys(family.keys.encoder));
   if (sizes.kind == StackKind::EncoderDecoder) sizes.decoder.max_length = length(length_keys(family.keys.decoder));
-  if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes);
+  if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes, 0);
   if (settings.flag("use_task_id", false)) sizes.task_types = settings.count("task_type_vocab_size", 3, kMaxTypes);
   if (settings.flag("token_dropout", false)) {
     sizes.dropped_id = settings.count("mask_token_id", kMaxVocabulary, kMaxVocabulary, 0);
@@ -194,13 +239,17 @@ void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
   const double scalar = settings.number("query_pre_attn_scalar", family.query_scalar, 0.0, 1e9);
   const bool is_scaled = family.scales_attention && settings.flag("scale_attn_weights", true);
   const bool falls = settings.flag("scale_attn_by_inverse_layer_idx", false);
+  // DeBERTa's score is a sum of so many products.
+  std::uint32_t terms = 1;
+  for (const std::string& type : settings.texts("pos_att_type")) terms += type == "c2p" || type == "p2c" ? 1u : 0u;
   for (std::uint32_t layer = 0; layer < sizes.encoder.layers; ++layer) {
     double factor =
         is_scaled ? 1.0 / std::sqrt(family.query_scalar > 0.0 && scalar > 0.0 ? scalar : sizes.encoder.d_k) : 1.0;
     if (falls) factor /= layer + 1.0;
+    factor /= std::sqrt(static_cast<double>(terms));
     if (!is_scaled && !falls) {
       sizes.scales[layer].kind = Scale::Kind::None;
-    } else if (falls || family.query_scalar > 0.0) {
+    } else if (falls || terms > 1 || family.query_scalar > 0.0) {
       sizes.scales[layer] = {.kind = Scale::Kind::Value, .value = static_cast<float>(factor)};
     }
   }
@@ -261,6 +310,7 @@ void expect_known(const Settings& settings, const Family& family) {
     if (settings.child(key) && !settings.child(key)->is_empty())
       settings.refuse_network(key, "empty, all layers of one size");
   }
+  if (settings.number("conv_kernel_size", 0.0, 0.0, kMaxLength) > 0.0) settings.refuse_network("conv_kernel_size", "0");
   if (settings.number("rotary_emb_fraction", 1.0, 0.0, 1.0) != 1.0) settings.refuse_network("rotary_emb_fraction", "1");
   if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse_network("inner_group_num", "1");
   if (const std::optional<Settings> mlx = settings.child("quantization"); mlx && mlx->has("group_size")) {

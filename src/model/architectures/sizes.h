@@ -26,6 +26,10 @@ struct Sizes {
   std::uint32_t vocabulary = 0, target_vocabulary = 0;
   std::uint32_t position_offset = 0;
   std::uint32_t types = 0, task_types = 0;
+  bool is_length_limited = false;            ///< no token beyond max_length has a position
+  std::optional<DistanceVectors> distances;  ///< without their table, of `distance_rows` rows
+  std::uint32_t distance_rows = 0;
+  bool norms_distances = false, has_content_position = false, has_position_content = false;
   std::uint32_t groups = 0;  ///< number of groups of layers that share weights (ALBERT); 0: none share
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;

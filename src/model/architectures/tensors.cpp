@@ -11,7 +11,8 @@ namespace {
 
 /// Buffers and heads of other tasks that checkpoints include.
 constexpr Names kHarmless =
-    "*position_ids|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_outputs.*|pre_classifier.*|summary.*";
+    "*position_ids|*embeddings.position_embeddings.weight|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_"
+    "outputs.*|pre_classifier.*|summary.*";
 
 /// Prefixes of all names that programs leave around a model: DataParallel, PEFT, a module that has it as `model`.
 constexpr std::array<std::string_view, 3> kWrappers{"module.", "base_model.model.", "model."};
