@@ -50,7 +50,7 @@ void main() {
     }
     vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
     if (p.stage != kScores && has_extras()) {
-      [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) value[t] = scaled_score(scores[r][t], map, first + r, j0 + t * 8u + lane);
+      [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) value[t] = stage_score(scores[r][t], map, first + r, j0 + t * 8u + lane);
     }
     if (p.stage >= kMasked) value = mix(value, vec4(p.fill), is_masked);
     if (p.stage == kWeights) {

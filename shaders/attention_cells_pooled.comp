@@ -76,7 +76,7 @@ void main() {
         }
         vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
         if (kHasExtras && p.stage != kScores) {
-          [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], map, i, j + t);
+          [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = stage_score(scores[r][t], map, i, j + t);
         }
         if (p.stage >= kWeights) {
           value = mix(vec4(has_finite_fill() ? p.fill : kHidden), value, equal(shows, vec4(1.0)));

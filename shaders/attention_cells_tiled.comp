@@ -77,7 +77,7 @@ void main() {
         }
         vec4 value = p.stage == kScores ? score : score * p.scale;
         if (p.stage != kScores && has_extras()) {
-          [[dont_unroll]] for (uint t = 0u; t < 4u; ++t) value[t] = scaled_score(score[t], map, i, j[t]);
+          [[dont_unroll]] for (uint t = 0u; t < 4u; ++t) value[t] = stage_score(score[t], map, i, j[t]);
         }
         if (p.stage >= kMasked) value = mix(value, vec4(p.fill), is_masked);
         if (p.stage >= kWeights) {

@@ -4,6 +4,9 @@
     make_model_golden.py            everything
     make_model_golden.py gpt2 t5    these folders
 
+Folders of networks that transformers has dropped name the release that computes them (`release` in families.py): they are
+made only when it is the installed one, and when named.
+
 Needs the packages torch, transformers, gguf and accelerate; tests/golden/models/README.md names the versions last used.
 Every number follows from a folder's name, so a second run with the same versions writes the same bytes.
 """
@@ -48,7 +51,8 @@ def make_family(name):
     row, folder = families.FAMILIES[name], fresh(name)
     model = networks.random_model(name, row)
     model.save_pretrained(folder)
-    older_config.write(folder, row)
+    if "release" not in row:
+        older_config.write(folder, row)
     if row.get("text"):
         tiny_text.save(row["text"], model.config.vocab_size, folder)
     say(name, reference.write(folder / "reference.safetensors", model, networks.double_twin(model, row),
@@ -76,20 +80,26 @@ def make_sharded():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="folders to make; all when none is given")
-    names = parser.parse_args().names or [*families.FAMILIES, *STORED, "llama-sharded", "gguf"]
+    current = [name for name, row in families.FAMILIES.items() if "release" not in row]
+    names = parser.parse_args().names or [*current, *STORED, "llama-sharded", "gguf"]
     for name in names:
         if name == "gguf":
             folder = fresh("gguf")
             for file in gguf_files.FILES:
                 say(f"gguf/{file}", gguf_files.make(file, folder))
+            for file in gguf_files.ENCODERS:
+                say(f"gguf/{file}", gguf_files.make_encoder(file, folder))
         elif name == "llama-sharded":
             make_sharded()
         elif name in STORED:
             make_stored(name)
         else:
+            wanted = families.FAMILIES[name].get("release", transformers.__version__)
+            assert transformers.__version__ == wanted, f"{name} needs transformers {wanted}"
             make_family(name)
     make_readable()
-    readme.write(TARGET)
+    if not any("release" in families.FAMILIES.get(name, {}) for name in names):
+        readme.write(TARGET)
 
 
 if __name__ == "__main__":

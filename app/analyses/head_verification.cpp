@@ -1,5 +1,7 @@
 #include "app/analyses/head_verification.h"
 
+#include <numeric>
+
 #include "app/state/run_interventions.h"
 #include "core/error.h"
 #include "core/half.h"
@@ -173,8 +175,28 @@ std::vector<double> HeadReference::weights_of(std::uint32_t row) {
     return mask_.is_visible(map, question_.batch, {row, key}, range) &&
            (!pattern || attention::shows(*pattern, row, key, pattern_keys));
   };
+  const model::DistanceVectors* distances =
+      layer_.config.distances ? &subject_.network->layers->distances[*layer_.config.distances] : nullptr;
+  const auto vectors = [&](bool exists, const model::Linear& projection) {
+    if (!exists) return Array{};
+    Array rows = reference::widen(distances->table);
+    return distances->is_projected ? reference::apply(projection, rows) : rows;
+  };
+  const Array for_query = vectors(layer_.config.has_content_position, key_);
+  const Array for_key = vectors(layer_.config.has_position_content, query_);
+  const double scale = static_cast<double>(layer_.config.scale.factor(shape_.d_k));
+  const auto product = [&](const double* vector, const Array& rows, std::size_t number) {
+    if (rows.values.empty()) return 0.0;
+    const double* other = &rows.values[number * shape_.d_k];
+    return std::inner_product(other, other + shape_.d_k, vector, 0.0);
+  };
   const auto& biases = subject_.network->layers->position_biases;
   const auto edit = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double score) {
+    if (distances != nullptr) {
+      const std::size_t number = distances->row(std::int64_t{row} - std::int64_t{key});
+      const double* of_key = stages.k.values.data() + std::size_t{key} * shape_.d_k;
+      score += scale * (product(stages.q.values.data(), for_query, number) + product(of_key, for_key, number));
+    }
     if (layer_.config.position_bias) {
       score += biases[*layer_.config.position_bias].value(question_.head, std::int64_t{key} - std::int64_t{row});
     }

@@ -92,28 +92,66 @@ void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, Number
   if (query && key) set_sum(arithmetic, products(*query, *key), std::nullopt);
 }
 
-void explain_bias(const CellQuestion& question, const std::optional<float>& score, Arithmetic& arithmetic,
+void explain_bias(const CellQuestion& question, const std::optional<double>& score, Arithmetic& arithmetic,
                   std::string note) {
   arithmetic.formula += " + bias";
   if (score && arithmetic.result && question.layer->config.softcap == 0.0F && question.score_expression.empty()) {
     const double bias = double{*arithmetic.result} - question.painted_bias -
-                        double{*score} * double{question.layer->config.scale.factor(question.geometry.shape.d_k)};
+                        *score * double{question.layer->config.scale.factor(question.geometry.shape.d_k)};
     arithmetic.numbers += fmt::format(" + {}", write_factor(bias));
   }
   arithmetic.note = std::move(note);
 }
 
+void explain_distance(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
+  const bool is_of_query = question.stage == Stage::ContentPosition;
+  const std::int64_t distance = std::int64_t{question.row} - std::int64_t{question.column};
+  arithmetic.formula = fmt::format("{}[{}] · r({}{})", is_of_query ? "Q" : "K", is_of_query ? question.row : question.column,
+                                   distance < 0 ? "−" : "", std::abs(distance));
+  arithmetic.note = "r is the vector of the distance from the key to the query, in this layer and head.";
+}
+
+/// The raw score with what distances add to it: as a formula, and the numbers as far as they are known.
+struct RawScore {
+  std::string formula, numbers;
+  std::optional<double> sum;
+};
+RawScore raw_score(const CellQuestion& question, NumberSource& numbers) {
+  RawScore raw;
+  raw.sum = 0.0;
+  bool has_more = false;
+  const auto add = [&](Stage stage) {
+    const std::optional<float> value = numbers.value(stage, question.row, question.column);
+    raw.formula +=
+        fmt::format("{}{}[{},{}]", raw.formula.empty() ? "" : " + ", to_string(stage), question.row, question.column);
+    raw.sum = value && raw.sum ? std::optional(*raw.sum + double{*value}) : std::nullopt;
+    raw.numbers += !value                ? std::string(kOnTheirWay)
+                   : raw.numbers.empty() ? write_number(double{*value})
+                                         : write_added(double{*value});
+  };
+  add(Stage::Scores);
+  for (const auto& [stage, exists] : {std::pair{Stage::ContentPosition, question.geometry.shape.has_content_position},
+                                      {Stage::PositionContent, question.geometry.shape.has_position_content}}) {
+    if (!exists) continue;
+    add(stage);
+    has_more = true;
+  }
+  if (!has_more) return raw;
+  raw.formula = "(" + raw.formula + ")";
+  raw.numbers = "(" + raw.numbers + ")";
+  return raw;
+}
+
 void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
   const model::Scale scale = question.layer ? question.layer->config.scale : model::Scale{};
-  const std::string cell = fmt::format("scores[{},{}]", question.row, question.column);
-  const std::optional<float> score = numbers.value(Stage::Scores, question.row, question.column);
-  const std::string number = score ? write_number(double{*score}) : kOnTheirWay;
+  const auto [cell, number, score] = raw_score(question, numbers);
+  const bool is_sum = cell.front() == '(';
   if (scale.kind == model::Scale::Kind::InverseSqrtKey) {
     arithmetic.formula = cell + " / √dₖ";
     arithmetic.numbers = fmt::format("{} / √{}", number, question.geometry.shape.d_k);
   } else if (scale.kind == model::Scale::Kind::Value) {
     arithmetic.formula = "scale · " + cell;
-    arithmetic.numbers = write_number(double{scale.value}) + " · " + (score ? write_factor(double{*score}) : number);
+    arithmetic.numbers = write_number(double{scale.value}) + " · " + (score && !is_sum ? write_factor(*score) : number);
   } else {
     arithmetic.formula = cell;
     arithmetic.note = "This attention doesn't scale its scores.";
@@ -316,6 +354,8 @@ constexpr std::array<StageLine, attention::kStages> kStageLines = {{{"x", &expla
                                                                     {"K", &explain_input_projection},
                                                                     {"V", &explain_input_projection},
                                                                     {"scores", &explain_scores},
+                                                                    {"content_position", &explain_distance},
+                                                                    {"position_content", &explain_distance},
                                                                     {"scaled", &explain_scaled},
                                                                     {"masked", &explain_masked},
                                                                     {"weights", &explain_weights},

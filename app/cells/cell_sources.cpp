@@ -122,8 +122,16 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
       return projected_from(geometry, memory_of(geometry), StepMatrix::Other::ValueWeight, row, column);
     case Stage::Scores:
       return {row_of(Stage::Q, row, shape.d_k), row_of(Stage::K, column, shape.d_k)};
-    case Stage::Scaled:
-      return {cell_of(Stage::Scores, row, column)};
+    case Stage::ContentPosition:
+      return {row_of(Stage::Q, row, shape.d_k)};
+    case Stage::PositionContent:
+      return {row_of(Stage::K, column, shape.d_k)};
+    case Stage::Scaled: {
+      std::vector<MatrixPart> parts = {cell_of(Stage::Scores, row, column)};
+      if (shape.has_content_position) parts.push_back(cell_of(Stage::ContentPosition, row, column));
+      if (shape.has_position_content) parts.push_back(cell_of(Stage::PositionContent, row, column));
+      return parts;
+    }
     case Stage::Masked:
       return {cell_of(Stage::Scaled, row, column)};
     case Stage::Weights:

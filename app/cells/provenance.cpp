@@ -129,7 +129,7 @@ class ProvenanceBuilder {
     if (mask && mask->score_expression && base.stage >= Stage::Scaled) {
       add("score expression", mask->score_expression.text());
     }
-    if (mask && !is_mean && attention::is_map(base.stage) && base.stage != Stage::Scores) add_paint(*mask, pattern);
+    if (mask && !is_mean && attention::is_map(base.stage) && base.stage >= Stage::Scaled) add_paint(*mask, pattern);
     if (mask && mask->mask_expression && base.stage >= Stage::Masked) add("mask expression", mask->mask_expression.text());
     const StageOrigin& origin = origin_of(base.stage);
     std::string computed(origin.computed);

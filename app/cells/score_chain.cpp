@@ -29,6 +29,19 @@ class ChainWriter {
     add(std::move(line));
   }
 
+  void add_distance(Stage stage, const std::optional<float>& number) {
+    const bool is_of_query = stage == Stage::ContentPosition;
+    ChainLine line{.name = is_of_query ? "content to position" : "position to content",
+                   .formula = fmt::format("sum + {}{}·r(i − j)", is_of_query ? "q" : "k",
+                                          subscript(is_of_query ? question_.row : question_.column)),
+                   .note = "The product with the vector of the distance."};
+    if (value_ && number) {
+      line.numbers = write_number(*value_) + write_added(double{*number});
+      line.value = *value_ + double{*number};
+    }
+    add(std::move(line));
+  }
+
   void add_scale(const model::Scale& scale, std::uint32_t d_k) {
     using Kind = model::Scale::Kind;
     // In double, as 1/√d_k rounded to float32 is off by up to 6e-8 of the score.
@@ -181,6 +194,10 @@ ScoreChain explain_score(const CellQuestion& asked, const model::Layers* layers,
   const model::AttentionConfig config = question.layer ? question.layer->config : model::AttentionConfig{};
   ChainWriter writer(question, chain);
   writer.add_sum();
+  for (const Stage stage : {Stage::ContentPosition, Stage::PositionContent}) {
+    const bool exists = stage == Stage::ContentPosition ? config.has_content_position : config.has_position_content;
+    if (exists) writer.add_distance(stage, numbers.value(stage, question.row, question.column));
+  }
   writer.add_scale(config.scale, question.geometry.shape.d_k);
   if (config.softcap > 0.0F) writer.add_softcap(double{config.softcap});
   if (const std::optional<double> bias = position_bias(question, layers)) {

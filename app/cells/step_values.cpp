@@ -27,7 +27,8 @@ std::optional<inference::EmbeddingPart> embedding_part(StepMatrix matrix) {
 }
 
 bool has_part(const model::Embedding& embedding, inference::EmbeddingPart part) {
-  if (embedding.projection) return false;  // its parts have other widths than the layer
+  // Parts of other widths than the layer's, or that aren't added up before the norm.
+  if (embedding.projection || embedding.adds_positions_last) return false;
   if (part == inference::EmbeddingPart::Positions) return !embedding.positions.is_empty();
   if (part == inference::EmbeddingPart::Types) return !embedding.types.is_empty();
   const bool is_sum = !embedding.positions.is_empty() || !embedding.types.is_empty();

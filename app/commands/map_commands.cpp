@@ -43,6 +43,10 @@ Command stage(attention::Stage stage, const char* label, const char* menu_label,
 void add_stages(std::vector<Command>& list) {
   using attention::Stage;
   list.push_back(stage(Stage::Scores, "Map of raw scores", "Raw scores", "Query times key, before the scale."));
+  list.push_back(stage(Stage::ContentPosition, "Map of content to position", "Content to position",
+                       "Query times the vector of the distance to the key (DeBERTa, BERT with relative keys)."));
+  list.push_back(stage(Stage::PositionContent, "Map of position to content", "Position to content",
+                       "Key times the vector of the query's distance to it (DeBERTa, BERT with relative keys)."));
   list.push_back(
       stage(Stage::Scaled, "Map of scaled scores", "Scaled scores", "Raw scores times the scale, usually 1/\u221Ad_k."));
   list.push_back(

@@ -17,13 +17,19 @@ constexpr std::size_t kLongestExpression = 48;  // bytes
 /// What the softmax is taken of, from `scores`: "S / √d_k", with the layer's softcap and bias and the score expression.
 std::string scaled_from(const FormulaSubject& subject, const std::string& scores) {
   std::string scaled = scores;
+  if (subject.layer && subject.layer->config.distances) {
+    const model::AttentionConfig& config = subject.layer->config;
+    scaled = fmt::format("( {}{}{} )", scores, config.has_content_position ? " + C" : "",
+                         config.has_position_content ? " + P" : "");
+  }
+  const std::string raw = scaled;
   if (subject.pattern == attention::FixedPattern::Uniform) return "0";
   if (!subject.layer) {
     scaled = "c · " + scores;
   } else {
     const model::AttentionConfig& config = subject.layer->config;
-    if (config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = scores + " / √d_k";
-    if (config.scale.kind == model::Scale::Kind::Value) scaled = fmt::format("{:.4g} · {}", config.scale.value, scores);
+    if (config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = raw + " / √d_k";
+    if (config.scale.kind == model::Scale::Kind::Value) scaled = fmt::format("{:.4g} · {}", config.scale.value, raw);
     if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
     if (config.position_bias) scaled += " + bias";
   }
@@ -112,6 +118,10 @@ std::string scaled(const FormulaSubject& subject) {
   return from == "S" ? "scaled = S (no scale)" : "scaled = " + from;
 }
 
+std::string content_position(const FormulaSubject& /*subject*/) { return "C_{ij} = q_i · r_k(i − j)"; }
+
+std::string position_content(const FormulaSubject& /*subject*/) { return "P_{ij} = k_j · r_q(i − j)"; }
+
 std::string masked(const FormulaSubject& /*subject*/) { return "the scaled score, or the fill"; }
 
 std::string weights(const FormulaSubject& subject) {
@@ -121,6 +131,8 @@ std::string weights(const FormulaSubject& subject) {
 
 std::string map(attention::Stage stage, const FormulaSubject& subject) {
   if (stage == attention::Stage::Scores) return subject.pattern == attention::FixedPattern::Uniform ? "0" : "QK^T";
+  if (stage == attention::Stage::ContentPosition) return content_position(subject);
+  if (stage == attention::Stage::PositionContent) return position_content(subject);
   std::string scaled = scaled_from(subject, "QK^T");
   if (stage == attention::Stage::Scaled) return scaled;
   if (subject.pattern) return fmt::format("replaced by the {} pattern", attention::to_string(subject.pattern->kind));
@@ -236,6 +248,8 @@ const char* activation_name(model::Activation activation) {
       return "GELU";
     case model::Activation::Silu:
       return "SiLU";
+    case model::Activation::QuickGelu:
+      return "quick GELU";
   }
   return "";
 }

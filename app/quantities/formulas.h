@@ -11,6 +11,8 @@ std::string q(const FormulaSubject& subject);
 std::string k(const FormulaSubject& subject);
 std::string v(const FormulaSubject& subject);
 std::string scores(const FormulaSubject& subject);
+std::string content_position(const FormulaSubject& subject);
+std::string position_content(const FormulaSubject& subject);
 std::string scaled(const FormulaSubject& subject);
 std::string masked(const FormulaSubject& subject);
 std::string weights(const FormulaSubject& subject);

@@ -108,10 +108,13 @@ inline constexpr std::array<EnumName<attention::FixedPattern>, 5> kFixedPatterns
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},
                                                                       {model::BlockKind::DecoderSelf, "decoder"},
                                                                       {model::BlockKind::Cross, "cross"}}};
-inline constexpr std::array<EnumName<attention::Stage>, 4> kMapStages = {{{attention::Stage::Scores, "scores"},
-                                                                          {attention::Stage::Scaled, "scaled"},
-                                                                          {attention::Stage::Masked, "masked"},
-                                                                          {attention::Stage::Weights, "weights"}}};
+inline constexpr std::array<EnumName<attention::Stage>, 6> kMapStages = {
+    {{attention::Stage::Scores, "scores"},
+     {attention::Stage::ContentPosition, "content_position"},
+     {attention::Stage::PositionContent, "position_content"},
+     {attention::Stage::Scaled, "scaled"},
+     {attention::Stage::Masked, "masked"},
+     {attention::Stage::Weights, "weights"}}};
 
 /// The largest index of a layer, a head or a cell in a file; clamped to existing ones once a run exists.
 inline constexpr std::uint32_t kLastIndex = 0xffff'fffeu;

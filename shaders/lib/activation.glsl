@@ -1,5 +1,5 @@
 // Activations by their numbers in ops::Activation. Needs no inputs of its own.
-const uint kNone = 0u, kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u;
+const uint kNone = 0u, kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u, kQuickGelu = 6u;
 
 #include "lib/nan.glsl"
 #include "lib/tanh.glsl"
@@ -21,5 +21,6 @@ float activate(uint activation, float x) {
   if (activation == kGelu) return 0.5 * x * complementary_error(-x * 0.70710678118654752);
   if (activation == kGeluTanh) return 0.5 * x * (1.0 + safe_tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
   if (activation == kSilu) return x / (1.0 + exp(-x));
+  if (activation == kQuickGelu) return x / (1.0 + exp(-1.702 * x));
   return x;
 }

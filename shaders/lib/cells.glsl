@@ -20,7 +20,13 @@ uint stats_at(uint head, uint i) { return (p.batch_item * p.heads + head) * p.q_
 
 bool has_finite_fill() { return p.fill != kHidden; }
 
-const uint kScores = 0u, kMasked = 2u, kWeights = 3u, kMeanWeights = 4u;  // MapStage
+const uint kScores = 0u, kContentPosition = 1u, kPositionContent = 2u, kMasked = 4u, kWeights = 5u, kMeanWeights = 6u;  // MapStage
+
+// From a raw score to the stage's number before the mask.
+float stage_score(float score, MapMask map, uint i, uint j) {
+  if (p.stage == kContentPosition || p.stage == kPositionContent) return distance_score(p.stage == kContentPosition, map, i, j);
+  return scaled_score(score, map, i, j);
+}
 
 // Can any query of [first, last] see a key of [j0, j1]? If not, no masked score and no weight there needs q·k.
 bool any_visited(MapMask map, uint first, uint last, uint j0, uint j1) {

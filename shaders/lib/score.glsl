@@ -2,9 +2,23 @@
 // of it, with its painted number; 0 in a head whose pattern is uniform. Needs lib/mask.glsl and push constants p with scale, softcap,
 // bias_at and mask.
 //   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach
+//   or, where kDistances is set in the reach, what distances add to the raw score (ops/distance_scores.h): reach, columns, rows of
+//   queries, rows of keys, the words of [item, head, query, column] and of [item, head, key, column] floats (0: none), then
+//   [2·reach + 1] columns by distance
 #include "lib/tanh.glsl"
 
 bool has_extras() { return p.softcap > 0.0 || p.bias_at != 0u || kHasScoreExpression || kHasPaint; }
+
+const uint kDistances = 0x80000000u;
+
+float distance_score(bool is_of_query, MapMask map, uint i, uint j) {
+  int reach = int(MASK_WORDS(p.bias_at) & ~kDistances);
+  uint column = MASK_WORDS(p.bias_at + 6u + uint(clamp(int(j) - int(i), -reach, reach) + reach));
+  uint rows = MASK_WORDS(p.bias_at + (is_of_query ? 2u : 3u)), at = MASK_WORDS(p.bias_at + (is_of_query ? 4u : 5u));
+  if (at == 0u) return 0.0;
+  uint row = min(is_of_query ? i : j, rows - 1u);
+  return uintBitsToFloat(MASK_WORDS(at + ((map.item * p.heads + map.head) * rows + row) * MASK_WORDS(p.bias_at + 1u) + column));
+}
 
 float position_bias(uint head, uint i, uint j) {
   int reach = int(MASK_WORDS(p.bias_at));
@@ -14,9 +28,11 @@ float position_bias(uint head, uint i, uint j) {
 
 float scaled_score(float score, MapMask map, uint i, uint j) {
   if (map.pattern == kUniform) return 0.0;
+  bool has_distances = p.bias_at != 0u && (MASK_WORDS(p.bias_at) & kDistances) != 0u;
+  if (has_distances) score += distance_score(true, map, i, j) + distance_score(false, map, i, j);
   float s = score * p.scale;
   if (p.softcap > 0.0) s = p.softcap * safe_tanh(s / p.softcap);
-  if (p.bias_at != 0u) s += position_bias(map.head, i, j);
+  if (p.bias_at != 0u && !has_distances) s += position_bias(map.head, i, j);
   s = expression_score(s, p.mask.expressions_at, map.item, map.head, i, j);
   return kHasPaint ? painted_score(s, p.mask.expressions_at, map.item, map.head, i, j) : s;
 }

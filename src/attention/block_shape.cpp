@@ -33,6 +33,10 @@ std::optional<BlockShape::Extent> BlockShape::extent(Stage stage) const {
       return only_weights ? std::nullopt : std::optional<Extent>({keys, d_k});
     case Stage::V:
       return has_values ? std::optional<Extent>({keys, d_v}) : std::nullopt;
+    case Stage::ContentPosition:
+      return has_content_position ? std::optional<Extent>({queries, keys}) : std::nullopt;
+    case Stage::PositionContent:
+      return has_position_content ? std::optional<Extent>({queries, keys}) : std::nullopt;
     case Stage::Scores:
     case Stage::Scaled:
     case Stage::Masked:

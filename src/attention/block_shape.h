@@ -14,7 +14,9 @@ struct BlockShape {
   std::uint32_t d_output = 0;  ///< 0: no output projection, stage Output doesn't exist
   bool has_input = false;      ///< false: Q, K, V were given, stage X doesn't exist
   bool has_values = true;      ///< false: of a capture, stages V, Heads and Merged don't exist
-  bool only_weights = false;   ///< of a capture that has weights alone: neither do Q, K and the scores
+  /// Distances add to the scores: stages ContentPosition and PositionContent exist.
+  bool has_content_position = false, has_position_content = false;
+  bool only_weights = false;  ///< of a capture that has weights alone: neither do Q, K and the scores
   /// The block adds to a residual stream: stages Residual and Attended exist, and AttentionSum where the sum is normed.
   bool has_residual = false, norms_sum = false;
   /// Of the feed-forward that follows this block; 0: none does, or another block comes before it.

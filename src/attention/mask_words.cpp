@@ -218,7 +218,17 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
                             cells);
   }
 
-  const std::size_t bytes = words.size() * sizeof(std::uint32_t);
+  std::size_t room = 0;
+  if (!bias.empty() && (bias.front() & ops::kDistancesBit) != 0) {
+    for (const auto& [slot, at] : {std::pair{4u, &device.content_position_at}, {5u, &device.position_content_at}}) {
+      std::uint32_t& place = words[data.bias_at + slot];
+      if (place == 0) continue;
+      const std::size_t count = place;
+      place = *at = static_cast<std::uint32_t>(words.size() + room);
+      room += count;
+    }
+  }
+  const std::size_t bytes = (words.size() + room) * sizeof(std::uint32_t);
   const gpu::DeviceInfo& info = stream.context().device();
   if (bytes > info.max_storage_range) {
     throw Error(
@@ -240,6 +250,32 @@ std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, 
     }
   }
   return words;
+}
+
+std::vector<std::uint32_t> distance_words(const model::DistanceVectors& distances, const model::AttentionConfig& config,
+                                          std::uint32_t batch, std::uint32_t queries, std::uint32_t keys) {
+  const std::uint32_t reach = std::max(queries, keys) - 1;
+  const DistanceRows rows = distance_rows(distances, queries, keys);
+  const auto room = [&](bool exists, std::uint32_t tokens) {
+    const std::uint64_t count = exists ? std::uint64_t{batch} * config.heads * tokens * rows.count : 0;
+    check_mask_words(count);
+    return static_cast<std::uint32_t>(count);
+  };
+  std::vector<std::uint32_t> words{ops::kDistancesBit | reach,
+                                   rows.count,
+                                   queries,
+                                   keys,
+                                   room(config.has_content_position, queries),
+                                   room(config.has_position_content, keys)};
+  for (std::int64_t distance = -std::int64_t{reach}; distance <= reach; ++distance)
+    words.push_back(distances.row(-distance) - rows.first);
+  return words;
+}
+
+DistanceRows distance_rows(const model::DistanceVectors& distances, std::uint32_t queries, std::uint32_t keys) {
+  const std::int64_t reach = std::int64_t{std::max(queries, keys)} - 1;
+  const std::uint32_t first = distances.row(-reach);
+  return {first, distances.row(reach) - first + 1};
 }
 
 ops::MaskData mask_data(const DeviceMask& mask) {

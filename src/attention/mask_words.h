@@ -5,6 +5,7 @@
 #include "attention/mask.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
+#include "model/config.h"
 #include "model/positions.h"
 #include "ops/mask_data.h"
 
@@ -31,15 +32,28 @@ bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch,
 struct DeviceMask {
   gpu::Buffer words;
   ops::MaskData data;  ///< data.words is set by mask_data(), because the buffer may move
+  /// Words for the products of queries and of keys with vectors of distances, which ops::distance_scores() writes; 0: none.
+  std::uint32_t content_position_at = 0, position_content_at = 0;
 };
-/// `key_ranges` [batch, 2]: first real key and one past the last. `bias`: position_bias_words(), or empty. `tokens`: of all
-/// batch items, for expressions.
+/// `key_ranges` [batch, 2]: first real key and one past the last. `bias`: position_bias_words() or distance_words(), or
+/// empty. `tokens`: of all batch items, for expressions.
 DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
                        std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias = {},
                        const ExpressionTokens& tokens = {});
 
 /// A position bias as shaders/lib/score.glsl reads it, for queries and keys up to this far apart.
 std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest);
+
+/// Rows of the vectors of distances that queries and keys of a text need.
+struct DistanceRows {
+  std::uint32_t first = 0, count = 0;
+};
+DistanceRows distance_rows(const model::DistanceVectors& distances, std::uint32_t queries, std::uint32_t keys);
+
+/// Likewise the header of what distances add, with counts of words in place of their places: upload_mask() gives them room.
+/// Throws Error where that is too much.
+std::vector<std::uint32_t> distance_words(const model::DistanceVectors& distances, const model::AttentionConfig& config,
+                                          std::uint32_t batch, std::uint32_t queries, std::uint32_t keys);
 
 /// As ops take it.
 ops::MaskData mask_data(const DeviceMask& mask);

@@ -16,23 +16,25 @@ enum class Stage : std::uint8_t {
   K,         ///< [key token, d_k], likewise
   V,         ///< [key token, d_v]
   Scores,    ///< Q·Kᵀ [query, key]
-  Scaled,    ///< scale · scores, capped and with the position bias where the model has them
-  Masked,    ///< scaled, masked cells replaced by the fill
-  Weights,   ///< softmax over the keys
-  Heads,     ///< weights · V [token, d_v], times the head's gain
-  Merged,    ///< all heads side by side [token, heads·d_v]
-  Output,    ///< merged · W_Oᵀ + b_O [token, d_model]
-  AttentionSum,  ///< residual + output, where a norm follows the sum (post-norm) [token, d_model]
-  Attended,      ///< the residual stream after attention, and after the norm of the sum where there is one
-  FfnInput,      ///< norm(attended), where the feed-forward has a norm before it (pre-norm)
-  FfnGate,       ///< of gated feed-forwards: gate layer before its activation [token, d_ff]
-  FfnHidden,     ///< first linear layer before the activation [token, d_ff]
-  FfnActive,     ///< activation(hidden), or activation(gate) ⊙ hidden [token, d_ff]
-  FfnOutput,     ///< second linear layer [token, d_model]
-  FfnSum,        ///< attended + what the feed-forward adds, where a norm follows the sum
-  Next,          ///< the residual stream that the next layer reads, before any change of it
+  ContentPosition,  ///< what the keys' distances add to a query's scores [query, key]: only of blocks with such vectors …
+  PositionContent,  ///< … and what the queries' distances add to a key's
+  Scaled,           ///< scale · (the sum of these), capped and with the position bias where the model has them
+  Masked,           ///< scaled, masked cells replaced by the fill
+  Weights,          ///< softmax over the keys
+  Heads,            ///< weights · V [token, d_v], times the head's gain
+  Merged,           ///< all heads side by side [token, heads·d_v]
+  Output,           ///< merged · W_Oᵀ + b_O [token, d_model]
+  AttentionSum,     ///< residual + output, where a norm follows the sum (post-norm) [token, d_model]
+  Attended,         ///< the residual stream after attention, and after the norm of the sum where there is one
+  FfnInput,         ///< norm(attended), where the feed-forward has a norm before it (pre-norm)
+  FfnGate,          ///< of gated feed-forwards: gate layer before its activation [token, d_ff]
+  FfnHidden,        ///< first linear layer before the activation [token, d_ff]
+  FfnActive,        ///< activation(hidden), or activation(gate) ⊙ hidden [token, d_ff]
+  FfnOutput,        ///< second linear layer [token, d_model]
+  FfnSum,           ///< attended + what the feed-forward adds, where a norm follows the sum
+  Next,             ///< the residual stream that the next layer reads, before any change of it
 };
-inline constexpr std::size_t kStages = 21;
+inline constexpr std::size_t kStages = 23;
 
 /// "x", "q", …, "output": names of files, flags and menus.
 std::string_view to_string(Stage stage);

@@ -228,7 +228,7 @@ class Uploader {
   }
 
   DeviceBranchNorms norms(const model::BranchNorms& norms) {
-    return {norm(norms.before), norm(norms.inside), norm(norms.after)};
+    return {norm(norms.before), norm(norms.inside), norm(norms.after), norms.is_bare_residual};
   }
 
   /// A layer that has been uploaded already, or a new one.
@@ -292,7 +292,7 @@ class Uploader {
   std::map<std::pair<const std::byte*, std::uint32_t>, std::shared_ptr<const DeviceLayer>> known_;
 };
 
-static_assert(static_cast<int>(model::Activation::Silu) == static_cast<int>(ops::Activation::Silu) &&
+static_assert(static_cast<int>(model::Activation::QuickGelu) == static_cast<int>(ops::Activation::QuickGelu) &&
               static_cast<int>(model::Activation::Relu) == static_cast<int>(ops::Activation::Relu));
 
 }  // namespace

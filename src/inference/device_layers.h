@@ -10,8 +10,9 @@ namespace headlight::inference {
 
 struct DeviceBranchNorms {
   std::optional<ops::DeviceNorm> before, inside, after;
+  bool is_bare_residual = false;
 
-  bool is_empty() const { return !before && !inside && !after; }
+  bool is_empty() const { return !before && !inside && !after && !is_bare_residual; }
 };
 
 struct DeviceFeedForward {

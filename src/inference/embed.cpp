@@ -13,8 +13,9 @@ void add_row(const model::Parameter& table, std::uint32_t row, std::vector<float
   for (std::size_t i = 0; i < scratch.size(); ++i) target[i] += scratch[i];
 }
 
-bool positions_follow_projection(const model::Embedding& embedding) {
-  return embedding.is_projected_first && embedding.projection.has_value();
+/// Do positions follow what the device computes of the rows?
+bool positions_follow(const model::Embedding& embedding) {
+  return embedding.adds_positions_last && (embedding.projection || embedding.norm);
 }
 
 /// Position and type of one token.
@@ -54,8 +55,8 @@ void inspect(const model::Embedding& embedding, const model::TokenBatch& tokens,
 }  // namespace
 
 Tensor embed_positions(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows) {
-  if (!positions_follow_projection(embedding)) return {};
-  const std::uint32_t width = embedding.projection->out();
+  if (!positions_follow(embedding)) return {};
+  const std::uint32_t width = embedding.projection ? embedding.projection->out() : embedding.table.axis(1);
   Tensor positions({tokens.batch, rows.count, width});
   std::vector<float> scratch(width);
   float* target = positions.values.data();
@@ -71,6 +72,7 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
   const std::uint32_t width = embedding != nullptr ? embedding->table.axis(1) : tokens.vectors.axis(2);
   Tensor x({tokens.batch, rows.count, width});
   std::vector<float> scratch(width);
+  const std::vector<double> factors = embedding != nullptr ? embedding->line_factors(tokens) : std::vector<double>();
   float* target = x.values.data();
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
     for (std::uint32_t token = rows.first; token < rows.end(); ++token, target += width) {
@@ -79,14 +81,15 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
         std::copy_n(tokens.vectors.values.begin() + static_cast<std::ptrdiff_t>(at * width), width, target);
         continue;
       }
-      if (tokens.ids[at] != model::kPaddingId) {
+      if (tokens.ids[at] != model::kPaddingId && tokens.ids[at] != embedding->dropped_id) {
         embedding->table.read(tokens.ids[at], 1, {target, width});
         // A row brings as much of a mapped file into memory as the system maps at once, up to megabytes.
         constexpr std::uint32_t kRowsKept = 8;
         if (token % kRowsKept == 0) embedding->table.release_pages();
-        for (std::uint32_t i = 0; i < width; ++i) target[i] *= embedding->scale;
+        const auto factor = static_cast<float>(factors[item]);
+        for (std::uint32_t i = 0; i < width; ++i) target[i] *= factor;
       }
-      if (!positions_follow_projection(*embedding)) add_positions(*embedding, tokens, {item, token}, scratch, target);
+      if (!positions_follow(*embedding)) add_positions(*embedding, tokens, {item, token}, scratch, target);
     }
   }
   if (embedding == nullptr) return x;
@@ -101,6 +104,7 @@ Tensor embed_part(const model::Embedding& embedding, const model::TokenBatch& to
   one.table = embedding.table;
   one.scale = part == EmbeddingPart::Tokens || part == EmbeddingPart::Sum ? embedding.scale : 0.0f;
   one.position_offset = embedding.position_offset;
+  one.dropped_id = embedding.dropped_id;
   if (part == EmbeddingPart::Positions || part == EmbeddingPart::Sum) one.positions = embedding.positions;
   if (part == EmbeddingPart::Types || part == EmbeddingPart::Sum) one.types = embedding.types;
   Tensor all = embed(&one, tokens, rows);

@@ -22,22 +22,27 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
   if (rows.count > 0) vectors->upload_rows(stream, embed(source, tokens, rows), rows);
   if (!has_more) return vectors;
   const TensorKey state{kind, 0, Role::State};
-  const Hidden normed = !device->norm        ? vectors
-                        : device->projection ? recorder.normed({kind, 0, Role::NormedVectors}, vectors, *device->norm, rows)
-                                             : recorder.normed(state, vectors, *device->norm, rows);
-  if (!device->projection) return normed;
-  const Hidden projected = recorder.tensor(state, plan.capacity, device->projection->width, rows, "the token vectors");
-  if (rows.count == 0) return projected;
-  if (const Tensor positions = embed_positions(*source, tokens, rows); !positions.is_empty()) {
-    const Hidden added = recorder.tensor({kind, 0, Role::Positions}, plan.capacity, device->projection->width, rows,
-                                         "the position embeddings");
-    added->upload_rows(stream, positions, rows);
-    ops::linear(stream, kernels, *normed, *device->projection, *projected,
-                {.combine = ops::Combine::Add, .other = added.get(), .rows = rows});
-  } else {
-    ops::linear(stream, kernels, *normed, *device->projection, *projected, {.rows = rows});
+  const bool has_positions = source->adds_positions_last && (!source->positions.is_empty() || !source->types.is_empty());
+  const bool is_normed_last = !device->projection && !has_positions;
+  const Hidden normed = !device->norm ? vectors
+                                      : recorder.normed(is_normed_last ? state : TensorKey{kind, 0, Role::NormedVectors},
+                                                        vectors, *device->norm, rows);
+  if (is_normed_last) return normed;
+  const std::uint32_t out = device->projection ? device->projection->width : width;
+  const Hidden result = recorder.tensor(state, plan.capacity, out, rows, "the token vectors");
+  if (rows.count == 0) return result;
+  Hidden added;
+  if (has_positions) {
+    added = recorder.tensor({kind, 0, Role::Positions}, plan.capacity, out, rows, "the position embeddings");
+    added->upload_rows(stream, embed_positions(*source, tokens, rows), rows);
   }
-  return projected;
+  if (!device->projection) {
+    ops::add_rows(stream, kernels, *normed, *added, *result, rows);
+  } else {
+    ops::linear(stream, kernels, *normed, *device->projection, *result,
+                {.combine = added ? ops::Combine::Add : ops::Combine::None, .other = added.get(), .rows = rows});
+  }
+  return result;
 }
 
 /// The state after the layers that a pass of copies doesn't compute: one item of the base's, in every copy.

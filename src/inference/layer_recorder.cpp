@@ -67,6 +67,7 @@ Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLa
   intervene_in(model::Site::Weights, block.q, place.rows);  // a uniform pattern's queries are 0
   intervene_in(model::Site::Key, block.k, place.key_rows);
   intervene_in(model::Site::Value, block.v, place.key_rows);
+  relate(place, block, device);
   attend(place, block);
   const TensorKey attended{ref.kind, 0, Role::Attended};
   Hidden y = finish(place, block, device, x, device.feed_forward ? attended : place.result);
@@ -113,6 +114,10 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
     if (config.position_bias) {
       bias = attention::position_bias_words(pass_.network->layers->position_biases[*config.position_bias],
                                             std::max(queries.length, keys.length));
+    }
+    if (config.distances) {
+      bias = attention::distance_words(pass_.network->layers->distances[*config.distances], config, queries.batch,
+                                       queries.length, keys.length);
     }
     const attention::MaskSpec mask = attention::in_layer(pass_.masks[ref.kind], config);
     const auto patterns = patterns_of(pass_.interventions, ref, config.heads);

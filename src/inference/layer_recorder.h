@@ -66,6 +66,10 @@ class LayerRecorder {
   void project(const LayerPosition& place, const attention::BlockRun& block, const DeviceLayer& device,
                const Hidden& memory);
   void rotate(const attention::BlockRun& block, const LayerPosition& place, ops::Rows key_rows, bool is_self);
+  /// What distances add to the block's scores, from its queries and keys into the words of its mask.
+  void relate(const LayerPosition& place, const attention::BlockRun& block, const DeviceLayer& device);
+  /// A tensor that lives until the pass is computed.
+  Hidden kept(std::uint32_t heads, std::uint32_t tokens, std::uint32_t width, std::string_view purpose);
   /// Did the base compute the same numbers for this block?
   const attention::BlockRun* same_block(const LayerPosition& place, const attention::BlockShape& shape) const;
   /// Applies the pass's interventions at a site of the block to these rows; slot_of(head) is where a head's numbers are.

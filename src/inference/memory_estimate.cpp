@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention/mask_words.h"
 #include "core/error.h"
 #include "inference/device_layers.h"
 #include "ops/attention_blocks.h"
@@ -21,6 +22,13 @@ std::uint64_t block_numbers(const model::AttentionLayer& layer) {
   const std::uint64_t statistics = 2 * std::uint64_t{config.heads};  // m and l of each row
   const std::uint64_t output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;
   return config.d_model + queries + keys_and_values + statistics + merged + output;
+}
+
+/// Products of all queries and keys with the vectors of distances.
+std::uint64_t distance_numbers(const model::AttentionConfig& config, const model::Layers& layers, std::uint32_t tokens) {
+  if (!config.distances) return 0;
+  const std::uint64_t terms = (config.has_content_position ? 1u : 0u) + (config.has_position_content ? 1u : 0u);
+  return terms * config.heads * tokens * attention::distance_rows(layers.distances[*config.distances], tokens, tokens).count;
 }
 
 /// Bytes of scores and weights of some queries, where attention goes by blocks.
@@ -48,6 +56,7 @@ MemoryEstimate estimate_memory(const model::Network& network, Precision precisio
   for (const model::BlockRef block : network.blocks()) {
     const model::AttentionLayer& layer = network.layer(block);
     numbers += tokens * (block_numbers(layer) + layer.config.d_model);  // and the state that the layer returns
+    numbers += distance_numbers(layer.config, *network.layers, tokens);
     std::uint64_t& of_kind = shared_bytes[static_cast<std::size_t>(block.kind)];
     of_kind = std::max(of_kind, shared_numbers(layer, tokens) * sizeof(float) + scratch_bytes(layer, tokens, device));
   }

@@ -152,7 +152,8 @@ StackPlan plan_stack(const PassInputs& now, const PassInputs* before, bool is_de
     if (embedding != nullptr && embedding == old_embedding && old_capacity == plan.capacity &&
         has_same_angles(layers, tokens, was)) {
       same = first_difference(tokens, was);
-      if (!is_causal && (same != tokens.length || tokens.length != was.length)) same = 0;
+      const bool shares_vectors = embedding->dropped_id.has_value();  // each changes with the others' ids
+      if ((!is_causal || shares_vectors) && (same != tokens.length || tokens.length != was.length)) same = 0;
       unchanged_layers = first_changed_layer(now, *before, is_decoder);
     }
   }

@@ -22,6 +22,8 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
           .d_merged = config.heads * config.d_v,
           .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
           .has_input = layer.weights.has_value(),
+          .has_content_position = config.has_content_position,
+          .has_position_content = config.has_position_content,
           .has_residual = layer.weights.has_value() && !layer.norms.is_empty(),
           .norms_sum = layer.norms.after.has_value(),
           .d_ff = has_ffn ? layer.feed_forward->in.out() : 0,

@@ -87,6 +87,7 @@ struct Session::State {
       alone->encoder.assign(source.encoder.begin(), source.encoder.begin() + first.count);
       alone->rotaries = source.rotaries;
       alone->position_biases = source.position_biases;
+      alone->distances = source.distances;
       auto device = std::make_shared<DeviceLayers>();
       device->source = alone;
       device->encoder = uploaded_layers;

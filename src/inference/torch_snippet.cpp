@@ -140,8 +140,9 @@ class SnippetWriter {
                    const std::string& stack, const std::string& from) {
     const model::AttentionConfig& config = layer.config;
     const std::string place = python_name(prefix);
-    expect_plain(config.softcap == 0.0F && !config.rotary && !config.position_bias && !layer.is_parallel,
-                 "rotary positions, position biases and capped scores");
+    expect_plain(
+        config.softcap == 0.0F && !config.rotary && !config.position_bias && !config.distances && !layer.is_parallel,
+        "rotary positions, position biases and capped scores");
     expect_plain(config.kv_head_count() == config.heads, "shared keys and values");
     line("# {} attention, layer {}", model::to_string(block.kind), block.layer.value);
     if (layer.weights) {

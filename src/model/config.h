@@ -50,6 +50,8 @@ struct AttentionConfig {
   std::uint32_t window = 0;                  ///< trained with |i − j| < window (sliding-window attention); 0: none
   std::optional<std::uint32_t> rotary = {};  ///< index in Layers::rotaries: rotates queries and keys (RoPE)
   std::optional<std::uint32_t> position_bias = {};  ///< index in Layers::position_biases: added to scaled scores
+  std::optional<std::uint32_t> distances = {};      ///< index in Layers::distances: added to scores before the scale …
+  bool has_content_position = false, has_position_content = false;  ///< … these of their terms
 
   std::uint32_t kv_head_count() const { return kv_heads == 0 ? heads : kv_heads; }
 

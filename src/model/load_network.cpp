@@ -68,14 +68,14 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
                                .decoder_layers = sizes.decoder.layers,
                                .decoder_heads = sizes.decoder.heads,
                                .vocabulary = sizes.vocabulary,
-                               .max_length = sizes.max_length,
+                               .max_length = sizes.encoder.max_length,
                                .window = *std::ranges::max_element(sizes.windows),
                                .token_types = sizes.types,
                                .file_bytes = checkpoint.total_bytes(),
                                .is_causal = sizes.is_causal};
-  description.is_encoder_decoder = family.kind == StackKind::EncoderDecoder;
+  description.is_encoder_decoder = sizes.kind == StackKind::EncoderDecoder;
   if (description.is_encoder_decoder) description.target_vocabulary = sizes.target_vocabulary;
-  description.is_length_limited = family.positions == Positions::Learned || family.positions == Positions::Sinusoidal;
+  description.is_length_limited = sizes.is_length_limited;
   for (const std::string& name : checkpoint.names()) ++description.element_types[std::string(checkpoint.type(name))];
   return description;
 }
@@ -89,8 +89,8 @@ Settings text_settings(const Family& family, const Settings& settings) {
 /// `whole` has the special ids, which a multimodal model's config has outside of its text settings.
 LoadedNetwork build(const Family& family, const Settings& whole, const Checkpoint& checkpoint) {
   const Settings settings = text_settings(family, whole).only(keys_of(family)).over(family.defaults);
-  const Sizes sizes = read_sizes(settings, family);
   FamilyTensors tensors(checkpoint, family);
+  const Sizes sizes = read_sizes(settings, family, stored_kind(family, tensors));
   LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
                        .description = describe(family, settings, sizes, checkpoint)};
   const std::uint32_t vocabulary = std::max(sizes.vocabulary, sizes.target_vocabulary);

@@ -73,6 +73,17 @@ class Counter {
 
 }  // namespace
 
+std::vector<double> Embedding::line_factors(const TokenBatch& tokens) const {
+  constexpr double kKeptInTraining = 1.0 - 0.15 * 0.8;
+  std::vector<double> factors(tokens.batch, static_cast<double>(scale));
+  for (std::uint32_t item = 0; item < tokens.batch && dropped_id; ++item) {
+    const auto line = tokens.ids.begin() + static_cast<std::ptrdiff_t>(std::size_t{item} * tokens.length);
+    const auto dropped = static_cast<double>(std::count(line, line + tokens.length, *dropped_id));
+    factors[item] *= kKeptInTraining / (1.0 - dropped / tokens.lengths[item]);
+  }
+  return factors;
+}
+
 std::vector<BlockRef> Network::blocks() const {
   std::vector<BlockRef> blocks;
   if (!layers) return blocks;
@@ -102,6 +113,7 @@ std::size_t Network::parameter_count() const {
   for (const BlockRef block : blocks()) counter.add(layer(block));
   if (!layers) return counter.total;
   for (const PositionBias& bias : layers->position_biases) counter.total += bias.table.values.size();
+  for (const DistanceVectors& distances : layers->distances) counter.total += distances.table.values.size();
   counter.add(layers->encoder_norm);
   counter.add(layers->decoder_norm);
   counter.add(layers->unembedding);

@@ -12,8 +12,10 @@
 
 namespace headlight::model {
 
+struct TokenBatch;
+
 /// Token vectors: norm(table[id]·scale + positions[position + position_offset] + types[type]), then the projection.
-/// Projected first: projection(norm(table[id]·scale)) + positions[position + position_offset] + types[type].
+/// With adds_positions_last: projection(norm(table[id]·scale)) + positions[position + position_offset] + types[type].
 struct Embedding {
   Parameter table = {};                   ///< [vocabulary, d_embedding]
   float scale = 1.0f;                     ///< notebook 002, Marian and Gemma multiply by √d_model
@@ -22,18 +24,25 @@ struct Embedding {
   Parameter types = {};                   ///< [types, d_embedding] or empty: BERT's token types
   std::optional<Norm> norm = {};          ///< BERT, BLOOM
   std::optional<Linear> projection = {};  ///< [d_model, d_embedding]: ALBERT, ELECTRA, OPT-350m
-  bool is_projected_first = false;        ///< OPT-350m, whose position and type embeddings are [.., d_model]
+  bool adds_positions_last = false;       ///< OPT-350m, whose position and type embeddings are [.., d_model]
+  /// ESM's token_dropout: rows of this id are 0, the others are multiplied by the share of tokens that weren't masked in
+  /// training, and divided by that of their line.
+  std::optional<std::uint32_t> dropped_id = {};
+
+  /// What each line's rows of the table are multiplied by.
+  std::vector<double> line_factors(const TokenBatch& tokens) const;
 };
 
 /// The three norms around one branch (attention or feed-forward) of a layer:
 ///   y = inside(branch(before(x)));  x ← after(x + y)
-/// A branch without any norm has no residual either: x ← branch(x), the notebooks' bare heads.
+/// A branch without any norm has no residual either, unless it says so: x ← branch(x), the notebooks' bare heads.
 struct BranchNorms {
   std::optional<Norm> before = {};  ///< pre-norm: GPT-2, Llama, T5
   std::optional<Norm> inside = {};  ///< of the branch's output: Gemma 2 and 3
   std::optional<Norm> after = {};   ///< post-norm ("Attention Is All You Need", §3.1): BERT, Marian
+  bool is_bare_residual = false;    ///< a residual without any norm: ModernBERT's first layer
 
-  bool is_empty() const { return !before && !inside && !after; }
+  bool is_empty() const { return !before && !inside && !after && !is_bare_residual; }
 };
 
 /// One attention block and what follows it.
@@ -70,6 +79,7 @@ struct Layers {
   std::optional<Norm> encoder_norm = {}, decoder_norm = {};  ///< after the last layer of pre-norm stacks
   std::vector<Rotary> rotaries = {};
   std::vector<PositionBias> position_biases = {};
+  std::vector<DistanceVectors> distances = {};
   std::optional<Unembedding> unembedding = {};  ///< logits of the decoder's (else encoder's) last state
 };
 

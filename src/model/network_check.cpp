@@ -63,6 +63,14 @@ void check_config(const std::string& where, const AttentionConfig& config, const
                   config.d_k);
     }
   }
+  if (config.distances) {
+    const DistanceVectors& distances = layers.distances.at(*config.distances);
+    const std::uint32_t width = distances.is_projected ? config.d_model : config.d_k;
+    if (distances.table.shape.size() != 2 || distances.table.axis(1) != width || config.kv_head_count() != config.heads) {
+      throw Error("{}: the vectors of distances are {}, but must be [rows, {}], with as many KV heads as heads", where,
+                  headlight::to_string(distances.table.shape), width);
+    }
+  }
   if (config.position_bias && layers.position_biases.at(*config.position_bias).heads() != config.heads) {
     throw Error("{}: the position bias is for {} heads, the layer has {}", where,
                 layers.position_biases[*config.position_bias].heads(), config.heads);
@@ -165,7 +173,7 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
   check_norm(where, embedding->norm, width);
   if (embedding->projection) check_linear(where, "embedding projection", *embedding->projection, width);
   const std::uint32_t projected = embedding->projection ? embedding->projection->out() : width;
-  const std::uint32_t added = embedding->is_projected_first ? projected : width;
+  const std::uint32_t added = embedding->adds_positions_last ? projected : width;
   const Parameter& positions = embedding->positions;
   const std::uint32_t needed = tokens.position_count() + embedding->position_offset;
   if (!positions.is_empty() && (positions.shape().size() != 2 || positions.axis(0) < needed || positions.axis(1) != added)) {

@@ -49,6 +49,18 @@ std::uint32_t PositionBias::reach() const {
   return kind == Kind::Slopes ? std::numeric_limits<std::uint32_t>::max() : max_distance;
 }
 
+std::uint32_t DistanceVectors::row(std::int64_t distance) const {
+  const std::int64_t middle = buckets / 2, far = std::abs(distance);
+  if (buckets > 0 && far > middle) {
+    // In float32, as PyTorch computes it: at the edges of buckets rounding decides.
+    const auto ratio = [&](double number) { return std::log(static_cast<float>(number / static_cast<double>(middle))); };
+    const float share = ratio(static_cast<double>(far)) / ratio(max_distance - 1.0);
+    const auto beyond = static_cast<std::int64_t>(std::ceil(share * static_cast<float>(middle - 1)));
+    distance = distance < 0 ? -middle - beyond : middle + beyond;
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(distance + origin, 0, table.axis(0) - 1));
+}
+
 Tensor sinusoidal_positions(std::uint32_t length, std::uint32_t d_model) {
   Tensor positions(Shape{length, d_model});
   for (std::uint32_t column = 0; column < d_model; column += 2) {

@@ -49,6 +49,20 @@ struct PositionBias {
   std::uint32_t reach() const;
 };
 
+/// Vectors r of distances that queries and keys are multiplied with beside each other (DeBERTa, He et al. 2021; Shaw et al.
+/// 2018, Huang et al. 2020). For query i and key j of a head, before the scale:
+///   q_i·k_j + q_i·key(r) + k_j·query(r),  r of the distance i − j, with the terms that the layer's config names
+/// where key(r) and query(r) are the layer's own projections of r (DeBERTa), or r itself in every head (BERT).
+struct DistanceVectors {
+  Tensor table = {};          ///< [rows, d_model] where they are projected, else [rows, d_k]
+  std::uint32_t origin = 0;   ///< row of distance 0; further ones end at the table's first and last row
+  std::uint32_t buckets = 0;  ///< up to buckets / 2 distances have a row each, then logarithmic up to max_distance; 0: all
+  std::uint32_t max_distance = 0;  ///< of buckets
+  bool is_projected = false;
+
+  std::uint32_t row(std::int64_t distance) const;  ///< distance = i − j
+};
+
 /// The positional encoding of "Attention Is All You Need", §3.5, [length, d_model]:
 ///   positions[p, 2i] = sin(p / 10000^(2i/d_model)),  positions[p, 2i + 1] = cos(p / 10000^(2i/d_model))
 /// computed in double precision. An odd d_model ends with a sine.

@@ -139,15 +139,70 @@ Array embed(const Embedding* embedding, const TokenBatch& tokens) {
     }
   };
   Array x = zeros({tokens.batch, tokens.length, table.axis(1)});
+  const std::vector<double> factors = embedding->line_factors(tokens);
   for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
-    if (tokens.ids[row] == kPaddingId) continue;
-    add_row(table, tokens.ids[row], static_cast<double>(embedding->scale), &x.values[row * table.axis(1)]);
+    if (tokens.ids[row] == kPaddingId || tokens.ids[row] == embedding->dropped_id) continue;
+    add_row(table, tokens.ids[row], factors[row / tokens.length], &x.values[row * table.axis(1)]);
   }
-  if (!embedding->is_projected_first) add_positions(x);
+  if (!embedding->adds_positions_last) add_positions(x);
   x = apply(embedding->norm, std::move(x));
   if (embedding->projection) x = apply(*embedding->projection, x);
-  if (embedding->is_projected_first) add_positions(x);
+  if (embedding->adds_positions_last) add_positions(x);
   return x;
+}
+
+namespace {
+
+/// The vectors of distances as one head multiplies its queries (`keys`) and its keys (`queries`) with them: [rows, d_k],
+/// empty where the network has no such term.
+struct HeadDistances {
+  Array keys, queries;
+};
+
+HeadDistances head_distances(const DistanceVectors& distances, const AttentionLayer& layer, std::uint32_t head) {
+  const std::uint32_t d_k = layer.config.d_k;
+  const Array table = widen(distances.table);
+  const auto of_head = [&](bool exists, const Linear* linear) -> Array {
+    if (!exists) return {};
+    if (!distances.is_projected) return table;
+    return apply(Linear{.weight = linear->weight.rows(head * d_k, d_k),
+                        .bias = linear->has_bias() ? linear->bias.rows(head * d_k, d_k) : Parameter()},
+                 table);
+  };
+  return {of_head(layer.config.has_content_position, layer.weights ? &layer.weights->key : nullptr),
+          of_head(layer.config.has_position_content, layer.weights ? &layer.weights->query : nullptr)};
+}
+
+}  // namespace
+
+void relate(const DistanceVectors& distances, const AttentionLayer& layer, AttentionStages& stages) {
+  const AttentionConfig& config = layer.config;
+  const std::uint32_t batch = stages.q.shape[0], heads = stages.q.shape[1], d_k = stages.q.shape[3];
+  const std::uint32_t queries = stages.q.shape[2], keys = stages.k.shape[2];
+  const auto product = [d_k](const double* left, const double* right) {
+    double sum = 0.0;
+    for (std::size_t d = 0; d < d_k; ++d) sum += left[d] * right[d];
+    return sum;
+  };
+  if (config.has_content_position) stages.content_position = zeros({batch, heads, queries, keys});
+  if (config.has_position_content) stages.position_content = zeros({batch, heads, queries, keys});
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    const HeadDistances of_head = head_distances(distances, layer, h);
+    for (std::uint32_t b = 0; b < batch; ++b) {
+      const std::size_t map = std::size_t{b} * heads + h;
+      for (std::size_t i = 0; i < queries; ++i) {
+        for (std::size_t j = 0; j < keys; ++j) {
+          const std::size_t row =
+              distances.row(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j)) * std::size_t{d_k};
+          const std::size_t cell = (map * queries + i) * keys + j;
+          const double* query = &stages.q.values[(map * queries + i) * d_k];
+          const double* key = &stages.k.values[(map * keys + j) * d_k];
+          if (config.has_content_position) stages.content_position.values[cell] = product(query, &of_head.keys.values[row]);
+          if (config.has_position_content) stages.position_content.values[cell] = product(key, &of_head.queries.values[row]);
+        }
+      }
+    }
+  }
 }
 
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
@@ -176,7 +231,11 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
           double score = 0.0;
           for (std::size_t d = 0; d < d_k; ++d)
             score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
-          double scaled = score * scale;
+          double related = score;
+          for (const Array* term : {&stages.content_position, &stages.position_content}) {
+            if (!term->values.empty()) related += term->values[row * keys + j];
+          }
+          double scaled = related * scale;
           if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
           if (score_edit) scaled = score_edit(block, b, h, i, j, scaled);
           const bool is_seen = is_within(config.window, i, j) && is_visible(block, b, h, i, j);

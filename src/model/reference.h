@@ -21,7 +21,8 @@ struct Array {
 struct AttentionStages {
   Array x;        ///< [batch, n_q, d_model], projected (after the norm, if any); empty when Q, K, V were given
   Array q, k, v;  ///< [batch, head, token, d], normed and RoPE-rotated; k and v have config.kv_heads heads
-  Array scores, scaled, masked, weights;  ///< [batch, head, query, key]; `scaled` with softcap, position bias, ScoreEdit
+  Array scores, scaled, masked, weights;     ///< [batch, head, query, key]; `scaled` with softcap, position bias, ScoreEdit
+  Array content_position, position_content;  ///< likewise, what distances add to `scores` (relate()); empty without them
   Array row_max, row_sum;  ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
   Array heads;             ///< [batch, head, query, d_v]
   Array merged;            ///< [batch, query, heads·d_v]
@@ -43,6 +44,9 @@ using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std:
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
             AttentionStages& stages, const ScoreEdit& score = {}, const ScoreEdit& weight = {});
+
+/// Sets stages.content_position and position_content from Q and K; attend() adds them to the scores.
+void relate(const DistanceVectors& distances, const AttentionLayer& layer, AttentionStages& stages);
 
 /// The parts of a forward pass around attention.
 

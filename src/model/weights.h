@@ -34,9 +34,10 @@ struct Norm {
 enum class Activation : std::uint8_t {
   None,
   Relu,
-  Gelu,      ///< x · Φ(x), by the error function (torch.nn.GELU)
-  GeluTanh,  ///< its approximation by tanh (torch.nn.GELU(approximate="tanh"), "gelu_new", "gelu_pytorch_tanh")
-  Silu,      ///< x · sigmoid(x), "swish"
+  Gelu,           ///< x · Φ(x), by the error function (torch.nn.GELU)
+  GeluTanh,       ///< its approximation by tanh (torch.nn.GELU(approximate="tanh"), "gelu_new", "gelu_pytorch_tanh")
+  Silu,           ///< x · sigmoid(x), "swish"
+  QuickGelu = 6,  ///< x · sigmoid(1.702 · x), CLIP's approximation of Gelu
 };
 
 /// Position-wise feed-forward: out(activation(in(x))), or gated (Shazeer 2020): out(activation(gate(x)) · in(x)).

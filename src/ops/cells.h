@@ -21,7 +21,7 @@ struct Region {
 
 /// The map over (query, key) that attention_cells_*.comp evaluate. MeanWeights: weights pooled by the mean instead of the
 /// maximum, of pooled regions only.
-enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights, MeanWeights };
+enum class MapStage : std::uint32_t { Scores, ContentPosition, PositionContent, Scaled, Masked, Weights, MeanWeights };
 
 /// Bytes of one value of a tile: (value, 1 where all its cells are masked).
 inline constexpr std::size_t kCellBytes = 8;

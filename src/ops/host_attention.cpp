@@ -93,17 +93,39 @@ void lay_out_values(const Map& map, std::size_t first, std::uint32_t from, std::
   }
 }
 
-/// What the mask and softmax take of raw scores q·k: capped, with the position bias and painted numbers
-/// (shaders/lib/score.glsl).
+/// What distances add to scaled scores of 64 keys (shaders/lib/score.glsl).
+void add_distances(const Map& map, std::uint32_t query, std::uint32_t first_key, float* scores) {
+  const AttentionParameters& p = map.task.parameters;
+  const std::uint32_t* words = map.task.mask_words + p.bias_at;
+  const auto reach = static_cast<std::int64_t>(words[0] & ~kDistancesBit);
+  const std::size_t columns = words[1], queries = words[2], keys = words[3];
+  const std::size_t number = std::size_t{map.item} * p.heads + map.head;
+  const auto number_at = [&](std::size_t at, std::size_t rows, std::size_t row, std::size_t column) {
+    return std::bit_cast<float>(map.task.mask_words[at + (number * rows + row) * columns + column]);
+  };
+  for (std::uint32_t i = 0; i < kTile; ++i) {
+    const std::int64_t distance = std::clamp(std::int64_t{first_key} + i - query, -reach, reach);
+    const std::uint32_t column = words[6 + distance + reach];
+    float sum = 0.0f;
+    if (words[4] != 0) sum += number_at(words[4], queries, query, column);
+    if (words[5] != 0) sum += number_at(words[5], keys, std::min<std::size_t>(first_key + i, keys - 1), column);
+    scores[i] += p.scale * sum;
+  }
+}
+
+/// What the mask and softmax take of raw scores q·k: with what distances add, capped, with the position bias and painted
+/// numbers (shaders/lib/score.glsl).
 void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, float* scores) {
   const AttentionParameters& p = map.task.parameters;
   if (map.mask.is_uniform()) {
     std::fill_n(scores, kTile, 0.0f);
     return;
   }
+  const bool has_distances = p.bias_at != 0 && (map.task.mask_words[p.bias_at] & kDistancesBit) != 0;
+  if (has_distances) add_distances(map, query, first_key, scores);
   for (std::uint32_t i = 0; i < kTile; ++i) {
     if (p.softcap > 0.0f) scores[i] = p.softcap * std::tanh(scores[i] / p.softcap);
-    if (p.bias_at == 0) continue;
+    if (p.bias_at == 0 || has_distances) continue;
     const std::uint32_t* words = map.task.mask_words + p.bias_at;
     const auto reach = static_cast<std::int64_t>(words[0]);
     const std::int64_t distance = std::clamp(std::int64_t{first_key} + i - query, -reach, reach);

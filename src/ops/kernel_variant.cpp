@@ -21,7 +21,7 @@ struct ShaderFacts {
 
 /// In the order of the enumerators.
 const std::array<ShaderFacts, kShaders>& shader_facts() {
-  static const Constant activation{"activation", {0, 1, 2, 3, 4}};
+  static const Constant activation{"activation", {0, 1, 2, 3, 4, 6}};
   static const std::array<ShaderFacts, kShaders> facts{
       {{"add_rows", {}},
        {"add_to_head", {}},
@@ -36,6 +36,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_tiled", {{"lanes", {64, 256}}, {"rolled", {0}, {}, {1}}}},
        {"average_head", {}},
        {"count_odd_numbers", {}},
+       {"distance_scores", {}},
        {"drop_head", {}},
        {"expand_blocks", {{"type", {3, 4, 5, 6, 7, 8}}}},
        {"half_probe", {}},

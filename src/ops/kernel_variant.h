@@ -24,6 +24,7 @@ enum class Shader : std::uint8_t {
   AttentionTiled,  ///< lanes, rolled
   AverageHead,
   CountOddNumbers,
+  DistanceScores,
   DropHead,
   ExpandBlocks,  ///< type
   HalfProbe,
@@ -40,7 +41,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 28;
+inline constexpr std::size_t kShaders = 29;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

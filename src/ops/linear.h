@@ -9,7 +9,7 @@
 namespace headlight::ops {
 
 /// Numbers as in shaders/lib/activation.glsl.
-enum class Activation : std::uint8_t { None, Relu, Gelu, GeluTanh, Silu };
+enum class Activation : std::uint8_t { None, Relu, Gelu, GeluTanh, Silu, QuickGelu = 6 };
 
 /// The operation on y before it is stored: none, y · other (gated layers), y + other (residuals); or both y and the sum are
 /// stored.

@@ -11,6 +11,7 @@ using uint = std::uint32_t;
 
 #include "params/attention.h"
 #include "params/cells.h"
+#include "params/distance_scores.h"
 #include "params/edit_head.h"
 #include "params/expand_blocks.h"
 #include "params/linear.h"

@@ -99,7 +99,8 @@ class HandNumbers final : public NumberSource {
 
 TEST_SUITE("cpu") {
   TEST_CASE("the parts of a score sum to the evaluated score, and lead to the evaluated weight, in every family") {
-    for (const char* name : {"gpt2", "llama", "qwen3", "gemma2", "bloom", "bert", "gpt_neox", "t5", "marian"}) {
+    for (const char* name : {"gpt2", "llama", "qwen3", "gemma2", "bloom", "bert", "gpt_neox", "t5", "marian", "mpnet",
+                             "deberta-v3", "bert-relative-key"}) {
       CAPTURE(name);
       State state = golden_state(name);
       const bool has_decoder = std::string(name) == "t5" || std::string(name) == "marian";

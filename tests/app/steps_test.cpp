@@ -62,7 +62,8 @@ double largest_error(ReferenceScene& run, model::BlockRef block, std::uint32_t b
 }  // namespace
 
 TEST_CASE("a model's sums give its numbers too: heads that share keys, turned and normed queries") {
-  for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5", "bert", "gpt_neox"}) {
+  for (const char* name :
+       {"llama", "qwen3", "gpt2", "gemma2", "t5", "bert", "gpt_neox", "mpnet", "deberta-v3", "bert-relative-key"}) {
     CAPTURE(name);
     State state;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
@@ -83,6 +84,9 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
     const Arithmetic scaled = explain_cell(question, numbers);
     CHECK((scaled.formula.find("tanh") != std::string::npos) == (question.layer->config.softcap > 0.0F));
     CHECK((scaled.formula.find("bias") != std::string::npos) == question.layer->config.position_bias.has_value());
+    const model::AttentionConfig& config = question.layer->config;
+    CHECK((scaled.formula.find(" + content_position[") != std::string::npos) == config.has_content_position);
+    CHECK((scaled.formula.find(" + position_content[") != std::string::npos) == config.has_position_content);
   }
 }
 

@@ -109,7 +109,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "every head of models knocked out, a layer at a time: logits, and layers that are shared") {
     double worst = 0.0;
-    for (const std::string name : {"gpt2", "llama", "gemma2", "bert", "t5", "marian"}) {
+    for (const std::string name : {"gpt2", "llama", "gemma2", "bert", "t5", "marian", "deberta-v3"}) {
       CAPTURE(name);
       const test::OpenModel model = test::open_golden_model(name);
       test::Random random(92);

@@ -80,7 +80,7 @@ struct TwoTexts {
   test::Desk desk, other;
 };
 
-const std::vector<std::string> kModels = {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "marian"};
+const std::vector<std::string> kModels = {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "marian", "deberta-v3"};
 
 }  // namespace
 

@@ -217,7 +217,8 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "nothing depends on what a buffer's memory held before") {
     test::WatchedContext poisoned({.poisons_memory = true});
-    for (const std::string name : {"gpt2", "llama", "gemma2", "bloom", "bert", "t5", "marian"}) {
+    for (const std::string name :
+         {"gpt2", "llama", "gemma2", "bloom", "bert", "t5", "marian", "deberta-v3", "esm", "blenderbot-small"}) {
       CAPTURE(name);
       const OpenModel model = open_golden_model(name);
       test::Random random(17);

@@ -93,7 +93,8 @@ std::vector<double> lens_of(const model::Layers& layers, const Tensor& hidden) {
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu,
                     "a head's gain is a factor of its columns of W_O, the bias is unchanged: 0 ablates the head") {
-    for (const std::string name : {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "marian"}) {
+    for (const std::string name :
+         {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "marian", "deberta-v3", "bert-relative-key"}) {
       const Loaded loaded = load(name);
       const test::GoldenCase& golden = loaded.cases.at(0);
       const attention::MaskSet masks = test::masks_of(loaded.description, golden);

@@ -119,7 +119,7 @@ TEST_SUITE("cpu") {
     for (const Family* family : folder_families()) {
       for (const std::string_view key : keys_of(*family)) known.insert(key);
     }
-    known.erase("pad_token_id");  // all read it as the id of a token
+    for (const char* key : {"pad_token_id", "mask_token_id"}) known.erase(key);  // all read them as ids of tokens
     CHECK(known.size() > 80);
     for (const Sample& sample : samples()) {
       CAPTURE(sample.golden);
@@ -149,6 +149,7 @@ TEST_SUITE("cpu") {
     for (const Family* family : folder_families()) {
       for (const std::string_view key : keys_of(*family)) unread[family].emplace(key);
     }
+    unread[find_family("esm")].erase("rope_theta");  // its files hold the frequencies: load_network_test
     for (const Sample& sample : samples()) {
       std::set<std::string>& left = unread[sample.family];
       std::vector<json> bases{sample.config};

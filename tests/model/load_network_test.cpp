@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cmath>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -146,7 +148,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("an unknown network is refused by name") {
     const std::string mamba = complaint(
         "llama", [](json& config) { config["model_type"] = "mamba"; }, false);
-    CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, RoBERTa, "));
+    CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, "));
     CHECK(!holds(mamba, "capture"));
     CHECK(is_one_line(mamba));
     for (const char* type : {"whisper", "deit", "swin", "qwen3_5", "vit_mae"}) {
@@ -261,11 +263,21 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("gpt2", "vocab_size", -1), "vocab_size is -1"));
     CHECK(holds(with("gpt2", "layer_norm_epsilon", -1.0), "layer_norm_epsilon is -1.0, but must be a number from 0 to 1"));
     CHECK(holds(with("gpt2", "eos_token_id", "a"), "eos_token_id is \"a\", but must be an id of the vocabulary"));
-    CHECK(
-        holds(with("gpt2", "activation_function", "quick_gelu"), "activation_function is \"quick_gelu\", but must be relu"));
+    CHECK(holds(with("gpt2", "activation_function", "mish"), "activation_function is \"mish\", but must be relu"));
     CHECK(holds(with("gpt2", "add_cross_attention", true), "add_cross_attention is true, but must be false"));
     CHECK(holds(with("gpt2", "scale_attn_weights", 1), "scale_attn_weights is 1, but must be true or false"));
-    CHECK(holds(with("bert", "position_embedding_type", "relative_key"), "must be absolute"));
+    CHECK(holds(with("bert", "position_embedding_type", "rotary"), "must be absolute, relative_key or relative_key_query"));
+    CHECK(holds(with("esm", "position_embedding_type", "relative_key"), "must be absolute or rotary"));
+    CHECK(holds(with("albert", "position_embedding_type", "relative_key"), "must be absolute"));
+    CHECK(holds(with("deberta-v3", "conv_kernel_size", 3), "conv_kernel_size is 3, but must be 0"));
+    CHECK(holds(with("deberta-v3", "share_att_key", false), "share_att_key is false, but must be true"));
+    CHECK(holds(with("deberta-v3", "embedding_size", 16), "embedding_size is 16, but must be 24, the width of the layers"));
+    CHECK(holds(with("deberta-v3", "position_buckets", 2), "position_buckets is 2, but must be from 4 to 12"));
+    CHECK(holds(with("esm", "is_folding_model", true), "is_folding_model is true, but must be false"));
+    CHECK(holds(with("mpnet", "relative_attention_num_buckets", 16), "is 16, but must be at least 32"));
+    CHECK(holds(with("nomic_bert", "prenorm", true), "prenorm is true, but must be false"));
+    CHECK(holds(with("nomic_bert", "rotary_emb_fraction", 0.5), "rotary_emb_fraction is 0.5, but must be 1"));
+    CHECK(holds(with("led", "attention_window", json::array({8})), "must be one number or a list of 2"));
     CHECK(holds(with("roberta", "max_position_embeddings", 2), "must be more than 2"));
     CHECK(holds(with("gemma2", "layer_types", json::array({"full_attention"})), "must be a list of 4 texts"));
     CHECK(holds(with("gemma2", "layer_types", json(std::vector<std::string>(4, "linear\n"))), "is of type 'linear\\n'"));
@@ -324,17 +336,23 @@ TEST_SUITE("cpu") {
         holds(complaint("bert", [](json& config) { config["model_type"] = "gpt2"; }), "no tensor 'transformer.wte.weight'"));
   }
 
-  TEST_CASE("the refusal of an encoder without its decoder says so") {
-    const auto without_decoder = [](Safetensors& file) {
-      std::vector<std::string> names;
-      for (const auto& [name, entry] : file.header.items()) {
-        if (name.find("decoder.") != std::string::npos || name == "lm_head.weight") names.push_back(name);
-      }
-      for (const std::string& name : names) file.header.erase(name);
-    };
-    CHECK(holds(complaint_of_file("t5", without_decoder),
-                " holds only the encoder of a T5: open the whole model, whose files have the decoder too"));
-    CHECK(holds(complaint_of_file("bart", without_decoder), " holds only the encoder of a BART: open the whole model"));
+  TEST_CASE("an encoder without its decoder is a network of its own; a decoder without its encoder is refused") {
+    const ModelDescription t5 = load_network(golden_model_path("t5-encoder")).description;
+    CHECK(!t5.is_encoder_decoder);
+    CHECK(!t5.is_causal);
+    CHECK(!t5.has_logits);
+    CHECK(t5.layers == 2);
+    CHECK(t5.decoder_layers == 0);
+    CHECK(!load_network(golden_model_path("bart-encoder")).description.is_encoder_decoder);
+    // What is left of a whole model, with the names of its stack.
+    CHECK(complaint_of_file("bart", [](Safetensors& file) {
+            std::vector<std::string> names;
+            for (const auto& [name, entry] : file.header.items()) {
+              if (name.starts_with("model.decoder.") || name == "lm_head.weight" || name == "final_logits_bias")
+                names.push_back(name);
+            }
+            for (const std::string& name : names) file.header.erase(name);
+          }).empty());
     CHECK(holds(complaint_of_file("bart",
                                   [](Safetensors& file) {
                                     std::vector<std::string> names;
@@ -370,6 +388,56 @@ TEST_SUITE("cpu") {
     // A prefix that not all names have is no wrapper.
     CHECK(holds(renamed([](const std::string& name) { return name == "lm_head.weight" ? name : "module." + name; }),
                 "no tensor 'model.embed_tokens.weight'"));
+  }
+
+  TEST_CASE("a Nomic BERT under transformers' names of tensors is the one under Nomic's own") {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames{{{"encoder.layers.", "layers."},
+                                                                                   {"emb_ln", "embeddings.LayerNorm"},
+                                                                                   {"attn.out_proj", "self_attn.o_proj"},
+                                                                                   {"fc11", "up_proj"},
+                                                                                   {"fc12", "gate_proj"},
+                                                                                   {"fc2", "down_proj"},
+                                                                                   {"norm1", "post_attention_layernorm"}}};
+    CHECK(complaint_of_file("nomic_bert", [&](Safetensors& file) {
+            json header;
+            for (const auto& [name, entry] : file.header.items()) {
+              std::string changed = name;
+              for (const auto& [ours, theirs] : kNames) {
+                const std::size_t at = changed.find(ours);
+                if (at != std::string::npos) changed.replace(at, ours.size(), theirs);
+              }
+              const std::size_t fused = changed.find("attn.Wqkv");
+              if (fused == std::string::npos) {
+                header[changed] = entry;
+                continue;
+              }
+              const std::uint64_t begin = entry["data_offsets"][0],
+                                  part = (entry["data_offsets"][1].get<std::uint64_t>() - begin) / 3;
+              for (std::uint64_t i = 0; i < 3; ++i) {
+                json third = entry;
+                third["shape"][0] = entry["shape"][0].get<std::uint64_t>() / 3;
+                third["data_offsets"] = {begin + i * part, begin + (i + 1) * part};
+                header[changed.substr(0, fused) + "self_attn." + "qkv"[i] + "_proj.weight"] = third;
+              }
+            }
+            file.header = header;
+          }).empty());
+  }
+
+  TEST_CASE("ESM rotates by the frequencies of its file, and by rope_theta where this has none") {
+    const auto frequency = [](bool is_stored, double theta) {
+      const TemporaryDirectory folder;
+      Safetensors file(golden_model_path("esm") / "model.safetensors");
+      if (!is_stored) file.header.erase("esm.encoder.layer.*.attention.self.rotary_embeddings.inv_freq");
+      file.write(folder.path() / "model.safetensors");
+      json config = config_of("esm");
+      config["rope_theta"] = theta;
+      const Network network = load_network(Checkpoint(folder.path() / "model.safetensors"), config.dump()).network;
+      return network.layers->rotaries.front().inverse_frequencies.at(1);
+    };
+    CHECK(frequency(true, 100.0) == frequency(true, 10'000.0));
+    CHECK(std::abs(frequency(false, 10'000.0) - frequency(true, 100.0)) < 1e-8);
+    CHECK(std::abs(frequency(false, 729.0) - 1.0 / 9.0) < 1e-12);  // 6 components: 729^(−1/3)
   }
 
   TEST_CASE("T5's networks for other tasks are read below their prefix") {

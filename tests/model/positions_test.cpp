@@ -53,6 +53,35 @@ TEST_SUITE("cpu") {
                                                               70, 89, 114, 145, 185, 236, 301, 385, 491, 627});
   }
 
+  TEST_CASE("rows of distances are DeBERTa's, also where rounding decides") {
+    // transformers 5.24, make_log_bucket_position, PyTorch 2.15 in float32: all rows of −reach … reach, added up, and times
+    // their places.
+    struct Expected {
+      std::uint32_t buckets, max_distance;
+      std::uint64_t sum, weighted;
+    };
+    for (const Expected& of :
+         {Expected{256, 512, 282'839, 222'187'486}, {6, 12, 589, 45'670}, {32, 512, 35'319, 28'535'722}}) {
+      const DistanceVectors distances{.table = Tensor(Shape{2 * of.buckets, 1}),
+                                      .origin = of.buckets,
+                                      .buckets = of.buckets,
+                                      .max_distance = of.max_distance};
+      const std::int64_t reach = of.max_distance + 40;
+      std::uint64_t sum = 0, weighted = 0;
+      for (std::int64_t distance = -reach; distance <= reach; ++distance) {
+        sum += distances.row(distance);
+        weighted += distances.row(distance) * static_cast<std::uint64_t>(distance + reach);
+      }
+      CHECK(sum == of.sum);
+      CHECK(weighted == of.weighted);
+    }
+    const DistanceVectors plain{.table = Tensor(Shape{14, 1}), .origin = 7};
+    CHECK(plain.row(0) == 7);
+    CHECK(plain.row(6) == 13);
+    CHECK(plain.row(100) == 13);
+    CHECK(plain.row(-100) == 0);
+  }
+
   TEST_CASE("a bias is constant beyond its reach, unless it has no limit") {
     const PositionBias bias = numbered(32, 128, true);
     for (const int far : {128, 129, 100'000}) {

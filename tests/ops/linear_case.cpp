@@ -16,7 +16,7 @@ using namespace ops;
 
 constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
 
-/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu.
+/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu, transformers' quick_gelu.
 double activated(Activation activation, double x) {
   switch (activation) {
     case Activation::Relu:
@@ -27,6 +27,8 @@ double activated(Activation activation, double x) {
       return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::Silu:
       return x / (1.0 + std::exp(-x));
+    case Activation::QuickGelu:
+      return x / (1.0 + std::exp(-1.702 * x));
     case Activation::None:
       break;
   }

@@ -44,8 +44,8 @@ LinearCase make_case(std::uint32_t items, std::uint32_t tokens, std::uint32_t in
   return one;
 }
 
-constexpr std::array kActivations{Activation::None, Activation::Relu, Activation::Gelu, Activation::GeluTanh,
-                                  Activation::Silu};
+constexpr std::array kActivations{Activation::None,     Activation::Relu, Activation::Gelu,
+                                  Activation::GeluTanh, Activation::Silu, Activation::QuickGelu};
 constexpr std::array kCombines{Combine::None, Combine::Multiply, Combine::Add, Combine::AddBeside};
 
 /// Numbers from −12 to 12 that the layer keeps: x is one number per row, the weight is 1.
@@ -108,7 +108,8 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "linear: activations of huge numbers aren't NaN") {
-    for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::GeluTanh, Activation::Silu}) {
+    for (const Activation activation :
+         {Activation::Relu, Activation::Gelu, Activation::GeluTanh, Activation::Silu, Activation::QuickGelu}) {
       LinearCase one = ramp(activation, WeightType::F32);
       for (float& value : one.x.values) value = value < 0.0f ? -1e4f : 1e4f;
       CAPTURE(static_cast<int>(activation));

@@ -87,6 +87,17 @@ std::vector<std::string> golden_models() {
   return names;
 }
 
+std::vector<std::string> golden_gguf_files() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_model_path("gguf"))) {
+    std::filesystem::path reference = entry.path();
+    if (entry.path().extension() == ".gguf" && exists(reference.replace_extension(".reference.safetensors")))
+      names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 std::vector<GoldenCase> load_golden_cases(std::string_view name) {
   return read_golden_cases(golden_model_path(name) / "reference.safetensors");
 }

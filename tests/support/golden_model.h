@@ -31,6 +31,8 @@ struct GoldenCase {
 std::filesystem::path golden_model_path(std::string_view name);
 /// Names of the folders that hold a model and its reference, sorted.
 std::vector<std::string> golden_models();
+/// Names without ".gguf" of the files in the folder gguf that have a reference, sorted.
+std::vector<std::string> golden_gguf_files();
 std::vector<GoldenCase> load_golden_cases(std::string_view name);
 /// Of one reference.safetensors.
 std::vector<GoldenCase> read_golden_cases(const std::filesystem::path& file);

@@ -33,6 +33,10 @@ inline const model::reference::Array& stage_of(const model::reference::Attention
       return stages.v;
     case attention::Stage::Scores:
       return stages.scores;
+    case attention::Stage::ContentPosition:
+      return stages.content_position;
+    case attention::Stage::PositionContent:
+      return stages.position_content;
     case attention::Stage::Scaled:
       return stages.scaled;
     case attention::Stage::Masked:

@@ -12,7 +12,8 @@ FORMAT_CASES = ("case0", "case2")  # enough where only the file's format is new
 def draw(numbers, config, shape, family):
     """Ids that are never the padding id, because RoBERTa finds its padding by id."""
     low = family.get("first_id", 5)
-    return torch.randint(low, config.vocab_size, shape, generator=numbers)
+    high = config.mask_token_id if family.get("masked") else config.vocab_size
+    return torch.randint(low, high, shape, generator=numbers)
 
 
 def batch(numbers, config, lengths, family, left=False):
@@ -70,6 +71,9 @@ def make(name, config, family):
         case = {"ids": ids, "mask": mask}
         if family.get("positions") and index >= 2:
             case["positions"] = (mask.cumsum(1) - 1).clamp(min=0) * mask
+        if family.get("masked") and index > 0:  # another share of each line
+            for line in range(len(lengths)):
+                case["ids"][line, 1:2 + line % 2] = config.mask_token_id
         if family.get("types") and index == 1:
             case["types"] = (torch.arange(ids.shape[1])[None] >= 10).long()
         if kind == "encoder-decoder":

@@ -2,12 +2,15 @@
 
 import json
 import math
+import pathlib
+import tempfile
 import zlib
 
 import gguf
 import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Type
+from safetensors.torch import load_file, save_file
 
 from . import cases, families, networks, reference, tiny_text
 
@@ -41,6 +44,13 @@ FILES = {
                   **families.ROTARY, "vocab_size": 128, "use_sliding_window": False, "tie_word_embeddings": True}),
               "text": "bpe", "file_type": gguf.LlamaFileType.MOSTLY_F16,
               "kinds": {"norm": Type.F32, "bias": Type.F32, "": Type.F16}},
+}
+
+ENCODER_SIZES = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+                 "num_attention_heads": 4, "max_position_embeddings": 32, "pad_token_id": 0}
+ENCODERS = {
+    "bert": {"row": families.encoder("BertModel", ENCODER_SIZES, types=True), "arch": gguf.MODEL_ARCH.BERT},
+    "nomic-bert": {"row": families.encoder("NomicBertModel", ENCODER_SIZES, types=True), "arch": gguf.MODEL_ARCH.NOMIC_BERT},
 }
 
 LLAMA_NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
@@ -212,6 +222,50 @@ def make(name, folder):
     twin = networks.double_twin(model, row)
     return reference.write(folder / f"{name}.reference.safetensors", model, twin,
                            cases.settled("gguf " + name, model, row, cases.FORMAT_CASES), row["kind"])
+
+
+def make_encoder(name, folder):
+    """Likewise of an encoder, whose names are gguf's own for the names that transformers saves; F16 and F32, no tokenizer.
+
+    transformers can't read these architectures back.
+    """
+    plan, kind = ENCODERS[name], Type.F16
+    model = networks.random_model("gguf " + name, plan["row"])
+    config = model.config
+    names = gguf.get_tensor_name_map(plan["arch"], config.num_hidden_layers)
+    writer = gguf.GGUFWriter(folder / f"{name}.gguf", gguf.MODEL_ARCH_NAMES[plan["arch"]])
+    writer.add_type("model")
+    writer.add_name(f"Headlight tiny {name}")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_eps(config.layer_norm_eps)
+    writer.add_causal_attention(False)
+    writer.add_token_type_count(config.type_vocab_size)
+    if getattr(config, "rope_parameters", None):
+        writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
+    with tempfile.TemporaryDirectory() as place:
+        model.save_pretrained(place)
+        tensors = load_file(pathlib.Path(place) / "model.safetensors")
+        for path, tensor in tensors.items():
+            if "pooler" in path:
+                continue
+            stem, part = path.rsplit(".", 1)
+            kept = tensor.dim() == 1 or "token_type" in path or "position" in path
+            data = gguf.quantize(tensor.numpy(), Type.F32 if kept else kind)
+            writer.add_tensor(f"{names.get_name(stem)}.{part}", data, raw_dtype=Type.F32 if kept else kind)
+            tensors[path] = torch.from_numpy(gguf.dequantize(data, Type.F32 if kept else kind).copy())
+        save_file(tensors, pathlib.Path(place) / "model.safetensors", metadata={"format": "pt"})
+        model = type(model).from_pretrained(place, attn_implementation="eager").eval()
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return reference.write(folder / f"{name}.reference.safetensors", model, networks.double_twin(model, plan["row"]),
+                           cases.settled("gguf " + name, model, plan["row"], cases.FORMAT_CASES), plan["row"]["kind"])
 
 
 def check(path, model):

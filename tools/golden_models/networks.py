@@ -1,6 +1,7 @@
 """From a row of the table to a model, and from models to files in other formats than float32."""
 
 import copy
+import importlib
 
 import torch
 import transformers
@@ -8,9 +9,16 @@ import transformers
 from . import exact, weights
 
 
+def class_of(row):
+    """Also classes that transformers keeps within a model's module: stacks of an encoder–decoder."""
+    if hasattr(transformers, row["class"]):
+        return getattr(transformers, row["class"])
+    return getattr(importlib.import_module("transformers.models.bart.modeling_bart"), row["class"])
+
+
 def build(row):
     """The model of a table's row, with whatever weights it starts with."""
-    cls = getattr(transformers, row["class"])
+    cls = class_of(row)
     config = cls.config_class(**copy.deepcopy(row["config"]))
     config._attn_implementation = "eager"
     model = cls(config).eval()

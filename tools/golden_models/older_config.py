@@ -13,9 +13,24 @@ import torch
 import transformers
 
 
+NOMIC = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head",
+         "intermediate_size": "n_inner", "layer_norm_eps": "layer_norm_epsilon", "max_position_embeddings": "n_positions"}
+
+
+def nomic(config):
+    """The keys that Nomic's own code wrote, before transformers had this network."""
+    older = {new: config[old] for old, new in NOMIC.items()}
+    older |= {key: config[key] for key in ("model_type", "vocab_size", "type_vocab_size", "pad_token_id")}
+    return older | {"activation_function": "swiglu", "prenorm": False, "use_rms_norm": False, "qkv_proj_bias": False,
+                    "mlp_fc1_bias": False, "mlp_fc2_bias": False, "rotary_emb_fraction": 1.0,
+                    "rotary_emb_base": config["rope_parameters"]["rope_theta"], "rotary_emb_interleaved": False}
+
+
 def older(config, family):
     """The older form of a release 5 configuration, or None where only `dtype` differs."""
     config = dict(config)
+    if config["model_type"] == "nomic_bert":
+        return nomic(config)
     config["torch_dtype"] = config.pop("dtype")
     config["transformers_version"] = "4.40.0"
     rope = config.pop("rope_parameters", None)
@@ -24,7 +39,13 @@ def older(config, family):
         config.pop("scale_decoder_outputs")
     elif rope is None:
         return None
-    if rope and "full_attention" in rope:  # Gemma 3
+    if rope and "full_attention" in rope and config["model_type"] == "modernbert":
+        config["global_rope_theta"] = rope["full_attention"]["rope_theta"]
+        config["local_rope_theta"] = rope["sliding_attention"]["rope_theta"]
+        if config["layer_types"][0] == "full_attention":
+            config.pop("layer_types")
+            config["global_attn_every_n_layers"] = 3
+    elif rope and "full_attention" in rope:  # Gemma 3
         whole, local = rope["full_attention"], rope["sliding_attention"]
         config["rope_theta"], config["rope_local_base_freq"] = whole["rope_theta"], local["rope_theta"]
         config["rope_scaling"] = {"rope_type": whole["rope_type"], "factor": whole["factor"]}
@@ -49,7 +70,8 @@ def write(folder, family):
         return
     path = folder / "config.v4.json"
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    check(folder, family)
+    if config["model_type"] != "nomic_bert":
+        check(folder, family)
 
 
 def check(folder, family):

@@ -64,22 +64,31 @@ attention weights as it is, of hidden states and logits divided by their root me
 
 BOTTOM = """| `llama-sharded` | the model of `llama` in two files | {sharded} | | its reference is `llama/reference.safetensors` | | | |
 
+
 Together {total:.1f} MB.
 
 - `config.v4.json`: the same configuration as releases before 5 wrote it, and as most folders on the Hub have it
   (`rope_theta`, `rope_scaling`, `rotary_pct`, `tie_word_embeddings: false` of Flan-T5). transformers computes the same
-  logits, bit for bit, with either.
+  logits, bit for bit, with either. `nomic_bert`'s has the keys of Nomic's own files, which transformers ignores: its
+  defaults are the values that these have.
 - `tokenizer.json` in `bert` (WordPiece), `gpt2` (byte-level BPE), `llama` (BPE with ▁), `marian` (Unigram): ASCII only,
   for trying commands with text.
 - `flan-t5`: `config.json` says `tie_word_embeddings: true` because release 5 always does; `lm_head.weight` is in the
   file, differs from `shared.weight` and is used, and `scale_decoder_outputs: false` says that logits aren't scaled.
 - `marian`: sinusoidal positions are computed, not stored; `final_logits_bias` is.
+- `esm`, `esm-absolute`: cases 1 and 2 have masked tokens, whose share rescales a line's vectors.
+- `bert-relative-key`, `bert-relative-key-query`: made with release 4.46.3, because release 5 has dropped them.
+- `deberta-v3`: distances in logarithmic buckets, normed; `deberta-v2`: one row for each distance, and ends that hold for all
+  further ones, content to position alone.
+- `led`: no token has global attention; transformers' band of weights is written as a map.
+- `bart-encoder`, `t5-encoder`: a stack saved alone, the one without and the other with the names of the whole model.
 - `phi3-longrope`: case 1 is longer than 16 tokens and takes `long_factor`, the others `short_factor`.
 - `llama-f16`, `llama-bf16`: the reference belongs to the rounded weights.
 - `gguf/`: laid out as llama.cpp's converter does (rows of q and k interleaved for Llama, GPT-2's weights transposed,
   `rope_freqs.weight` for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16
   and F32, SentencePiece tokens with all bytes; the others have GPT-2's kind of tokenizer. `llama-mixed-k`: Q4_K and Q6_K,
   whose blocks are random because gguf-py can't quantise to them. transformers' own reader of GGUF finds the same weights.
+  `bert` and `nomic-bert`, which it can't read, have the names that gguf gives the tensors of transformers, and no tokenizer.
 """
 
 
@@ -104,11 +113,12 @@ def bytes_of(paths):
 def write(target):
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     text = TOP.format(versions=f"Python {platform.python_version()}, {versions}")
-    models = {name: plan["class"] for name, plan in families.FAMILIES.items()}
+    models = {name: plan["class"] + (f" of release {plan['release']}" if "release" in plan else "")
+              for name, plan in families.FAMILIES.items()}
     models |= {"llama-f16": "LlamaForCausalLM in F16", "llama-bf16": "LlamaForCausalLM in BF16"}
     for name, what in models.items():
         text += row(name, what, bytes_of((target / name).iterdir()), target / name / "reference.safetensors")
-    for name, plan in gguf_files.FILES.items():
+    for name, plan in (gguf_files.FILES | gguf_files.ENCODERS).items():
         path = target / "gguf" / f"{name}.reference.safetensors"
         text += row(f"gguf/{name}.gguf", plan["row"]["class"], bytes_of((target / "gguf").glob(f"{name}.*")), path)
     total = bytes_of(path for path in target.rglob("*") if path.is_file() and path.name != "README.md")

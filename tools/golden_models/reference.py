@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import torch
 from safetensors.torch import save_file
@@ -24,7 +25,8 @@ def results(model, case, kind):
         for name, values in (("encoder_attentions", out.encoder_attentions), ("decoder_attentions", out.decoder_attentions),
                              ("cross_attentions", out.cross_attentions), ("encoder_hidden", out.encoder_hidden_states),
                              ("decoder_hidden", out.decoder_hidden_states)):
-            found[name] = torch.stack(values)
+            is_banded = name == "encoder_attentions" and values[0].shape[-1] != case["ids"].shape[1]
+            found[name] = torch.stack([from_band(map, case) for map in values] if is_banded else values)
     else:
         found["attentions"] = torch.stack(out.attentions)
         if last:  # an OPT with word_embed_proj_dim: transformers' last state has another width
@@ -35,6 +37,16 @@ def results(model, case, kind):
     if getattr(out, "logits", None) is not None:
         found["logits"] = out.logits
     return {name: value.clone() for name, value in found.items()}
+
+
+def from_band(weights, case):
+    """LED's weights [batch, head, query, 2 · window + 1], of neighbours, as [batch, head, query, key]."""
+    length, window = case["ids"].shape[1], weights.shape[-1] // 2
+    whole = torch.zeros((*weights.shape[:2], length, length), dtype=weights.dtype)
+    for query in range(length):
+        for key in range(max(0, query - window), min(length, query + window + 1)):
+            whole[:, :, query, key] = weights[:, :, query, key - query + window]
+    return whole
 
 
 def blank_padding(found, case, kind):
@@ -78,15 +90,16 @@ def last_hidden(model, case, kind, found):
     """Whether the last hidden state equals the stack's output ("normed" or "raw")."""
     base = model.base_model if model.base_model is not model else model
     seen = {}
-    names = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
+    names = ("norm", "ln", "ln_f", "final_norm", "final_layer_norm", "final_layernorm", "layer_norm", "LayerNorm",
+             "emb_layer_norm_after")
     stacks = {"": base}
     if kind == "encoder-decoder":
         stacks = {"encoder": base.encoder if hasattr(base, "encoder") else model.encoder,
                   "decoder": base.decoder if hasattr(base, "decoder") else model.decoder}
     said = []
     for side, stack in stacks.items():
-        norms = [module for path, module in stack.named_modules() if path.split(".")[-1] in names and "layers." not in path
-                 and "block." not in path and ".h." not in "." + path]
+        norms = [module for path, module in stack.named_modules() if path.split(".")[-1] in names
+                 and "embedding" not in path and not re.search(r"\.\d+\.", path)]
         if not norms:
             said.append("no final norm")
             continue
@@ -95,7 +108,9 @@ def last_hidden(model, case, kind, found):
             model(**case_list.arguments(case, kind))
         hook.remove()
         last = found[(side + "_" if side else "") + "hidden"][-1]
-        if torch.allclose(last, seen["out"]):
+        if seen["out"].shape != last.shape:  # DeBERTa's of its distances
+            said.append("no final norm")
+        elif torch.allclose(last, seen["out"]):
             said.append("after the final norm")
         elif torch.allclose(last, seen["in"]):
             said.append("before the final norm")

@@ -27,6 +27,8 @@ double activated(Activation activation, double x) {
       return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::Silu:
       return x / (1.0 + std::exp(-x));
+    case Activation::QuickGelu:
+      return x / (1.0 + std::exp(-1.702 * x));
   }
   return x;
 }
@@ -114,6 +116,9 @@ struct Pass {
       edit(block, Site::Weights, stages.q);
       edit(block, Site::Key, stages.k);
       edit(block, Site::Value, stages.v);
+    }
+    if (layer.config.distances) {
+      relate(layers.distances[*layer.config.distances], layer, stages);
     }
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
     const ScoreEdit biased = [&](BlockRef, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key,

@@ -92,10 +92,17 @@ class Planner {
 
   void add_maps() {
     add(Stage::Scores, {1, 0}, {Stage::Q, Stage::K}, "Q · K^T");
-    add(Stage::Scaled, {1, 1}, {Stage::Scores}, scale_text());
-    add(Stage::Masked, {1, 2}, {Stage::Scaled}, "mask");
-    add(Stage::Weights, {1, 3}, {Stage::Masked}, "softmax");
-    add(Stage::Heads, {1, 4}, {Stage::Weights, Stage::V}, "A · V");
+    std::uint32_t column = 1;
+    std::vector<Stage> sum{Stage::Scores};
+    for (const auto& [stage, from] : {std::pair{Stage::ContentPosition, Stage::Q}, {Stage::PositionContent, Stage::K}}) {
+      if (!shape_.extent(stage)) continue;
+      add(stage, {1, column++}, {from}, from == Stage::Q ? "Q · r" : "K · r");
+      sum.push_back(stage);
+    }
+    add(Stage::Scaled, {1, column++}, sum, scale_text());
+    add(Stage::Masked, {1, column++}, {Stage::Scaled}, "mask");
+    add(Stage::Weights, {1, column++}, {Stage::Masked}, "softmax");
+    add(Stage::Heads, {1, column++}, {Stage::Weights, Stage::V}, "A · V");
   }
 
   void add_outputs() {

@@ -25,8 +25,9 @@ constexpr float kToolGap = 12.0F;
 constexpr float kTextGap = 12.0F;   // between what the map is of and its formula
 constexpr float kRightGap = 16.0F;  // at least, before what is at the right end of a line
 constexpr float kShownWidth = 84.0F;
-constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
-constexpr std::size_t kWeightsLabel = 3, kNormsLabel = 4;
+constexpr Stage kMapStages[] = {Stage::Scores, Stage::ContentPosition, Stage::PositionContent,
+                                Stage::Scaled, Stage::Masked,          Stage::Weights};
+constexpr std::size_t kWeightsLabel = 5, kNormsLabel = 6;
 
 /// The map as one formula from Q and K, with the switches of its layer.
 std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) {

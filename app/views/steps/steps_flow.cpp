@@ -63,6 +63,10 @@ std::string operation(StepMatrix matrix, const HeadSubject& subject) {
       return subject.geometry.has_weights ? fmt::format("{} · W_V", memory) : "";
     case Stage::Scores:
       return "Q · K^T";
+    case Stage::ContentPosition:
+      return "Q · r";
+    case Stage::PositionContent:
+      return "K · r";
     case Stage::Scaled:
       if (!subject.layer) return "scale";
       switch (subject.layer->config.scale.kind) {
@@ -148,6 +152,8 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
   using Given = StepMatrix::Other;
   if (matrix == Given::TokenVectors) {
     const float scale = subject.embedding->scale;
+    if (subject.embedding->dropped_id)
+      return "rows of the embedding's table × 0.88 ÷ the share that isn't masked; masked tokens have 0";
     return scale == 1.0F ? "rows of the embedding's table" : fmt::format("rows of the embedding's table × {:.6g}", scale);
   }
   if (matrix == Given::PositionVectors) return "one row for each position";
@@ -275,7 +281,8 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
   }
   plans.push_back({.title = is_whole ? fmt::format("Compare queries with keys, in head {}", subject.geometry.head)
                                      : "Compare queries with keys",
-                   .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}});
+                   .matrices = {Stage::Scores, Stage::ContentPosition, Stage::PositionContent, Stage::Scaled, Stage::Masked,
+                                Stage::Weights}});
   if (is_whole && shape.extent(Stage::Heads)) {
     const bool is_bug = subject.geometry.merge == model::MergeOrder::WithoutTranspose;
     plans.push_back({.title = fmt::format(

@@ -88,6 +88,60 @@ constexpr Family pegasus() {
   return family;
 }
 
+/// Norms before the branches, as in mBART, sines from position 2 on.
+constexpr Family m2m_100() {
+  Family family = with_sines(mbart());
+  family.name = "M2M-100";
+  family.types = "m2m_100";
+  family.encoder.positions = family.decoder.positions = "";
+  family.ignored = "*shared.weight|*embed_positions.weights";
+  family.activation = "relu";
+  family.position_offset = 2;
+  family.is_sinusoid_closed = true;
+  family.scales_embedding = true;
+  return family;
+}
+
+constexpr Family blenderbot() {
+  Family family = mbart();
+  family.name = "Blenderbot";
+  family.types = "blenderbot";
+  family.encoder.embedding_norm = family.decoder.embedding_norm = "";
+  family.position_offset = 0;
+  return family;
+}
+
+constexpr Family blenderbot_small() {
+  Family family = bart();
+  family.name = "Blenderbot Small";
+  family.types = "blenderbot-small";
+  family.decoder.adds_positions_last = true;
+  family.position_offset = 0;
+  return family;
+}
+
+/// Without global attention, as transformers computes where no token is named for it.
+constexpr Family led() {
+  Family family = bart();
+  family.name = "LED";
+  family.types = "led";
+  family.prefixes = "led.|model.|";
+  family.reads[2] =
+      "max_encoder_position_embeddings|max_decoder_position_embeddings|activation_function|attention_window|is_causal";
+  family.keys.encoder.max_length = "max_encoder_position_embeddings";
+  family.keys.decoder.max_length = "max_decoder_position_embeddings";
+  AttentionNames& self = family.encoder.self;
+  self.query = "self_attn.longformer_self_attn.query";
+  self.key = "self_attn.longformer_self_attn.key";
+  self.value = "self_attn.longformer_self_attn.value";
+  self.output = "self_attn.output";
+  family.ignored = "*shared.weight|classification_head.*|*.longformer_self_attn.*_global.*";
+  family.position_offset = 0;
+  family.window = 512;
+  family.is_window_of_both_sides = true;
+  return family;
+}
+
 constexpr AttentionNames kT5Self{.query = "layer.0.SelfAttention.q",
                                  .key = "layer.0.SelfAttention.k",
                                  .value = "layer.0.SelfAttention.v",
@@ -156,7 +210,19 @@ constexpr Family mt5() {
   return family;
 }
 
-constexpr std::array kEncoderDecoderFamilies{bart(), mbart(), marian(), pegasus(), kT5, mt5()};
+/// A table of position biases in each layer.
+constexpr Family umt5() {
+  Family family = kT5;
+  family.name = "UMT5";
+  family.types = "umt5";
+  family.defaults = R"({"d_kv": 64, "feed_forward_proj": "gated-gelu"})";
+  family.encoder.position_bias = "encoder.block.{}.layer.0.SelfAttention.relative_attention_bias";
+  family.decoder.position_bias = "decoder.block.{}.layer.0.SelfAttention.relative_attention_bias";
+  return family;
+}
+
+constexpr std::array kEncoderDecoderFamilies{
+    bart(), mbart(), marian(), pegasus(), m2m_100(), blenderbot(), blenderbot_small(), led(), kT5, mt5(), umt5()};
 
 }  // namespace
 

@@ -31,12 +31,16 @@ struct FeedForwardNames {
 
 /// One stack of layers with what comes before and after it.
 struct StackNames {
-  Names table = "", positions = "", types = "", embedding_norm = "", projection = "";
-  Names layer = "";  ///< prefix of a layer's names: "h.{}."
+  Names table = "", positions = "", types = "", task_types = "", embedding_norm = "", projection = "";
+  Names layer = "";  ///< prefixes of a layer's names: "h.{}."
   AttentionNames self = {}, cross = {};
   FeedForwardNames feed_forward = {};
   Names final_norm = "";
-  Names position_bias = "";  ///< T5's table of buckets
+  Names position_bias = "";  ///< a table of buckets; with "{}" one for each layer
+  Names distances = "";      ///< vectors of distances; with "{}" those of each layer, which no projection follows
+  Names distance_norm = "";  ///< of them, where norm_rel_ebd is "layer_norm"
+  Names frequencies = "";    ///< whole names of RoPE's inverse frequencies; those of the config where the file has none
+  bool adds_positions_last = false;  ///< Embedding::adds_positions_last
 };
 
 /// From states to logits. Outside of the family's prefix.
@@ -53,6 +57,7 @@ struct StackKeys {
   Names layers = "num_hidden_layers|n_layer|n_layers|block_count";
   Names heads = "num_attention_heads|n_head|n_heads|attention.head_count";
   Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim|feed_forward_length";
+  Names max_length = "";  ///< where it isn't Keys::max_length
 };
 
 struct Keys {
@@ -73,12 +78,14 @@ enum class Positions : std::uint8_t {
   Rotary,
   Alibi,
   Buckets,
+  Distances,  ///< vectors of distances alone
 };
 
 /// Which parts have biases, and the keys of config.json that override this.
 struct Biases {
   bool projections = true, output = true, feed_forward = true;
-  std::string_view attention_key = "", feed_forward_key = "";
+  bool norms = true;  ///< of LayerNorms
+  std::string_view attention_key = "", feed_forward_key = "", norm_key = "";
 };
 
 /// A family of networks as a table of names and differences; no code.
@@ -102,23 +109,29 @@ struct Family {
   float norm_offset = 0.0f;
   float epsilon = 1e-5f;  ///< when config.json has none
   NormPosition norm_position = NormPosition::Before;
+  bool skips_first_norm = false;  ///< the first layer's attention reads the embedding, normed already, as it is
   Biases biases = {};
   bool is_transposed = false;       ///< linear weights are [in, out]: GPT-2's Conv1D
-  bool is_projected_first = false;  ///< Embedding::is_projected_first; such projections have no bias
+  bool is_projected_first = false;  ///< Embedding::adds_positions_last; such projections have no bias
   bool is_gated = false;
   bool is_parallel = false;  ///< the default of use_parallel_residual
   std::string_view activation = "gelu";
   bool is_gelu_tanh = false;              ///< "gelu" means its approximation
   std::string_view head_activation = "";  ///< after the head's transform; "=": as the layers'
+  Names head_activation_key = "";         ///< of config.json, which overrides this
   std::uint32_t d_ff_factor = 4;          ///< d_ff = factor · d_model when config.json has none
   std::uint32_t head_size = 0;            ///< when config.json has none; 0: d_model / heads
 
   Positions positions = Positions::Learned;
+  bool is_rotary_optional = false;  ///< position_embedding_type "rotary" stands for Rotary
+  bool is_sinusoid_closed = false;  ///< the lowest frequency of the sines is 1/10000 itself, as in fairseq
+  std::uint32_t buckets = 0;        ///< used of a table of position biases; 0: all
   std::uint32_t position_offset = 0;
   bool counts_offset = false;  ///< max_length of config.json includes the offset
   double rope_theta = 10'000.0;
-  double partial_rotary = 0.0;    ///< default of the share of a head that RoPE rotates; 0: all of it, whatever the keys say
-  double local_rope_theta = 0.0;  ///< of layers with a window, whose RoPE has an object of its own; 0: they have none
+  double partial_rotary = 0.0;     ///< default of the share of a head that RoPE rotates; 0: all of it, whatever the keys say
+  double local_rope_theta = 0.0;   ///< of layers with a window, whose RoPE has an object of its own; 0: they have none
+  bool scales_local_rope = false;  ///< rope_scaling is about those layers too
   bool is_rotary_interleaved = false;
   bool is_yarn_longrope = false;         ///< the RoPE type "yarn" means LongRoPE
   std::uint32_t plain_layer_period = 0;  ///< each n-th layer has no rotary positions: the default of no_rope_layer_interval
@@ -129,6 +142,8 @@ struct Family {
   double query_scalar = 0.0;               ///< default of query_pre_attn_scalar; 0: the family has none
   std::uint32_t window = 0;                ///< default of sliding_window
   std::uint32_t window_period = 0;         ///< each layer has the window but every n-th; 0: all have it
+  bool begins_without_window = false;      ///< of each n layers the first has none, not the last
+  bool is_window_of_both_sides = false;    ///< the config's window is the sum of both sides
   bool is_window_optional = false;         ///< no window without use_sliding_window
   bool is_window_of_plain_layers = false;  ///< without layer_types, the layers without rotary positions have it
   bool is_tied = true;                     ///< default of tie_word_embeddings

@@ -43,6 +43,7 @@ StackNames stack_names(const Family& family) {
   keep(names.positions, own.positions);
   keep(names.types, own.types);
   keep(names.embedding_norm, own.embedding_norm);
+  keep(names.self.query, own.self.query);
   keep(names.self.fused, own.self.fused);
   keep(names.self.query_norm, own.self.query_norm);
   keep(names.self.key_norm, own.self.key_norm);
@@ -59,8 +60,9 @@ StackNames stack_names(const Family& family) {
 
 /// A family of config.json under the names and keys of GGUF files. They name every size and window, and hold linear weights
 /// as [out, in] and Gemma's norms with their 1.
-Family in_gguf(std::string_view type, Names reads = "", std::string_view defaults = "{}") {
-  Family family = *find_family(type);
+/// `model_type`: of config.json, where it has another name there.
+Family in_gguf(std::string_view type, Names reads = "", std::string_view defaults = "{}", std::string_view model_type = "") {
+  Family family = *find_family(model_type.empty() ? type : model_type);
   family.types = type;
   family.prefixes = "";
   family.reads = {kGgufSizes, family.positions == Positions::Rotary ? kGgufRotaryKeys : "attention.layer_norm_epsilon",
@@ -99,7 +101,8 @@ std::span<const Family> gguf_families() {
               R"({"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})"),
       in_gguf("gemma3", "query_pre_attn_scalar|attention.sliding_window|final_logit_softcapping|rope.freq_base_swa"),
       in_gguf("gpt2"),
-      in_gguf("bert", "type_vocab_size")};
+      in_gguf("bert", "type_vocab_size"),
+      in_gguf("nomic-bert", "type_vocab_size|attention.layer_norm_epsilon", "{}", "nomic_bert")};
   return kFamilies;
 }
 

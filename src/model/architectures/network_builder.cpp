@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "model/architectures/families.h"
+#include "model/reference.h"
 
 namespace headlight::model {
 namespace {
@@ -21,8 +22,8 @@ class LayerBuilder {
 
   /// Layer `number` of the encoder or of the only stack.
   AttentionLayer layer(std::uint32_t number) const;
-  /// Layer `number` of the decoder, whose self-attention adds position bias `bias` when it has one.
-  DecoderLayer decoder_layer(std::uint32_t number, std::optional<std::uint32_t> bias) const;
+  /// Layer `number` of the decoder.
+  DecoderLayer decoder_layer(std::uint32_t number) const;
 
  private:
   /// Full names of `names` in one layer, without the family's prefix.
@@ -39,24 +40,34 @@ class LayerBuilder {
   FamilyTensors& tensors_;
 };
 
+/// The names with a layer's number in place of "{}".
+std::string numbered(Names names, std::uint32_t number) {
+  std::string all;
+  for_each_name(names, [&](std::string_view name) {
+    const std::size_t hole = name.find("{}");
+    all += all.empty() ? "" : "|";
+    all += hole == std::string_view::npos ? std::string(name)
+                                          : fmt::format("{}{}{}", name.substr(0, hole), number, name.substr(hole + 2));
+  });
+  return all;
+}
+
+bool has_bias_in_each_layer(const StackNames& stack) { return stack.position_bias.find("{}") != Names::npos; }
+
 std::string LayerBuilder::in_layer(const StackNames& stack, std::uint32_t number, Names names) const {
   const std::uint32_t stored = sizes_.groups == 0 ? number : number / (sizes_.encoder.layers / sizes_.groups);
-  const std::size_t hole = stack.layer.find("{}");
   std::string whole;
-  for_each_name(names, [&](std::string_view name) {
-    whole += fmt::format("{}{}{}{}{}", whole.empty() ? "" : "|", stack.layer.substr(0, hole), stored,
-                         stack.layer.substr(hole + 2), name);
+  for_each_name(numbered(stack.layer, stored), [&](std::string_view prefix) {
+    for_each_name(names,
+                  [&](std::string_view name) { whole += fmt::format("{}{}{}", whole.empty() ? "" : "|", prefix, name); });
   });
   return whole;
 }
 
-Norm LayerBuilder::norm(const std::string& name, std::uint32_t width) const {
-  Norm norm = tensors_.norm(name, width);
-  norm.epsilon = sizes_.epsilon;
-  return norm;
-}
+Norm LayerBuilder::norm(const std::string& name, std::uint32_t width) const { return tensors_.norm(name, width, sizes_); }
 
 BranchNorms LayerBuilder::norms(const StackNames& stack, std::uint32_t number, Names outer, Names inside) const {
+  if (outer.empty()) return {.is_bare_residual = true};
   BranchNorms norms;
   (sizes_.norm_position == NormPosition::Before ? norms.before : norms.after) =
       norm(in_layer(stack, number, outer), sizes_.d_model);
@@ -80,7 +91,7 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
   const std::uint32_t queries = config.heads * config.d_k, keys = config.kv_head_count() * config.d_k;
   const bool has_bias = sizes_.biases.projections;
   AttentionWeights weights;
-  if (names.fused.empty()) {
+  if (names.fused.empty() || (!names.query.empty() && !tensors_.has(whole(names.fused)))) {
     weights = {.query = tensors_.linear(whole(names.query), queries, config.d_model, has_bias),
                .key = tensors_.linear(whole(names.key), keys, config.d_model, has_bias),
                .value = tensors_.linear(whole(names.value), keys, config.d_model, has_bias)};
@@ -91,7 +102,10 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
   weights.output = tensors_.linear(whole(names.output), config.d_model, queries, sizes_.biases.output);
   if (!names.query_norm.empty()) weights.query_norm = norm(whole(names.query_norm), config.d_k);
   if (!names.key_norm.empty()) weights.key_norm = norm(whole(names.key_norm), config.d_k);
-  return {.config = config, .weights = std::move(weights), .norms = norms(stack, number, names.norm, names.inside_norm)};
+  const bool is_bare = number == 0 && family_.skips_first_norm;
+  return {.config = config,
+          .weights = std::move(weights),
+          .norms = norms(stack, number, is_bare ? "" : names.norm, names.inside_norm)};
 }
 
 void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t number, std::uint32_t d_ff,
@@ -104,8 +118,12 @@ void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t numbe
   feed_forward.activation = sizes_.activation;
   if (!names.gate_and_in.empty()) {
     const Linear both = linear(names.gate_and_in, 2 * d_ff, sizes_.d_model);
-    feed_forward.gate = Linear{.weight = both.weight.rows(0, d_ff)};
-    feed_forward.in = {.weight = both.weight.rows(d_ff, d_ff)};
+    const auto half = [&](std::uint32_t first) {
+      return Linear{.weight = both.weight.rows(first, d_ff),
+                    .bias = both.has_bias() ? both.bias.rows(first, d_ff) : Parameter()};
+    };
+    feed_forward.gate = half(0);
+    feed_forward.in = half(d_ff);
   } else {
     feed_forward.in = linear(names.in, d_ff, sizes_.d_model);
     if (sizes_.is_gated) feed_forward.gate = linear(names.gate, d_ff, sizes_.d_model);
@@ -121,31 +139,39 @@ AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
   config.window = sizes_.windows[number];
   // Layers with a window use the second set of RoPE frequencies where the family has two.
   if (sizes_.rotates[number]) config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
-  if (family_.positions == Positions::Alibi || family_.positions == Positions::Buckets) config.position_bias = 0;
+  if (family_.positions == Positions::Alibi) config.position_bias = 0;
+  if (!family_.encoder.position_bias.empty()) config.position_bias = has_bias_in_each_layer(family_.encoder) ? number : 0;
+  if (sizes_.distances) config.distances = family_.encoder.distances.find("{}") == Names::npos ? 0 : number;
+  config.has_content_position = sizes_.has_content_position;
+  config.has_position_content = sizes_.has_position_content;
   AttentionLayer layer = attention(family_.encoder, number, family_.encoder.self, config);
   layer.is_parallel = sizes_.is_parallel;
   add_feed_forward(family_.encoder, number, sizes_.encoder.d_ff, layer);
   return layer;
 }
 
-DecoderLayer LayerBuilder::decoder_layer(std::uint32_t number, std::optional<std::uint32_t> bias) const {
+DecoderLayer LayerBuilder::decoder_layer(std::uint32_t number) const {
   AttentionConfig config = this->config(sizes_.decoder);
   DecoderLayer layer;
   layer.cross = attention(family_.decoder, number, family_.decoder.cross, config);
-  config.position_bias = bias;
+  // The encoder's tables come first.
+  if (!family_.decoder.position_bias.empty())
+    config.position_bias = has_bias_in_each_layer(family_.decoder) ? sizes_.encoder.layers + number : 1;
   layer.self = attention(family_.decoder, number, family_.decoder.self, config);
   add_feed_forward(family_.decoder, number, sizes_.decoder.d_ff, layer.cross);
   return layer;
 }
 
-/// Sines in the first half of a row, cosines in the second (Marian, Pegasus).
-Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width) {
+/// Sines in the first half of a row, cosines in the second (Marian, Pegasus). Closed: their last frequency is 1/10000, and
+/// the last column of an odd width is 0 (M2M-100).
+Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width, bool is_closed) {
   Tensor positions(Shape{length, width});
-  const std::uint32_t sines = width / 2 + width % 2;
+  const std::uint32_t sines = is_closed ? width / 2 : width / 2 + width % 2;
+  const double step = is_closed ? 1.0 / (std::max(sines, 2u) - 1.0) : 2.0 / width;
   for (std::uint32_t row = 0; row < length; ++row) {
-    for (std::uint32_t column = 0; column < width; ++column) {
+    for (std::uint32_t column = 0; column < (is_closed ? 2 * sines : width); ++column) {
       const std::uint32_t pair = column < sines ? column : column - sines;
-      const double angle = row / std::pow(10000.0, 2.0 * pair / width);
+      const double angle = row / std::pow(10000.0, step * pair);
       positions.at({row, column}) = static_cast<float>(column < sines ? std::sin(angle) : std::cos(angle));
     }
   }
@@ -165,22 +191,30 @@ Tensor alibi_slopes(std::uint32_t heads) {
 }
 
 Embedding build_embedding(const Family& family, const StackNames& names, const Sizes& sizes, std::uint32_t vocabulary,
-                          FamilyTensors& tensors) {
+                          std::uint32_t length, FamilyTensors& tensors) {
   Embedding embedding{.table = tensors.weight(names.table, {vocabulary, sizes.d_embedding}),
                       .scale = sizes.embedding_scale,
-                      .is_projected_first = family.is_projected_first};
+                      .adds_positions_last = family.is_projected_first || names.adds_positions_last,
+                      .dropped_id = sizes.dropped_id};
   const std::uint32_t width = family.is_projected_first ? sizes.d_model : sizes.d_embedding;
-  if (family.positions == Positions::Learned ||
-      (family.positions == Positions::Sinusoidal && tensors.has(names.positions))) {
-    embedding.positions = tensors.weight(names.positions, {sizes.max_length + sizes.position_offset, width});
-    embedding.position_offset = sizes.position_offset;
-  } else if (family.positions == Positions::Sinusoidal) {
-    embedding.positions = halved_sinusoid(sizes.max_length, width);
+  const std::uint32_t rows = length + sizes.position_offset;
+  const bool is_learned = sizes.positions == Positions::Learned;
+  if (is_learned || (sizes.positions == Positions::Sinusoidal && tensors.has(names.positions))) {
+    embedding.positions = tensors.weight(names.positions, {rows, width});
+  } else if (sizes.positions == Positions::Sinusoidal) {
+    embedding.positions = halved_sinusoid(rows, width, family.is_sinusoid_closed);
   }
-  if (!names.types.empty()) embedding.types = tensors.weight(names.types, {sizes.types, width});
-  if (!names.embedding_norm.empty()) {
-    embedding.norm = tensors.norm(names.embedding_norm, sizes.d_embedding);
-    embedding.norm->epsilon = sizes.epsilon;
+  if (!embedding.positions.is_empty()) embedding.position_offset = sizes.position_offset;
+  if (sizes.types > 0) embedding.types = tensors.weight(names.types, {sizes.types, width});
+  if (sizes.task_types > 0) {
+    // Every token is of task 0, transformers' default.
+    Tensor types = embedding.types.tensor();
+    const Tensor tasks = tensors.weight(names.task_types, {sizes.task_types, width}).tensor();
+    for (std::size_t i = 0; i < types.values.size(); ++i) types.values[i] += tasks.values[i % width];
+    embedding.types = Parameter(std::move(types));
+  }
+  if (!names.embedding_norm.empty() && sizes.has_embedding_norm) {
+    embedding.norm = tensors.norm(names.embedding_norm, sizes.d_embedding, sizes);
   }
   if (!names.projection.empty() && (sizes.d_embedding != sizes.d_model || tensors.has(names.projection))) {
     embedding.projection = tensors.linear(names.projection, sizes.d_model, sizes.d_embedding, !family.is_projected_first);
@@ -194,7 +228,7 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
   const HeadNames& names = family.head;
   const bool has_linear = tensors.has_head(names.linear);
   const bool has_transform = tensors.has_head(names.transform);
-  if (family.kind == StackKind::Encoder && !has_transform) return std::nullopt;
+  if (sizes.kind == StackKind::Encoder && !has_transform) return std::nullopt;
   if (!has_linear && !sizes.is_tied) return std::nullopt;
 
   Unembedding unembedding;
@@ -202,86 +236,114 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
   unembedding.scale = sizes.head_scale;
   unembedding.softcap = sizes.head_softcap;
   if (has_transform || sizes.d_embedding != sizes.d_model) {
-    unembedding.transform =
-        tensors.head_linear(names.transform, sizes.d_embedding, sizes.d_model, !family.is_projected_first);
+    unembedding.transform = tensors.head_linear(names.transform, sizes.d_embedding, sizes.d_model,
+                                                sizes.has_transform_bias && !family.is_projected_first);
   }
-  if (!names.norm.empty()) {
-    unembedding.norm = tensors.head_norm(names.norm, sizes.d_embedding);
-    unembedding.norm->epsilon = sizes.epsilon;
-  }
-  const std::uint32_t vocabulary = family.kind == StackKind::EncoderDecoder ? sizes.target_vocabulary : sizes.vocabulary;
+  if (!names.norm.empty()) unembedding.norm = tensors.head_norm(names.norm, sizes.d_embedding, sizes);
+  const std::uint32_t vocabulary = sizes.kind == StackKind::EncoderDecoder ? sizes.target_vocabulary : sizes.vocabulary;
   unembedding.linear.weight =
       has_linear ? tensors.head_linear(names.linear, vocabulary, sizes.d_embedding, false).weight : embedding.table;
-  if (!names.bias.empty()) {
+  if (!names.bias.empty() && sizes.has_head_bias) {
     unembedding.linear.bias = tensors.head_bias(names.bias, vocabulary, family.kind == StackKind::Encoder);
   }
   return unembedding;
 }
 
-PositionBias read_buckets(const Settings& settings, Names names, std::uint32_t heads, bool is_bidirectional,
-                          FamilyTensors& tensors) {
+PositionBias read_buckets(const Settings& settings, const Family& family, Names names, std::uint32_t heads,
+                          bool is_bidirectional, FamilyTensors& tensors) {
   constexpr std::uint32_t kMaxBuckets = 4096, kMaxDistance = 1u << 20;
   const std::uint32_t buckets = settings.count("relative_attention_num_buckets", 32, kMaxBuckets, 4);
   const std::uint32_t distance = settings.count("relative_attention_max_distance", 128, kMaxDistance);
-  if (distance <= buckets / 2) settings.refuse("relative_attention_max_distance", fmt::format("more than {}", buckets / 2));
+  const std::uint32_t used = family.buckets == 0 ? buckets : family.buckets;
+  if (used > buckets) settings.refuse("relative_attention_num_buckets", fmt::format("at least {}", used));
+  if (distance <= used / 2) settings.refuse("relative_attention_max_distance", fmt::format("more than {}", used / 2));
   return {.kind = PositionBias::Kind::Buckets,
-          .table = tensors.weight(names, {buckets, heads}).tensor(),
+          .table = tensors.weight(names, {buckets, heads}).rows(0, used).tensor(),
           .max_distance = distance,
           .is_bidirectional = is_bidirectional};
 }
 
-void add_positions(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors,
-                   Layers& layers) {
-  if (family.positions == Positions::Rotary) {
-    layers.rotaries.push_back(read_rotary(settings, family, sizes.encoder.d_k, sizes.max_length, false));
-    if (sizes.has_local_rotary)
-      layers.rotaries.push_back(read_rotary(settings, family, sizes.encoder.d_k, sizes.max_length, true));
-  } else if (family.positions == Positions::Alibi) {
+void add_position_biases(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors,
+                         Layers& layers) {
+  const auto add = [&](const StackNames& names, const StackSizes& stack, bool is_bidirectional) {
+    if (names.position_bias.empty() || stack.layers == 0) return;
+    for (std::uint32_t layer = 0; layer < (has_bias_in_each_layer(names) ? stack.layers : 1); ++layer) {
+      layers.position_biases.push_back(
+          read_buckets(settings, family, numbered(names.position_bias, layer), stack.heads, is_bidirectional, tensors));
+    }
+  };
+  add(family.encoder, sizes.encoder, true);
+  add(family.decoder, sizes.decoder, false);
+  if (family.positions == Positions::Alibi)
     layers.position_biases.push_back({.kind = PositionBias::Kind::Slopes, .table = alibi_slopes(sizes.encoder.heads)});
-  } else if (family.positions == Positions::Buckets) {
-    layers.position_biases = {read_buckets(settings, family.encoder.position_bias, sizes.encoder.heads, true, tensors),
-                              read_buckets(settings, family.decoder.position_bias, sizes.decoder.heads, false, tensors)};
+}
+
+/// One table for all layers, or one for each.
+void add_distances(const Family& family, const Sizes& sizes, FamilyTensors& tensors, Layers& layers) {
+  if (!sizes.distances) return;
+  const Names names = family.encoder.distances;
+  const std::uint32_t width = sizes.distances->is_projected ? sizes.d_model : sizes.encoder.d_k;
+  const bool is_in_each_layer = names.find("{}") != Names::npos;
+  for (std::uint32_t layer = 0; layer < (is_in_each_layer ? sizes.encoder.layers : 1); ++layer) {
+    DistanceVectors& distances = layers.distances.emplace_back(*sizes.distances);
+    distances.table = tensors.weight(numbered(names, layer), {sizes.distance_rows, width}).tensor();
+    if (!sizes.norms_distances) continue;
+    const Norm norm = tensors.norm(family.encoder.distance_norm, width, sizes);
+    const reference::Array normed = reference::apply(norm, reference::widen(distances.table));
+    std::ranges::transform(normed.values, distances.table.values.begin(),
+                           [](double number) { return static_cast<float>(number); });
   }
 }
 
-/// Models like T5EncoderModel and BartForCausalLM store one of two stacks.
-void expect_both_stacks(const Family& family, const FamilyTensors& tensors) {
-  const auto has_first_layer = [&](const StackNames& stack) {
-    const std::size_t hole = stack.layer.find("{}");
-    return tensors.has(fmt::format("{}0{}{}", stack.layer.substr(0, hole), stack.layer.substr(hole + 2), stack.self.query));
-  };
-  if (family.kind != StackKind::EncoderDecoder) return;
-  const bool has_encoder = has_first_layer(family.encoder);
-  if (has_encoder == has_first_layer(family.decoder)) return;
-  throw Error("{} holds only the {} of a {}: open the whole model, whose files have the {} too",
-              tensors.checkpoint().path().string(), has_encoder ? "encoder" : "decoder", family.name,
-              has_encoder ? "decoder" : "encoder");
+void add_rotaries(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors,
+                  Layers& layers) {
+  if (sizes.positions != Positions::Rotary) return;
+  for (const bool is_local : {false, true}) {
+    if (is_local && !sizes.has_local_rotary) continue;
+    Rotary& rotary =
+        layers.rotaries.emplace_back(read_rotary(settings, family, sizes.encoder.d_k, sizes.encoder.max_length, is_local));
+    const std::optional<Parameter> stored = tensors.frequencies(family.encoder.frequencies, rotary.dimensions / 2);
+    if (!stored) continue;
+    const Tensor frequencies = stored->tensor();
+    rotary.inverse_frequencies.assign(frequencies.values.begin(), frequencies.values.end());
+  }
 }
 
 }  // namespace
 
+StackKind stored_kind(const Family& family, const FamilyTensors& tensors) {
+  const auto has_first_layer = [&](const StackNames& stack) {
+    return tensors.has(fmt::format("{}{}", numbered(stack.layer, 0), stack.self.query));
+  };
+  if (family.kind != StackKind::EncoderDecoder) return family.kind;
+  const bool has_encoder = has_first_layer(family.encoder), has_decoder = has_first_layer(family.decoder);
+  if (has_decoder && !has_encoder) {
+    throw Error("{} holds only the decoder of a {}: open the whole model, whose files have the encoder too",
+                tensors.checkpoint().path().string(), family.name);
+  }
+  return has_encoder && !has_decoder ? StackKind::Encoder : family.kind;
+}
+
 Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors) {
-  expect_both_stacks(family, tensors);
   Network network;
-  network.source_embedding =
-      std::make_shared<Embedding>(build_embedding(family, family.encoder, sizes, sizes.vocabulary, tensors));
+  network.source_embedding = std::make_shared<Embedding>(
+      build_embedding(family, family.encoder, sizes, sizes.vocabulary, sizes.encoder.max_length, tensors));
   auto layers = std::make_shared<Layers>();
-  add_positions(family, settings, sizes, tensors, *layers);
+  add_rotaries(family, settings, sizes, tensors, *layers);
+  add_position_biases(family, settings, sizes, tensors, *layers);
+  add_distances(family, sizes, tensors, *layers);
   const LayerBuilder builder(family, sizes, tensors);
   for (std::uint32_t i = 0; i < sizes.encoder.layers; ++i) layers->encoder.push_back(builder.layer(i));
   const auto final_norm = [&](const StackNames& names) -> std::optional<Norm> {
     if (names.final_norm.empty() || !sizes.has_final_norm) return std::nullopt;
-    Norm norm = tensors.norm(names.final_norm, sizes.d_model);
-    norm.epsilon = sizes.epsilon;
-    return norm;
+    return tensors.norm(names.final_norm, sizes.d_model, sizes);
   };
   layers->encoder_norm = final_norm(family.encoder);
 
-  if (family.kind == StackKind::EncoderDecoder) {
-    network.target_embedding =
-        std::make_shared<Embedding>(build_embedding(family, family.decoder, sizes, sizes.target_vocabulary, tensors));
-    const auto bias = layers->position_biases.empty() ? std::optional<std::uint32_t>() : 1;
-    for (std::uint32_t i = 0; i < sizes.decoder.layers; ++i) layers->decoder.push_back(builder.decoder_layer(i, bias));
+  if (sizes.kind == StackKind::EncoderDecoder) {
+    network.target_embedding = std::make_shared<Embedding>(
+        build_embedding(family, family.decoder, sizes, sizes.target_vocabulary, sizes.decoder.max_length, tensors));
+    for (std::uint32_t i = 0; i < sizes.decoder.layers; ++i) layers->decoder.push_back(builder.decoder_layer(i));
     layers->decoder_norm = final_norm(family.decoder);
   }
   const Embedding& embedding = network.target_embedding ? *network.target_embedding : *network.source_embedding;

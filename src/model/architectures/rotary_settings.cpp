@@ -110,7 +110,7 @@ std::optional<Settings> scaling_of(const Settings& settings, const Family& famil
   const std::optional<Settings> older = settings.child("rope_scaling");
   const std::optional<Settings> parameters = settings.child("rope_parameters");
   if (family.local_rope_theta == 0.0) return older && !older->is_empty() ? older : parameters;
-  if (older && !older->is_empty() && !is_local) return older;
+  if (older && !older->is_empty() && (!is_local || family.scales_local_rope)) return older;
   return parameters ? parameters->child(is_local ? "sliding_attention" : "full_attention") : std::nullopt;
 }
 
@@ -120,9 +120,10 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
                    bool is_local) {
   const std::optional<Settings> scaling = scaling_of(settings, family, is_local);
   Source source{.top = settings, .scaling = scaling, .max_length = max_length};
-  source.theta =
-      is_local ? settings.number("rope_local_base_freq|rope.freq_base_swa", family.local_rope_theta, 1.0 + 1e-6, kLargest)
-               : settings.number("rope_theta|rotary_emb_base|rope.freq_base", family.rope_theta, 1.0 + 1e-6, kLargest);
+  source.theta = is_local ? settings.number("rope_local_base_freq|rope.freq_base_swa|local_rope_theta",
+                                            family.local_rope_theta, 1.0 + 1e-6, kLargest)
+                          : settings.number("rope_theta|rotary_emb_base|rope.freq_base|global_rope_theta", family.rope_theta,
+                                            1.0 + 1e-6, kLargest);
   if (scaling) source.theta = scaling->number("rope_theta", source.theta, 1.0 + 1e-6, kLargest);
   double share = 1.0;
   if (family.partial_rotary > 0.0) {

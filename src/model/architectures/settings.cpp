@@ -49,6 +49,8 @@ bool Settings::is_null(Names keys) const {
   return is_null && !has(keys);
 }
 
+bool Settings::is_list(Names keys) const { return has(keys) && find(keys).value->is_array(); }
+
 void Settings::refuse(Names keys, std::string_view expected) const {
   const Found found = find(keys);
   if (found.value == nullptr) throw Error("{}: {} is missing, but must be {}", where_, found.key, expected);
@@ -123,6 +125,10 @@ std::vector<std::string> Settings::texts(Names keys) const {
   const nlohmann::json* found = find(keys).value;
   std::vector<std::string> texts;
   if (found == nullptr) return texts;
+  if (found->is_string()) {
+    for_each_name(found->get_ref<const std::string&>(), [&](std::string_view part) { texts.emplace_back(part); });
+    return texts;
+  }
   if (!found->is_array()) refuse(keys, "a list of texts");
   for (const nlohmann::json& value : *found) {
     if (!value.is_string()) refuse(keys, "a list of texts");

@@ -32,6 +32,8 @@ class Settings {
   /// Does one of the alternatives exist with the value null?
   bool is_null(Names keys) const;
 
+  bool is_list(Names keys) const;
+
   /// A whole number from 1 (or `smallest`) to `largest`.
   std::uint32_t count(Names keys, std::uint32_t largest) const;
   std::uint32_t count(Names keys, std::uint32_t fallback, std::uint32_t largest, std::uint32_t smallest = 1) const;
@@ -42,6 +44,7 @@ class Settings {
   /// One id or several, as eos_token_id may be; negative ones mean none.
   std::vector<std::uint64_t> ids(Names keys) const;
   std::vector<double> numbers(Names keys, double smallest, double largest) const;
+  /// A list, or one text with its parts separated by '|'.
   std::vector<std::string> texts(Names keys) const;
 
   /// A nested object, nullopt when it is absent.

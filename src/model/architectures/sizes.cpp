@@ -19,10 +19,10 @@ constexpr std::uint32_t kMaxFeedForward = 1u << 18;
 constexpr std::uint32_t kMaxTypes = 1024;
 constexpr double kMaxCap = 1e6;
 constexpr Names kKeyHeads = "num_key_value_heads|attention.head_count_kv";
-constexpr Names kWindow = "sliding_window|attention.sliding_window";
+constexpr Names kWindow = "sliding_window|attention.sliding_window|local_attention|attention_window";
 
 Activation parse_activation(const Settings& settings, Names keys, std::string_view name, const Family& family) {
-  constexpr std::array<std::pair<std::string_view, Activation>, 12> kNames{{
+  constexpr std::array<std::pair<std::string_view, Activation>, 14> kNames{{
       {"relu", Activation::Relu},
       {"gelu", Activation::Gelu},
       {"gelu_python", Activation::Gelu},
@@ -33,6 +33,8 @@ Activation parse_activation(const Settings& settings, Names keys, std::string_vi
       {"gelu_python_tanh", Activation::GeluTanh},
       {"silu", Activation::Silu},
       {"swish", Activation::Silu},
+      {"swiglu", Activation::Silu},
+      {"quick_gelu", Activation::QuickGelu},
       {"linear", Activation::None},
       {"none", Activation::None},
   }};
@@ -40,7 +42,7 @@ Activation parse_activation(const Settings& settings, Names keys, std::string_vi
   for (const auto& [known, activation] : kNames) {
     if (name == known) return activation;
   }
-  settings.refuse_network(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, silu or one of their other names");
+  settings.refuse_network(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu, silu or one of their other names");
 }
 
 /// T5 names activation and gate together: "gated-gelu".
@@ -63,7 +65,9 @@ void read_feed_forward(const Settings& settings, const Family& family, Sizes& si
   if (family.head_activation == "=") {
     sizes.head_activation = sizes.activation;
   } else if (!family.head_activation.empty()) {
-    sizes.head_activation = parse_activation(settings, keys, family.head_activation, family);
+    if (!family.head_activation_key.empty()) keys = family.head_activation_key;
+    sizes.head_activation =
+        parse_activation(settings, keys, settings.text(family.head_activation_key, family.head_activation), family);
   }
 }
 
@@ -87,44 +91,117 @@ StackSizes read_stack(const Settings& settings, const Family& family, const Stac
 void read_widths(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.d_model = settings.count(family.keys.d_model, kMaxModelWidth);
   sizes.d_embedding = settings.count("embedding_size|word_embed_proj_dim", sizes.d_model, kMaxModelWidth);
+  if (family.encoder.projection.empty() && sizes.d_embedding != sizes.d_model)
+    settings.refuse_network("embedding_size", fmt::format("{}, the width of the layers", sizes.d_model));
   sizes.encoder = read_stack(settings, family, family.keys.encoder, sizes.d_model);
-  sizes.decoder = family.kind == StackKind::EncoderDecoder ? read_stack(settings, family, family.keys.decoder, sizes.d_model)
-                                                           : StackSizes{};
+  if (sizes.kind == StackKind::EncoderDecoder)
+    sizes.decoder = read_stack(settings, family, family.keys.decoder, sizes.d_model);
   sizes.vocabulary = settings.count("vocab_size", kMaxVocabulary);
   sizes.target_vocabulary = settings.count("decoder_vocab_size", sizes.vocabulary, kMaxVocabulary);
 }
 
-void read_positions(const Settings& settings, const Family& family, Sizes& sizes) {
-  const std::uint32_t fallback = family.positions == Positions::Rotary ? 2048 : 512;
-  const bool is_limit = family.positions == Positions::Learned || family.positions == Positions::Sinusoidal;
-  const std::uint32_t largest = family.positions == Positions::Sinusoidal ? kMaxSinusoid : kMaxLength;
-  sizes.max_length =
-      is_limit ? settings.count(family.keys.max_length, largest) : settings.count(family.keys.max_length, fallback, largest);
-  sizes.position_offset = family.position_offset;
-  if (family.counts_offset) {
-    sizes.position_offset = settings.count("pad_token_id", family.position_offset - 1, kMaxVocabulary, 0) + 1;
-    if (sizes.max_length <= sizes.position_offset) {
-      settings.refuse(family.keys.max_length, fmt::format("more than {}", sizes.position_offset));
-    }
-    sizes.max_length -= sizes.position_offset;
+/// BERT's relative_key and relative_key_query: a row for each distance up to max_position_embeddings.
+DistanceVectors bert_distances(const Settings& settings, const Family& family, bool has_queries, Sizes& sizes) {
+  const std::uint32_t length = settings.count(family.keys.max_length, kMaxLength);
+  sizes.distance_rows = 2 * length - 1;
+  sizes.has_content_position = true;
+  sizes.has_position_content = has_queries;
+  return {.origin = length - 1};
+}
+
+/// DeBERTa's. Throws Error where keys of distances have projections of their own, as no known model of version 2 or 3 has.
+std::optional<DistanceVectors> deberta_distances(const Settings& settings, const Family& family, Sizes& sizes) {
+  constexpr Names kTypes = "pos_att_type";
+  if (!settings.flag("relative_attention", false)) return std::nullopt;
+  DistanceVectors distances{.is_projected = true};
+  for (const std::string& type : settings.texts(kTypes)) {
+    sizes.has_content_position = sizes.has_content_position || type == "c2p";
+    sizes.has_position_content = sizes.has_position_content || type == "p2c";
   }
-  if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes);
+  if (!settings.flag("share_att_key", false)) settings.refuse_network("share_att_key", "true");
+  double reach = settings.number("max_relative_positions", -1.0, -1.0, kMaxLength);
+  if (reach < 1.0) reach = settings.count(family.keys.max_length, kMaxLength);
+  const double buckets = settings.number("position_buckets", -1.0, -1.0, kMaxLength);
+  if (buckets > 0.0) {
+    distances.buckets = static_cast<std::uint32_t>(buckets);
+    distances.max_distance = static_cast<std::uint32_t>(reach);
+    if (distances.buckets < 4 || distances.max_distance < distances.buckets)
+      settings.refuse("position_buckets", fmt::format("from 4 to {}", distances.max_distance));
+  }
+  distances.origin = static_cast<std::uint32_t>(buckets > 0.0 ? buckets : reach);
+  sizes.distance_rows = 2 * distances.origin;
+  sizes.norms_distances = settings.text("norm_rel_ebd", "none").find("layer_norm") != std::string::npos;
+  return distances;
+}
+
+/// The positions of each stack, by position_embedding_type where the family has several.
+void read_positions(const Settings& settings, const Family& family, Sizes& sizes) {
+  constexpr Names kType = "position_embedding_type";
+  const std::string type = settings.text(kType, "absolute");
+  const bool is_relative = type == "relative_key" || type == "relative_key_query";
+  if (type != "absolute" && !(type == "rotary" && family.is_rotary_optional) &&
+      !(is_relative && !family.encoder.distances.empty())) {
+    settings.refuse_network(kType, family.is_rotary_optional          ? "absolute or rotary"
+                                   : family.encoder.distances.empty() ? "absolute"
+                                                                      : "absolute, relative_key or relative_key_query");
+  }
+  sizes.positions = type == "rotary" ? Positions::Rotary : family.positions;
+  if (is_relative || !settings.flag("position_biased_input", true)) sizes.positions = Positions::Distances;
+  if (is_relative) sizes.distances = bert_distances(settings, family, type == "relative_key_query", sizes);
+  if (reads(family, "relative_attention")) sizes.distances = deberta_distances(settings, family, sizes);
+  const std::uint32_t fallback = sizes.positions == Positions::Rotary ? 2048 : 512;
+  const bool is_limit = sizes.positions == Positions::Learned || sizes.positions == Positions::Sinusoidal || is_relative;
+  sizes.is_length_limited = is_limit;
+  const std::uint32_t largest = sizes.positions == Positions::Sinusoidal ? kMaxSinusoid : kMaxLength;
+  sizes.position_offset = family.position_offset;
+  const auto length = [&](Names keys) {
+    std::uint32_t count = is_limit ? settings.count(keys, largest) : settings.count(keys, fallback, largest);
+    if (!family.counts_offset || sizes.positions != Positions::Learned) return count;
+    sizes.position_offset = settings.count("pad_token_id", family.position_offset - 1, kMaxVocabulary, 0) + 1;
+    if (count <= sizes.position_offset) settings.refuse(keys, fmt::format("more than {}", sizes.position_offset));
+    return count - sizes.position_offset;
+  };
+  const auto length_keys = [&](const StackKeys& keys) {
+    return keys.max_length.empty() ? family.keys.max_length : keys.max_length;
+  };
+  sizes.encoder.max_length = length(length_keys(family.keys.encoder));
+  if (sizes.kind == StackKind::EncoderDecoder) sizes.decoder.max_length = length(length_keys(family.keys.decoder));
+  if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes, 0);
+  if (settings.flag("use_task_id", false)) sizes.task_types = settings.count("task_type_vocab_size", 3, kMaxTypes);
+  if (settings.flag("token_dropout", false)) {
+    sizes.dropped_id = settings.count("mask_token_id", kMaxVocabulary, kMaxVocabulary, 0);
+  }
+}
+
+/// The window of each layer: one number, or a list of them.
+std::vector<std::uint32_t> window_sizes(const Settings& settings, const Family& family, std::uint32_t layers) {
+  if (settings.is_null(kWindow)) return std::vector<std::uint32_t>(layers, 0);
+  std::vector<std::uint32_t> sizes;
+  if (settings.is_list(kWindow)) {
+    for (const double size : settings.numbers(kWindow, 0.0, kMaxLength)) sizes.push_back(static_cast<std::uint32_t>(size));
+    if (sizes.size() != layers) settings.refuse(kWindow, fmt::format("one number or a list of {}", layers));
+  } else {
+    sizes.assign(layers, settings.count(kWindow, family.window, kMaxLength, 0));
+  }
+  for (std::uint32_t& size : sizes) size /= family.is_window_of_both_sides ? 2 : 1;
+  return sizes;
 }
 
 /// The layers with the sliding window: by name, by a period, from some layer on or where there is no RoPE.
 void read_windows(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.windows.assign(layers, 0);
-  std::uint32_t window = settings.is_null(kWindow) ? 0 : settings.count(kWindow, family.window, kMaxLength, 0);
+  std::vector<std::uint32_t> sides = window_sizes(settings, family, layers);
   const std::vector<std::string> types = settings.texts("layer_types");
   const bool is_used = settings.flag("use_sliding_window", !family.is_window_optional);
-  if (!is_used && (types.empty() || !family.is_window_of_plain_layers)) window = 0;
+  if (!is_used && (types.empty() || !family.is_window_of_plain_layers)) sides.assign(layers, 0);
   if (!types.empty() && types.size() != layers) settings.refuse("layer_types", fmt::format("a list of {} texts", layers));
-  const std::uint32_t period = settings.count("sliding_window_pattern", family.window_period, kMaxLayers);
+  const std::uint32_t period =
+      settings.count("sliding_window_pattern|global_attn_every_n_layers", family.window_period, kMaxLayers);
   const std::uint32_t first =
       reads(family, "max_window_layers") ? settings.count("max_window_layers", 28, kMaxLayers, 0) : 0;
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
-    bool has_window = layer >= first && (period == 0 || (layer + 1) % period != 0);
+    bool has_window = layer >= first && (period == 0 || (layer + (family.begins_without_window ? 0 : 1)) % period != 0);
     if (family.is_window_of_plain_layers) has_window = !sizes.rotates[layer];
     if (!types.empty()) {
       if (types[layer] != "full_attention" && types[layer] != "sliding_attention") {
@@ -134,14 +211,15 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
       has_window = types[layer] == "sliding_attention";
     }
     // In a bidirectional decoder, transformers includes the distance itself: |i − j| ≤ window.
-    if (has_window) sizes.windows[layer] = window == 0 || sizes.is_causal ? window : window + 1;
+    const bool is_inclusive = !sizes.is_causal || family.is_window_of_both_sides;
+    if (has_window) sizes.windows[layer] = sides[layer] + (is_inclusive && sides[layer] > 0 ? 1 : 0);
   }
 }
 
 /// SmolLM 3 has no RoPE in every n-th layer.
 void read_rotating_layers(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
-  sizes.rotates.assign(layers, family.positions == Positions::Rotary);
+  sizes.rotates.assign(layers, sizes.positions == Positions::Rotary);
   sizes.has_local_rotary = family.local_rope_theta > 0.0;
   const std::vector<double> given = settings.numbers("no_rope_layers", 0.0, 1.0);
   if (!given.empty() && given.size() != layers)
@@ -161,13 +239,17 @@ void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
   const double scalar = settings.number("query_pre_attn_scalar", family.query_scalar, 0.0, 1e9);
   const bool is_scaled = family.scales_attention && settings.flag("scale_attn_weights", true);
   const bool falls = settings.flag("scale_attn_by_inverse_layer_idx", false);
+  // DeBERTa's score is a sum of so many products.
+  std::uint32_t terms = 1;
+  for (const std::string& type : settings.texts("pos_att_type")) terms += type == "c2p" || type == "p2c" ? 1u : 0u;
   for (std::uint32_t layer = 0; layer < sizes.encoder.layers; ++layer) {
     double factor =
         is_scaled ? 1.0 / std::sqrt(family.query_scalar > 0.0 && scalar > 0.0 ? scalar : sizes.encoder.d_k) : 1.0;
     if (falls) factor /= layer + 1.0;
+    factor /= std::sqrt(static_cast<double>(terms));
     if (!is_scaled && !falls) {
       sizes.scales[layer].kind = Scale::Kind::None;
-    } else if (falls || family.query_scalar > 0.0) {
+    } else if (falls || terms > 1 || family.query_scalar > 0.0) {
       sizes.scales[layer] = {.kind = Scale::Kind::Value, .value = static_cast<float>(factor)};
     }
   }
@@ -182,8 +264,8 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   sizes.norm_position = settings.flag("do_layer_norm_before", true) ? family.norm_position : NormPosition::After;
   sizes.has_final_norm = sizes.norm_position == NormPosition::Before && !settings.flag("_remove_final_layer_norm", false);
   sizes.is_causal =
-      family.kind == StackKind::EncoderDecoder ||
-      (family.kind == StackKind::Decoder ? settings.flag("is_causal", true) : settings.flag("is_decoder", false));
+      sizes.kind == StackKind::EncoderDecoder ||
+      (sizes.kind == StackKind::Decoder ? settings.flag("is_causal", true) : settings.flag("is_decoder", false));
   sizes.biases = family.biases;
   if (!family.biases.attention_key.empty()) {
     sizes.biases.projections = settings.flag(family.biases.attention_key, family.biases.projections);
@@ -192,6 +274,10 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   if (!family.biases.feed_forward_key.empty()) {
     sizes.biases.feed_forward = settings.flag(family.biases.feed_forward_key, family.biases.feed_forward);
   }
+  if (!family.biases.norm_key.empty()) sizes.biases.norms = settings.flag(family.biases.norm_key, family.biases.norms);
+  sizes.has_transform_bias = settings.flag("classifier_bias", !reads(family, "classifier_bias"));
+  sizes.has_head_bias = settings.flag("decoder_bias", true);
+  sizes.has_embedding_norm = settings.flag("emb_layer_norm_before", !reads(family, "emb_layer_norm_before"));
   if (settings.flag("scale_embedding", family.scales_embedding)) {
     sizes.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(sizes.d_model)));
   }
@@ -203,10 +289,17 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
 
 /// Options that select a network that Headlight doesn't compute.
 void expect_known(const Settings& settings, const Family& family) {
-  constexpr std::array<std::pair<std::string_view, bool>, 4> kFlags{{{"add_cross_attention", false},
-                                                                     {"apply_residual_connection_post_layernorm", false},
-                                                                     {"use_bidirectional_attention", false},
-                                                                     {"layer_norm_elementwise_affine", true}}};
+  constexpr std::array<std::pair<std::string_view, bool>, 11> kFlags{{{"add_cross_attention", false},
+                                                                      {"apply_residual_connection_post_layernorm", false},
+                                                                      {"use_bidirectional_attention", false},
+                                                                      {"layer_norm_elementwise_affine", true},
+                                                                      {"is_folding_model", false},
+                                                                      {"prenorm", false},
+                                                                      {"qkv_proj_bias", false},
+                                                                      {"mlp_fc1_bias", false},
+                                                                      {"mlp_fc2_bias", false},
+                                                                      {"use_rms_norm", false},
+                                                                      {"rotary_emb_interleaved", false}}};
   for (const auto& [key, value] : kFlags) {
     if (settings.flag(key, value) != value) settings.refuse_network(key, value ? "true" : "false");
   }
@@ -217,9 +310,8 @@ void expect_known(const Settings& settings, const Family& family) {
     if (settings.child(key) && !settings.child(key)->is_empty())
       settings.refuse_network(key, "empty, all layers of one size");
   }
-  if (settings.text("position_embedding_type", "absolute") != "absolute") {
-    settings.refuse_network("position_embedding_type", "absolute");
-  }
+  if (settings.number("conv_kernel_size", 0.0, 0.0, kMaxLength) > 0.0) settings.refuse_network("conv_kernel_size", "0");
+  if (settings.number("rotary_emb_fraction", 1.0, 0.0, 1.0) != 1.0) settings.refuse_network("rotary_emb_fraction", "1");
   if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse_network("inner_group_num", "1");
   if (const std::optional<Settings> mlx = settings.child("quantization"); mlx && mlx->has("group_size")) {
     throw Error("config.json: the weights are quantised by MLX ({} bits): load the original model, or a GGUF file of it",
@@ -233,9 +325,10 @@ void expect_known(const Settings& settings, const Family& family) {
 
 }  // namespace
 
-Sizes read_sizes(const Settings& settings, const Family& family) {
+Sizes read_sizes(const Settings& settings, const Family& family, StackKind kind) {
   expect_known(settings, family);
   Sizes sizes;
+  sizes.kind = kind;
   read_widths(settings, family, sizes);
   read_positions(settings, family, sizes);
   read_feed_forward(settings, family, sizes);

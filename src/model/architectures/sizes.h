@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/architectures/settings.h"
@@ -13,33 +14,41 @@ namespace headlight::model {
 /// The sizes of one stack, from config.json.
 struct StackSizes {
   std::uint32_t layers = 0, heads = 0, kv_heads = 0, d_k = 0, d_ff = 0;
+  std::uint32_t max_length = 0;  ///< positions without the offset
 };
 
 /// The sizes and options of config.json, under the same names for all families.
 struct Sizes {
+  StackKind kind = StackKind::Decoder;  ///< Encoder where the file holds an encoder–decoder's encoder alone
+  Positions positions = Positions::Learned;
   StackSizes encoder, decoder;  ///< decoder: only of an encoder–decoder
   std::uint32_t d_model = 0, d_embedding = 0;
   std::uint32_t vocabulary = 0, target_vocabulary = 0;
-  std::uint32_t max_length = 0;  ///< positions without the offset
   std::uint32_t position_offset = 0;
-  std::uint32_t types = 0;
+  std::uint32_t types = 0, task_types = 0;
+  bool is_length_limited = false;            ///< no token beyond max_length has a position
+  std::optional<DistanceVectors> distances;  ///< without their table, of `distance_rows` rows
+  std::uint32_t distance_rows = 0;
+  bool norms_distances = false, has_content_position = false, has_position_content = false;
   std::uint32_t groups = 0;  ///< number of groups of layers that share weights (ALBERT); 0: none share
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;
   bool is_gated = false, is_parallel = false, is_tied = true, is_causal = true;
   NormPosition norm_position = NormPosition::Before;
-  bool has_final_norm = true;
+  bool has_final_norm = true, has_embedding_norm = true, has_transform_bias = true, has_head_bias = true;
   Biases biases;
   float embedding_scale = 1.0f, head_scale = 1.0f;
   float attention_softcap = 0.0f, head_softcap = 0.0f;
-  std::vector<std::uint32_t> windows;  ///< [layer] of the encoder; 0: none
-  bool has_local_rotary = false;       ///< layers with a window have RoPE frequencies of their own
-  std::vector<bool> rotates;           ///< [layer] of the encoder: does it use RoPE?
-  std::vector<Scale> scales;           ///< [layer] of the encoder
+  std::optional<std::uint32_t> dropped_id;  ///< Embedding::dropped_id
+  std::vector<std::uint32_t> windows;       ///< [layer] of the encoder; 0: none
+  bool has_local_rotary = false;            ///< layers with a window have RoPE frequencies of their own
+  std::vector<bool> rotates;                ///< [layer] of the encoder: does it use RoPE?
+  std::vector<Scale> scales;                ///< [layer] of the encoder
 };
 
-/// Throws Error naming the first value that is out of range or that Headlight doesn't support.
-Sizes read_sizes(const Settings& settings, const Family& family);
+/// `kind`: the stacks that there are. Throws Error naming the first value that is out of range or that Headlight doesn't
+/// support.
+Sizes read_sizes(const Settings& settings, const Family& family, StackKind kind);
 
 /// RoPE as config.json describes it, by the keys before release 5 of transformers (rope_theta, rope_scaling) or the later
 /// ones (rope_parameters): default, linear, llama3, yarn and longrope.

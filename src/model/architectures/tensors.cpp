@@ -11,7 +11,8 @@ namespace {
 
 /// Buffers and heads of other tasks that checkpoints include.
 constexpr Names kHarmless =
-    "*position_ids|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_outputs.*|pre_classifier.*|summary.*";
+    "*position_ids|*embeddings.position_embeddings.weight|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_"
+    "outputs.*|pre_classifier.*|summary.*";
 
 /// Prefixes of all names that programs leave around a model: DataParallel, PEFT, a module that has it as `model`.
 constexpr std::array<std::string_view, 3> kWrappers{"module.", "base_model.model.", "model."};
@@ -59,18 +60,26 @@ FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
 
 bool FamilyTensors::find_prefix() {
   bool is_found = false;
-  for_each_name(family_.prefixes, [&](std::string_view prefix) {
-    if (is_found || find(prefix, family_.encoder.table, ".weight").empty()) return;
-    prefix_ = prefix;
-    is_found = true;
-  });
+  const auto look = [&] {
+    for_each_name(family_.prefixes, [&](std::string_view prefix) {
+      if (is_found || find(prefix, family_.encoder.table, ".weight").empty()) return;
+      prefix_ = prefix;
+      is_found = true;
+    });
+  };
+  look();
+  is_bare_encoder_ = !is_found && family_.kind == StackKind::EncoderDecoder;
+  if (is_bare_encoder_) look();
+  is_bare_encoder_ = is_bare_encoder_ && is_found;
   return is_found;
 }
 
 std::string FamilyTensors::find(std::string_view prefix, Names names, std::string_view suffix) const {
   std::string found;
   for_each_name(names, [&](std::string_view name) {
+    constexpr std::string_view kEncoder = "encoder.";
     if (!found.empty() || name.empty()) return;
+    if (is_bare_encoder_ && name.starts_with(kEncoder)) name.remove_prefix(kEncoder.size());
     std::string whole = fmt::format("{}{}{}", prefix, name, suffix);
     if (checkpoint_.has(whole)) found = std::move(whole);
   });
@@ -90,11 +99,11 @@ Linear FamilyTensors::linear(std::string_view prefix, Names names, const Shape& 
   return linear;
 }
 
-Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width) {
+Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width, const Sizes& sizes) {
   const bool is_older = find(prefix, names, ".weight").empty() && !find(prefix, names, ".gamma").empty();
   const auto part = [&](std::string_view suffix) { return take(prefix, names, is_older ? older(suffix) : suffix, {width}); };
-  Norm norm{.weight = part(".weight"), .kind = family_.norm, .weight_offset = family_.norm_offset};
-  if (family_.norm == Norm::Kind::Layer) norm.bias = part(".bias");
+  Norm norm{.weight = part(".weight"), .epsilon = sizes.epsilon, .kind = family_.norm, .weight_offset = family_.norm_offset};
+  if (family_.norm == Norm::Kind::Layer && sizes.biases.norms) norm.bias = part(".bias");
   return norm;
 }
 
@@ -104,7 +113,12 @@ Linear FamilyTensors::linear(Names names, std::uint32_t out, std::uint32_t in, b
   return linear(prefix_, names, {out, in}, has_bias);
 }
 
-Norm FamilyTensors::norm(Names names, std::uint32_t width) { return norm(prefix_, names, width); }
+Norm FamilyTensors::norm(Names names, std::uint32_t width, const Sizes& sizes) { return norm(prefix_, names, width, sizes); }
+
+std::optional<Parameter> FamilyTensors::frequencies(Names names, std::uint32_t count) {
+  if (find(prefix_, names, "").empty()) return std::nullopt;
+  return take(prefix_, names, "", {count});
+}
 
 Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias) {
   Linear linear{.weight = take("", names, ".weight", {out, in})};
@@ -112,7 +126,7 @@ Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t 
   return linear;
 }
 
-Norm FamilyTensors::head_norm(Names names, std::uint32_t width) { return norm("", names, width); }
+Norm FamilyTensors::head_norm(Names names, std::uint32_t width, const Sizes& sizes) { return norm("", names, width, sizes); }
 
 Parameter FamilyTensors::head_bias(Names names, std::uint32_t out, bool is_needed) {
   const std::string name = find("", names, "");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,13 @@ class FamilyTensors {
   Parameter weight(Names names, const Shape& shape);
   /// [out, in], however it is stored.
   Linear linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
-  Norm norm(Names names, std::uint32_t width);
+  /// With the epsilon and the biases of `sizes`.
+  Norm norm(Names names, std::uint32_t width, const Sizes& sizes);
+  /// [count] numbers under a whole name; nullopt where the file has none.
+  std::optional<Parameter> frequencies(Names names, std::uint32_t count);
 
   Linear head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
-  Norm head_norm(Names names, std::uint32_t width);
+  Norm head_norm(Names names, std::uint32_t width, const Sizes& sizes);
   /// [out] or [1, out]; empty when there is none and none is needed.
   Parameter head_bias(Names names, std::uint32_t out, bool is_needed);
 
@@ -43,12 +47,16 @@ class FamilyTensors {
   /// The tensor; throws Error naming the first alternative when there is none.
   Parameter take(std::string_view prefix, Names names, std::string_view suffix, const Shape& shape);
   Linear linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias);
-  Norm norm(std::string_view prefix, Names names, std::uint32_t width);
+  Norm norm(std::string_view prefix, Names names, std::uint32_t width, const Sizes& sizes);
 
   Checkpoint checkpoint_;
   const Family& family_;
   std::string prefix_;
+  bool is_bare_encoder_ = false;  ///< an encoder saved alone: names lack "encoder."
 };
+
+/// The stacks of the family that the checkpoint holds. Throws Error for a decoder without its encoder.
+StackKind stored_kind(const Family& family, const FamilyTensors& tensors);
 
 /// The whole network of a family. Throws Error naming tensors that are missing or mis-shaped.
 Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors);
