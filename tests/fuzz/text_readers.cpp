@@ -44,7 +44,7 @@ void read_tokenizer(std::string_view bytes) {
 
 /// A tokenizer class with its own numbering of SentencePiece pieces, chosen by the bytes.
 void read_sentence_piece(std::string_view bytes) {
-  static constexpr std::array<std::string_view, 9> kClasses = {
+  static constexpr std::array<std::string_view, 12> kClasses = {
       "",
       "T5Tokenizer",
       "AlbertTokenizer",
@@ -54,6 +54,9 @@ void read_sentence_piece(std::string_view bytes) {
       "MBartTokenizer",
       "MBart50Tokenizer",
       "PegasusTokenizer",
+      "DebertaV2Tokenizer",
+      "XGLMTokenizer",
+      "NllbTokenizer",
   };
   std::size_t sum = 0;
   for (const char byte : bytes) sum += static_cast<unsigned char>(byte);
@@ -66,9 +69,21 @@ void read_sentence_piece(std::string_view bytes) {
 
 /// A folder of small files in one input, each after a line "%%% NAME".
 void read_folder(std::string_view bytes) {
-  static constexpr std::array<std::string_view, 10> kNames = {
-      "vocab.txt",    "vocab.json",  "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "source.spm",
-      "spiece.model", "config.json", "target.spm", "tokenizer.json"};
+  static constexpr std::array<std::string_view, 15> kNames = {"vocab.txt",
+                                                              "vocab.json",
+                                                              "merges.txt",
+                                                              "tokenizer_config.json",
+                                                              "special_tokens_map.json",
+                                                              "source.spm",
+                                                              "spiece.model",
+                                                              "config.json",
+                                                              "target.spm",
+                                                              "tokenizer.json",
+                                                              "tekken.json",
+                                                              "qwen.tiktoken",
+                                                              "added_tokens.json",
+                                                              "tokenizer.model",
+                                                              "sentencepiece.bpe.model"};
   constexpr std::string_view kMark = "%%% ";
   const fs::path folder = empty_folder("folder");
   bool has_target = false;
