@@ -311,6 +311,7 @@ def stages():
         "stages-5": (n.ByteLevel(), p.FixedLength(7)),
         "stages-6": (n.Sequence([n.Lowercase(), n.Replace(Regex(r"(?m)^\s+|[[:digit:]]{2,3}+|\h{4}"), "¤¤"), n.NFC()]),
                      p.Sequence([p.Split(Regex(r" ?[^(\s|[.,!?…。，、।۔،])]+"), "isolated"), p.Metaspace(prepend_scheme="never", split=False)])),
+        "stages-8": (None, p.UnicodeScripts()),
         "stages-7": (None, p.Sequence([p.Punctuation("merged_with_next"), p.Split(Regex(r"[^\S\r\n]+|\b"), "merged_with_previous")])),
     }
     for name, (normalizer, pre_tokenizer) in charsmap_free.items():
