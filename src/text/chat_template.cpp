@@ -1,11 +1,11 @@
 #include "text/chat_template.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "text/chat_turns.h"
 #include "text/folder_notes.h"
 #include "text/json_node.h"
 #include "text/template_run.h"
@@ -16,106 +16,6 @@ namespace headlight::text {
 namespace {
 
 constexpr std::size_t kLargestTemplate = std::size_t{1} << 20;
-constexpr std::array<std::string_view, 5> kTurnRoles = {"system", "developer", "user", "assistant", "tool"};
-
-/// A message of a chat, and where its content is in the typed text; nowhere in JSON.
-struct Turn {
-  TemplateJson message;
-  ByteRange typed = {};
-};
-
-constexpr std::string_view kSpaces = " \t\r\n\v\f";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpaces);
-  return first == std::string_view::npos ? std::string_view()
-                                         : text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
-}
-
-/// The role that a line begins with, "User: hello"; empty where it has none.
-std::string_view role_of(std::string_view line) {
-  const auto is_role = [&](std::string_view role) {
-    return line.size() > role.size() && line[role.size()] == ':' &&
-           std::ranges::equal(line.substr(0, role.size()), role,
-                              [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 0x20) : a) == b; });
-  };
-  const auto role = std::ranges::find_if(kTurnRoles, is_role);
-  return role == kTurnRoles.end() ? std::string_view() : *role;
-}
-
-std::vector<Turn> read_messages(std::string_view text) {
-  // The check bounds depth and size; parsed again, members keep their order.
-  const TemplateJson list = parse_json(text) ? TemplateJson::parse(text, nullptr, false) : TemplateJson();
-  if (!list.is_array())
-    throw Error("the chat begins as JSON, but isn't a list of messages: [{{\"role\": \"user\", \"content\": \"…\"}}]");
-  std::vector<Turn> turns;
-  for (const TemplateJson& message : list) {
-    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
-      throw Error("message {} of the chat has no \"role\"", turns.size() + 1);
-    turns.push_back({message});
-  }
-  return turns;
-}
-
-std::vector<Turn> read_lines(std::string_view text) {
-  std::vector<Turn> turns;
-  const auto add = [&](std::string_view role, std::string_view content) {
-    const bool is_open = role == "assistant" && content.data() + content.size() == text.data() + text.size();
-    if (!is_open) {
-      content = trimmed(content);
-    } else if (trimmed(content).empty()) {
-      content.remove_prefix(content.starts_with(' ') ? 1 : 0);
-    } else {
-      content.remove_prefix(content.find_first_not_of(kSpaces));
-    }
-    const auto begin = static_cast<std::uint32_t>(content.empty() ? 0 : content.data() - text.data());
-    turns.push_back({{{"role", role}, {"content", content}}, {begin, begin + static_cast<std::uint32_t>(content.size())}});
-  };
-  std::string_view role = "user";
-  std::size_t content = 0;
-  for (std::size_t line = 0; line < text.size();) {
-    const std::size_t next = std::min(text.find('\n', line), text.size() - 1) + 1;
-    if (const std::string_view found = role_of(text.substr(line, next - line)); !found.empty()) {
-      if (line > 0 && (!turns.empty() || content > 0 || !trimmed(text.substr(0, line)).empty()))
-        add(role, text.substr(content, line - content));
-      role = found;
-      content = line + found.size() + 1;
-    }
-    line = next;
-  }
-  add(role, text.substr(content));
-  return turns;
-}
-
-/// A chat as the template gets it. An empty turn of the assistant at the end asks for the generation prompt, as none does.
-struct Chat {
-  std::vector<Turn> turns;
-  bool is_open = false;  ///< its last turn is the assistant's
-  std::string trailing;  ///< white space at the end of that turn, which templates may trim but a model may have written
-
-  explicit Chat(std::string_view text) {
-    const std::string_view content = trimmed(text);
-    if (content.empty()) throw Error("the chat has no turn: type at least one");
-    const bool is_json = content.starts_with("[{") || content.starts_with("[ {") || content.starts_with("[\n");
-    turns = is_json ? read_messages(content) : read_lines(text);
-    if (last_role() == "assistant") {
-      const std::string_view all = last_text();
-      const std::size_t end = all.find_last_not_of(kSpaces);
-      trailing = all.substr(end == std::string_view::npos ? 0 : end + 1);
-      if (end == std::string_view::npos) turns.pop_back();
-    }
-    if (turns.empty()) throw Error("the chat has no turn: type at least one");
-    is_open = last_role() == "assistant";
-  }
-
-  std::string last_role() const { return turns.empty() ? "" : turns.back().message["role"].get<std::string>(); }
-  std::string_view last_text() const {
-    const auto content = turns.back().message.find("content");
-    const bool is_text = content != turns.back().message.end() && content->is_string();
-    return is_text ? std::string_view(content->get_ref<const std::string&>()) : std::string_view();
-  }
-};
-
 ChatTemplate::Variables variables_of(const std::filesystem::path& folder) {
   const SpecialTokenStrings special = read_folder_notes(folder).special;
   ChatTemplate::Variables variables;
@@ -186,7 +86,7 @@ std::string render_chat(const TemplateNode& parsed, const ChatTemplate::Variable
                             {"add_generation_prompt", !chat.is_open},
                             {"messages", TemplateJson::array()}};
   for (const auto& [name, token] : strings) variables[name] = token;
-  for (const Turn& turn : chat.turns) variables["messages"].push_back(turn.message);
+  for (const ChatTurn& turn : chat.turns) variables["messages"].push_back(turn.message);
   if (has_switch) variables["enable_thinking"] = thinks;
   std::string text;
   try {
@@ -195,7 +95,7 @@ std::string render_chat(const TemplateNode& parsed, const ChatTemplate::Variable
     throw Error("the model's chat template: {}", error.what());
   }
   if (chat.is_open) {
-    const std::string_view last = trimmed(chat.last_text());
+    const std::string_view last = trim_chat(chat.last_text());
     const std::size_t at = text.rfind(last);
     if (at == std::string::npos)
       throw Error("the model's chat template changes the assistant's last turn: end with another one");
@@ -208,7 +108,7 @@ std::string render_chat(const TemplateNode& parsed, const ChatTemplate::Variable
 std::vector<std::pair<ByteRange, ByteRange>> place_turns(const Chat& chat, std::string_view typed, const std::string& text) {
   std::vector<std::pair<ByteRange, ByteRange>> places;
   std::size_t from = 0;
-  for (const Turn& turn : chat.turns) {
+  for (const ChatTurn& turn : chat.turns) {
     const std::string_view content = typed.substr(turn.typed.begin, turn.typed.end - turn.typed.begin);
     const std::size_t at = content.empty() ? std::string::npos : text.find(content, from);
     if (at == std::string::npos) continue;
@@ -247,7 +147,7 @@ std::vector<Token> ChatTemplate::encode(const Tokenizer& tokenizer, std::string_
 
 std::string ChatTemplate::with_answer(std::string_view chat, std::string_view more) {
   const Chat now(chat);
-  const std::string_view content = trimmed(chat);
+  const std::string_view content = trim_chat(chat);
   if (now.turns.front().typed.is_empty() && content.starts_with('[')) {
     TemplateJson messages = TemplateJson::parse(content, nullptr, false);
     if (!now.is_open) messages.push_back({{"role", "assistant"}, {"content", ""}});
@@ -255,7 +155,7 @@ std::string ChatTemplate::with_answer(std::string_view chat, std::string_view mo
     return to_text(messages, -1);
   }
   const std::size_t line = chat.rfind('\n') == std::string_view::npos ? 0 : chat.rfind('\n') + 1;
-  const bool has_turn = now.is_open || !now.trailing.empty() || role_of(chat.substr(line)) == "assistant";
+  const bool has_turn = now.is_open || !now.trailing.empty() || role_of_line(chat.substr(line)) == "assistant";
   if (has_turn) return std::string(chat) + std::string(more);
   more.remove_prefix(std::min(more.find_first_not_of(' '), more.size()));
   return fmt::format("{}{}assistant: {}", chat, chat.ends_with('\n') ? "" : "\n", more);

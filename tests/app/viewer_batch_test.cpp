@@ -77,11 +77,13 @@ TEST_SUITE("gpu") {
     std::ofstream(folder / "chat_template.jinja")
         << "{% for m in messages %}<|endoftext|>{{ m.role[0] }} {{ m.content }}{% endfor %}"
            "{{ '<|endoftext|>' ~ enable_thinking if add_generation_prompt }}";
-    UiDriver ui;
-    show_golden_model(ui, "gpt2");
-    CHECK_FALSE(ui.sees("text.chat"));
-    State state = ui.state();
-    select_model(state, folder.string(), state.model().trained_masks);
+    {
+      UiDriver ui;
+      show_golden_model(ui, "gpt2");
+      CHECK_FALSE(ui.sees("text.chat"));
+    }
+    State state;
+    state.source = Model{.path = folder.string()};
     UiDriver chat(state);
     chat.fill_in("text.edit", "the cat");
     chat.settle();

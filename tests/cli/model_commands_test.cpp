@@ -487,6 +487,37 @@ TEST_SUITE("gpu") {
     CHECK(info.out.find("the chat template can't be run") != std::string::npos);
   }
 
+  TEST_CASE("a GGUF file has its chat template inside") {
+    const TemporaryDirectory directory;
+    std::string file = read_file(test::golden_model_path("gguf/gpt2.gguf"));
+    const auto number = [](std::uint64_t value, int bytes) {
+      std::string text;
+      for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xFF);
+      return text;
+    };
+    const std::string key = "tokenizer.chat_template";
+    std::string source = "{{ messages[0].content }}{{ ' the' if add_generation_prompt }}";
+    // The tensors stay aligned: the template begins with as many spaces as that takes.
+    source.insert(0, 31 - (8 + key.size() + 4 + 8 + source.size() + 31) % 32, ' ');
+    file.insert(24, number(key.size(), 8) + key + number(8, 4) + number(source.size(), 8) + source);  // after the counts
+    ++file[16];                                                                                       // of keys
+    const fs::path path = directory.path() / "chat.gguf";
+    write_file_atomically(path, std::string_view(file));
+    const auto tokens_of = [&](const std::vector<std::string>& more) {
+      const fs::path out = directory.path() / "out";
+      fs::remove_all(out);
+      std::vector<std::string> flags = {"export",   "--model", path.string(), "--stages",  "weights",
+                                        "--format", "npy",     "--out",       out.string()};
+      flags.insert(flags.end(), more.begin(), more.end());
+      const Outcome outcome = run_headlight(flags);
+      INFO(outcome.err);
+      REQUIRE(outcome.status == 0);
+      return nlohmann::json::parse(read_file(out / "run.json"))["tokens"];
+    };
+    CHECK(tokens_of({"--chat", "--text", "a cat"}) ==
+          tokens_of({"--no-special", "--text", std::string(source.find('{'), ' ') + "a cat the"}));
+  }
+
   TEST_CASE("what a model can't take is one line") {
     CHECK(export_complaint("gpt2", {"--ids", "5,999"}, 1) == "the text: token id 999 is not among the model's 128");
     CHECK(export_complaint("gpt2", {"--text", ""}, 1) == "the text has no line: type at least one token");
