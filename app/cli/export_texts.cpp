@@ -76,9 +76,9 @@ std::string folder_of(std::uint64_t line, const std::string& id) {
 State state_of(const State& state, const InputText& input) {
   State own = state;
   const bool has_lines = input.text.find('\n') != std::string::npos;
-  if (has_lines && !(is_model(own.source) && own.model().joins_lines)) {
-    throw Error("the text has several lines; --join-lines on makes them one text of a model");
-  }
+  if (has_lines && !is_model(own.source))
+    throw Error("the text has several lines, which only a model reads: name one with --model");
+  if (has_lines) own.model().joins_lines = true;
   own.text() = input.text;
   const bool has_more = !input.pair.empty() || !input.target.empty();
   if (has_more && !is_model(own.source)) throw Error("pair and target are for trained models: name one with --model");

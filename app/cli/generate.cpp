@@ -21,6 +21,7 @@ using Ids = std::vector<std::uint32_t>;
 
 struct GenerateFlags {
   WritingFlags writing;
+  bool is_chat = false, thinks = true;
   float temperature = 0.8f;  ///< 0: the likeliest token each time
   std::uint32_t samples = 1;
 };
@@ -60,7 +61,7 @@ class Generator {
     inference::DecodingSettings settings = flags_.writing.decoding;
     settings.sampling.seed += first * flags_.samples;
     const auto text_of = [&](std::size_t item, const inference::Decoded& decoded) {
-      return on_one_line(whole_text(lines[item / flags_.samples], text.ids[item], decoded.ids));
+      return on_one_line(whole_text(flags_.is_chat ? "" : lines[item / flags_.samples], text.ids[item], decoded.ids));
     };
     const bool grows = text.ids.size() == 1 && isatty(STDOUT_FILENO) != 0;
     GrowingLine growing;
@@ -69,7 +70,7 @@ class Generator {
       if (!ends_inside_character(whole)) growing.show(whole);
       return true;
     };
-    if (grows) growing.show(on_one_line(lines.front()));
+    if (grows && !flags_.is_chat) growing.show(on_one_line(lines.front()));
     const std::vector<inference::Decoded> decoded =
         writer_.write(text, settings, grows ? inference::DecodingObserver(show) : inference::DecodingObserver());
     for (std::size_t item = 0; item < decoded.size(); ++item) {
@@ -90,7 +91,10 @@ class Generator {
   /// An empty line is the token that texts begin with.
   Ids ids(const std::string& line) const {
     Ids ids;
-    for (const text::Token& token : writer_.tokenizer().encode(line)) ids.push_back(token.id);
+    const auto tokens = flags_.is_chat
+                            ? inference::chat_template(writer_.model()).encode(writer_.tokenizer(), line, flags_.thinks)
+                            : writer_.tokenizer().encode(line);
+    for (const text::Token& token : tokens) ids.push_back(token.id);
     if (!ids.empty()) return ids;
     std::optional<std::uint32_t> begin = writer_.model().description.ids.bos;
     if (!begin) begin = writer_.tokenizer().special().beginning;
@@ -147,6 +151,14 @@ Subcommand add_generate_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "generate");
   const auto flags = std::make_shared<GenerateFlags>();
   flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");
+  const FlagGroup text(*command, "Text");
+  text.turn(
+      "--chat",
+      "texts are chats: lines 'system: ...', 'user: ...', 'assistant: ...' begin turns, anything else is the user's; the "
+      "answer alone is printed",
+      flags->is_chat);
+  text.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", flags->thinks,
+                   {{"on", true}, {"off", false}});
   add_sampling_flags(*command, *flags);
   return {.app = command, .run = [flags] { return run_generate(*flags); }};
 }

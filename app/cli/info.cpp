@@ -138,6 +138,7 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   add("attention", attention_in_words(about));
   add("vocabulary", vocabulary_in_words(about));
   add("tokenizer", tokenizer_in_words(model));
+  if (model.chat || !model.chat_problem.empty()) add("chat", model.chat ? "has a template" : model.chat_problem);
   add("length", length_in_words(about));
   add("parameters", count_in_words(about.parameter_count));
   add("file", fmt::format("{}, {}", bytes_in_words(about.file_bytes), types_in_words(about)));
@@ -176,6 +177,8 @@ Json model_json(const LanguageModel& model, std::uint32_t tokens) {
   json["file_bytes"] = about.file_bytes;
   json["types"] = about.element_types;
   json["tokenizer"] = tokenizer_json(model);
+  json["chat"] = model.chat != nullptr;
+  if (!model.chat_problem.empty()) json["chat_problem"] = model.chat_problem;
   if (!model.tokenizer) json["tokenizer_problem"] = model.tokenizer_problem;
   json["device_memory"] = {{"tokens", tokens},
                            {"f32", memory_json(model, Precision::F32, tokens)},

@@ -33,6 +33,8 @@ const std::vector<std::string>& expect_utf8(const std::string& flag, const std::
   return texts;
 }
 
+bool has_line_feed(const std::string& text) { return text.find('\n') != std::string::npos; }
+
 constexpr const char* kPlayground = "playground";
 
 std::vector<std::uint32_t> read_ids(const std::string& flag, const std::string& text) {
@@ -58,8 +60,7 @@ void ModelFlags::add_text_flags(CLI::App& app) {
     text_flag_ = flag;
     texts_ = expect_utf8(flag, texts);
   };
-  group.add_repeatable("--text", "TEXT",
-                       "the sentence; given several times (or with several lines) a batch, padded to the longest",
+  group.add_repeatable("--text", "TEXT", "the text, line feeds and all; given several times a batch, padded to the longest",
                        [=](const std::vector<std::string>& texts) { use_texts("--text", texts); });
   group.add(
       "--text-file", "FILE",
@@ -166,6 +167,10 @@ void ModelFlags::refuse_contradictions() const {
     throw UsageError("{} and --model exclude each other: {} belongs to the playground", first_playground_flag_,
                      first_playground_flag_);
   }
+  if (texts_.size() > 1 && std::ranges::any_of(texts_, has_line_feed)) {
+    throw UsageError(
+        "--text: texts with line feeds make no batch: give one, or each on a line of a .jsonl file with --texts");
+  }
   if (!ids_.empty() && !text_flag_.empty()) throw UsageError("{} and --ids exclude each other: give either", text_flag_);
   if (!ids_.empty() && !pairs_.empty()) throw UsageError("--pair and --ids exclude each other: a pair is made of texts");
   if (!target_ids_.empty() && !targets_.empty()) {
@@ -229,6 +234,9 @@ void ModelFlags::apply_model(State& state) {
   }
   if (!first_model_flag_.empty() && !is_model(state.source)) {
     throw UsageError("{} is for trained models: name one with --model", first_model_flag_);
+  }
+  if (!text_flag_.empty() && is_model(state.source)) {
+    state.model().joins_lines = text_flag_ == "--text" && texts_.size() == 1 && has_line_feed(texts_.front());
   }
   for (const StateEdit& edit : model_edits_) edit(state);
   if (!text_flag_.empty()) state.model().ids.clear();

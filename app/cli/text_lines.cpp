@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/engine/prompt_lines.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/utf8.h"
@@ -64,10 +63,7 @@ std::vector<std::uint32_t> parse_numbers(std::string_view line) {
 }  // namespace
 
 TextLines::TextLines(const std::vector<std::string>& given, bool reads_input)
-    : is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
-  for (const std::string& text : given) {
-    for (const LineRange line : line_ranges(text)) given_.push_back(text.substr(line.begin, line.end - line.begin));
-  }
+    : given_(given), is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
   if (!reads_input) return;
   input_.emplace(kStandardInput);
   std::ios::sync_with_stdio(false);

@@ -11,10 +11,10 @@
 
 namespace headlight::app {
 
-/// The lines that a command processes one by one: the given ones, else standard input's.
+/// The texts that a command processes one by one: the given ones, line feeds and all, else the lines of standard input.
 class TextLines {
  public:
-  /// `given` may hold several lines each; `reads_input`: none were given, standard input is read.
+  /// `reads_input`: none were given, standard input is read.
   TextLines(const std::vector<std::string>& given, bool reads_input);
 
   /// Are they typed on a terminal?

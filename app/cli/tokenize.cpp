@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/text_lines.h"
-#include "app/engine/prompt_lines.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -141,14 +140,10 @@ Subcommand add_tokenize_command(CLI::App& app) {
   const auto flags = std::make_shared<TextFlags>();
   const FlagGroup group(*command, "Text");
   add_tokenizer_flag(group, *flags);
-  group.add_repeatable("--text", "TEXT", "a line to tokenize; given several times several lines (default: standard input)",
-                       [flags = flags.get()](const std::vector<std::string>& texts) {
-                         for (const std::string& text : texts) {
-                           for (const LineRange line : line_ranges(text)) {
-                             flags->lines.push_back(text.substr(line.begin, line.end - line.begin));
-                           }
-                         }
-                       });
+  group.add_repeatable(
+      "--text", "TEXT",
+      "a text to tokenize, line feeds and all; may be given several times (default: the lines of standard input)",
+      [flags = flags.get()](const std::vector<std::string>& texts) { flags->lines = texts; });
   group.add("--words", "de|en",
             "whole words of this language, as spaCy's rules split them; with --model multi30k-de-en those of notebook 002, "
             "lower-cased, where <unk> is a word that its training text has less than twice",

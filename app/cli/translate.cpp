@@ -67,7 +67,7 @@ int run_translate(const WritingFlags& flags) {
 Subcommand add_translate_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "translate");
   const auto flags = std::make_shared<WritingFlags>();
-  flags->add_to(*command, kTranslator, "the line to translate");
+  flags->add_to(*command, kTranslator, "the text to translate");
   return {.app = command, .run = [flags] { return run_translate(*flags); }};
 }
 

@@ -75,8 +75,6 @@ int run_view(ViewFlags& flags) {
     options.model = std::move(first.model);
     if (!options.warning) options.warning = std::move(first.warning);
   }
-  // Several lines after --text or --text-file are a batch, whatever the text of the last time was.
-  if (flags.model.names_text()) state.model().joins_lines = false;
   flags.model.apply(state);
   if (std::optional<OpenSession> session = flags.model.session()) {
     options.session = std::move(session);

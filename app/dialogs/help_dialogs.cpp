@@ -14,6 +14,8 @@ constexpr std::array kWords = {
     GlossaryEntry{"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
     GlossaryEntry{"special token",
                   "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
+    GlossaryEntry{"chat template",
+                  "What an instruct model's files write a chat with: special tokens and names of roles around each turn."},
     GlossaryEntry{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
     GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
     GlossaryEntry{"layer",

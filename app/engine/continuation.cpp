@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/engine/prompt_lines.h"
+#include "text/chat_template.h"
 
 namespace headlight::app {
 namespace {
@@ -51,7 +52,7 @@ bool replace_token(State& state, const EngineResult& result, std::uint32_t item,
   if (end > line.end) return false;
   bool joins = false;
   const std::string word = text_in_place(*result.model->tokenizer, id, joins);
-  if (word.empty() || has_line_end(word)) return false;
+  if (word.empty() || (has_line_end(word) && !take_line_breaks(state))) return false;
   if (joins && begin > line.begin && text[begin - 1] == ' ') --begin;
   // A token's characters may begin with the space before its word; the new word keeps it.
   const bool has_space = !joins && begin < end && text[begin] == ' ';
@@ -71,6 +72,12 @@ std::string continuation_text(const text::Tokenizer& tokenizer, std::span<const 
   return full.starts_with(base) ? full.substr(base.size()) : tokenizer.decode(ids);
 }
 
+bool take_line_breaks(State& state) {
+  if (item_lines(state.text(), state.model().joins_lines).size() != 1) return false;
+  state.model().joins_lines = true;
+  return true;
+}
+
 bool ends_inside_character(const std::string& text) { return text.ends_with(kReplacement); }
 
 std::vector<std::uint32_t> predicted_ids(const EngineResult& result, std::uint32_t item) {
@@ -82,7 +89,11 @@ std::vector<std::uint32_t> predicted_ids(const EngineResult& result, std::uint32
 void append_to_item(State& state, const EngineResult& result, std::uint32_t item, const std::string& text) {
   const std::vector<LineRange> items = item_lines(state.text(), state.model().joins_lines);
   if (!has_target(result)) {
-    if (item < items.size()) state.text().insert(items[item].end, text);
+    if (item >= items.size()) return;
+    if (!state.model().is_chat)
+      state.text().insert(items[item].end, text);
+    else if (take_line_breaks(state))
+      state.text() = text::ChatTemplate::with_answer(state.text(), text);
     return;
   }
   std::string& target = state.model().target_text;
@@ -120,7 +131,7 @@ bool put(State& state, const EngineResult& result, const PredictionPosition& pos
   if (!is_next) return replace_token(state, result, position.batch, index, id);
   if (!is_last) return replace_token(state, result, position.batch, index + 1, id);
   const std::string text = continuation_text(*tokenizer, predicted_ids(result, position.batch), std::vector{id});
-  if (text.empty() || has_line_end(text) || ends_inside_character(text)) return false;
+  if (text.empty() || (has_line_end(text) && !take_line_breaks(state)) || ends_inside_character(text)) return false;
   append_to_item(state, result, position.batch, text);
   return true;
 }

@@ -12,7 +12,12 @@ std::string continuation_text(const text::Tokenizer& tokenizer, std::span<const 
                               std::span<const std::uint32_t> ids);
 bool ends_inside_character(const std::string& text);
 
-/// Adds text at the end of a batch item's line: the typed text's, or the target's of an encoder–decoder.
+/// Makes a single item's text one text of several lines, so that it may have line breaks; false for a batch, whose items are
+/// lines.
+bool take_line_breaks(State& state);
+
+/// Adds text at the end of a batch item's line: the typed text's, the assistant's turn in a chat, or the target's of an
+/// encoder–decoder.
 void append_to_item(State& state, const EngineResult& result, std::uint32_t item, const std::string& text);
 
 /// Inserts a predicted token at its position: after the last token, instead of the next one, or instead of a mask. Returns

@@ -89,7 +89,9 @@ void Generation::take(State& state, const EngineResult& result, std::uint32_t id
   if (pending_.empty()) before_ = predicted_ids(result, item_);
   pending_.push_back(id);
   const std::string text = continuation_text(*tokenizer, before_, pending_);
-  if (text.find('\n') != std::string::npos) return stop(state, "the model began a new line");
+  if (text.find('\n') != std::string::npos && !take_line_breaks(state)) return stop(state, "the model began a new line");
+  if (state.model().is_chat && !take_line_breaks(state))
+    return stop(state, "an answer needs a text of its own, not a line of a batch");
   ++count_;
   if (text.empty() || (ends_inside_character(text) && pending_.size() < kMaxPending)) {
     std::vector<std::uint32_t> ids = before_;

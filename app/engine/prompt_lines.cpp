@@ -60,12 +60,14 @@ LineRange partner_line(const std::string& text, std::size_t item, const std::str
 inference::PromptText prompt_text(const Model& model, bool has_pairs, bool has_target) {
   inference::PromptText prompt;
   prompt.adds_special = model.adds_special;
+  prompt.is_chat = model.is_chat;
+  prompt.thinks = model.thinks;
   prompt.padding = model.padding;
   prompt.stretches_positions = model.stretches_positions;
   prompt.ids = model.ids;
   if (prompt.ids.empty()) {
     for (const LineRange line : item_lines(model.text, model.joins_lines)) prompt.lines.push_back(cut(model.text, line));
-    if (has_pairs) prompt.pair_lines = partners(model, prompt.lines.size(), model.pair_text);
+    if (has_pairs && !model.is_chat) prompt.pair_lines = partners(model, prompt.lines.size(), model.pair_text);
   }
   if (!has_target) return prompt;
   prompt.target_ids = model.target_ids;

@@ -43,6 +43,7 @@ Json describe_language_model(const inference::LanguageModel& model, const Model&
                 {"padding_side", choice.padding == inference::PaddingSide::Left ? "left" : "right"},
                 {"adds_special", choice.adds_special},
                 {"joins_lines", choice.joins_lines},
+                {"chat", choice.is_chat},
                 {"stretches_positions", choice.stretches_positions}};
   if (choice.ids.empty()) about["text"] = choice.text;
   if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;

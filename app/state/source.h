@@ -41,6 +41,8 @@ struct Model {
   /// An encoder–decoder writes its target itself, as long as neither `target_text` nor `target_ids` gives one.
   bool translates = true;
   bool adds_special = true;  ///< [CLS], <s>, …
+  bool is_chat = false;      ///< a text is a chat, which the model's template writes (text/chat_template.h)
+  bool thinks = true;        ///< the template's switch for thinking, where it has one
   inference::PaddingSide padding = inference::PaddingSide::Right;
   inference::Precision precision = inference::Precision::F32;
   bool joins_lines = false;  ///< all lines of a text are one item of the batch

@@ -165,6 +165,17 @@ void add_model(std::vector<Field>& fields) {
                     return [](State& state) { state.model().adds_special = false; };
                   }};
   fields.push_back(std::move(special));
+  Field chat = switch_field("model", "chat", "Switch chat", in_model<&Model::is_chat>());
+  chat.flag = {.name = "--chat",
+               .help =
+                   "texts are chats, which the model's template writes: lines 'system: ...', 'user: ...', 'assistant: ...' "
+                   "begin turns, anything else is the user's; or JSON, a list of messages",
+               .parse = [](const std::string&, const std::string&) -> StateEdit {
+                 return [](State& state) { state.model().is_chat = true; };
+               }};
+  fields.push_back(std::move(chat));
+  fields.push_back(switch_field("model", "thinks", "Switch thinking", in_model<&Model::thinks>(),
+                                {.name = "--thinking", .help = "the switch of a chat template that has one"}));
   fields.push_back(choice_field(
       "model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
       {.name = "--precision",

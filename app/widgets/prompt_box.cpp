@@ -3,6 +3,7 @@
 #include "app/engine/prompt_lines.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/token_side.h"
+#include "text/chat_turns.h"
 
 namespace headlight::app {
 namespace {
@@ -89,6 +90,10 @@ std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, co
   if (side) marks = marks_of(frame, box, *side, pointed);
   shell::TextPointer pointer;
   const bool is_first = &box.text == &frame.state.text();
+  if (is_first && frame.state.model().is_chat) {
+    for (const text::ByteRange role : text::role_ranges(box.text))
+      marks.push_back({.begin = role.begin, .end = role.end, .color = frame.ui.theme().output});
+  }
   ImGui::PushStyleColor(ImGuiCol_Text, box.ink != 0 ? box.ink : frame.ui.theme().text);
   const bool was_changed = frame.ui.text_field(fmt::format("##{}", box.name).c_str(), box.text,
                                                {.height = shell::text_field_height(kFewestRows),

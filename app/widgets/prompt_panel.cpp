@@ -89,7 +89,7 @@ bool has_lines(const std::string& text) { return text.find('\n') != std::string:
 void offer_batch(Frame& frame) {
   State& state = frame.state;
   const std::size_t lines = item_lines(state.text()).size();
-  if (!state.model().joins_lines || lines < 2) return;
+  if (!state.model().joins_lines || state.model().is_chat || lines < 2) return;
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   const std::string label = fmt::format("{} lines: make a batch", lines);
   ImGui::SameLine();
@@ -97,6 +97,26 @@ void offer_batch(Frame& frame) {
   if (draw_small_button(frame, "text.make_batch", label.c_str(),
                         "Each line becomes a text of its own, computed beside the others."))
     state.model().joins_lines = false;
+}
+
+/// The switches of a model that has a chat template, or why the template can't be run.
+void draw_chat_switches(Frame& frame, Form& form) {
+  Model& choice = frame.state.model();
+  const inference::LanguageModel* model = frame.result.model.get();
+  if (!choice.is_chat && (!model || !model->chat)) {
+    if (model && !model->chat_problem.empty()) form.note(fmt::format("No chat: {}", model->chat_problem));
+    return;
+  }
+  form.toggle(
+      "chat", "Chat", choice.is_chat, {},
+      "The model's template writes the text as the chat that it was trained on: its tokens are among the text's, and the "
+      "answer comes next.");
+  if (!choice.is_chat) return;
+  if (has_lines(frame.state.text())) choice.joins_lines = true;
+  if (model && model->chat && model->chat->can_think()) {
+    form.toggle("thinks", "Thinking", choice.thinks, {},
+                "The template's switch: off, the model answers without writing thoughts first.");
+  }
 }
 
 /// Why the text was refused, and where its length is the reason a button that takes the whole of it.
@@ -134,18 +154,23 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
     if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
     return;
   }
-  draw_prompt_caption(frame, has_target ? "Source" : "Text");
-  explain_last_item(frame, "Line breaks are part of the text, until its lines are made a batch.");
+  const bool is_chat = state.model().is_chat;
+  draw_prompt_caption(frame, has_target ? "Source" : is_chat ? "Chat" : "Text");
+  explain_last_item(frame, is_chat ? "Lines system:, user: and assistant: begin turns; anything else is the user's."
+                                   : "Line breaks are part of the text, until its lines are made a batch.");
   offer_examples(frame, examples_for(state));
   offer_ids(frame);
   const bool had_lines = has_lines(state.text());
   std::optional<ChipTarget> in_text =
-      draw_prompt_box(frame, {.name = "text.edit", .text = state.text(), .hint = "Type or paste a text"},
+      draw_prompt_box(frame,
+                      {.name = "text.edit",
+                       .text = state.text(),
+                       .hint = is_chat ? "Type a question, or lines system: \u2026, user: \u2026" : "Type or paste a text"},
                       source ? &*source : nullptr, memory.pointed_source);
   // What is typed or pasted is one text; a batch, whose lines were there before, stays one.
   if (!had_lines && has_lines(state.text())) state.model().joins_lines = true;
   warn_of(frame, form, error);
-  if (has_pairs) {
+  if (has_pairs && !is_chat) {
     draw_prompt_caption(frame, "Second sentence; may be empty");
     const std::optional<ChipTarget> in_pair = draw_prompt_box(
         frame, {.name = "text.pair", .text = state.model().pair_text, .hint = "Read together with the first", .sequence = 1},
@@ -176,7 +201,7 @@ void draw_prompt_switches(Frame& frame) {
   }
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  if (has_lines(state.text())) {
+  if (has_lines(state.text()) && !state.model().is_chat) {
     form.toggle("join_lines", "Lines are one text", state.model().joins_lines, {},
                 "All lines together are one item of the batch, as of a document. Otherwise each line is one.");
   }
@@ -186,6 +211,8 @@ void draw_prompt_switches(Frame& frame) {
         "Below the tokens: the words that notebook 002's tokenizer makes of the texts, by spaCy's rules, and <unk> for "
         "those that its training text has less than twice.");
   }
+  draw_chat_switches(frame, form);
+  if (state.model().is_chat) return;
   form.toggle("special", "Special tokens", state.model().adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
 }

@@ -50,10 +50,21 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
     model->tokenizer.reset();
     model->tokenizer_problem = error.what();  // the network can be shown nevertheless: ids do for it
   }
+  try {
+    if (model->tokenizer) model->chat = open_chat_template(model->path, *model->tokenizer);
+  } catch (const Error& error) {
+    model->chat_problem = error.what();  // texts can be shown nevertheless
+  }
   model->words = text::read_word_vocabularies(model->path);
   loaded.network.separators = separators(*model);
   model->network = std::make_shared<const model::Network>(std::move(loaded.network));
   return model;
+}
+
+const text::ChatTemplate& chat_template(const LanguageModel& model) {
+  if (model.chat) return *model.chat;
+  if (!model.chat_problem.empty()) throw Error("{}", model.chat_problem);
+  throw Error("{} has no chat template: it was trained on texts, not on chats", model.description.name);
 }
 
 bool takes_pairs(const model::ModelDescription& description) {

@@ -4,6 +4,7 @@
 #include "inference/prompt.h"
 #include "model/load_network.h"
 #include "model/network.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 #include "text/word_vocabulary.h"
 
@@ -18,7 +19,9 @@ struct LanguageModel {
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null where the files have none: only ids can be given
   /// Of what an encoder–decoder writes; the same object but for Marian's folders.
   std::shared_ptr<const text::Tokenizer> target_tokenizer;
-  std::string tokenizer_problem;  ///< why there is no tokenizer, in one line
+  std::string tokenizer_problem;                   ///< why there is no tokenizer, in one line
+  std::shared_ptr<const text::ChatTemplate> chat;  ///< null where the files have none, or one that Headlight can't run
+  std::string chat_problem;                        ///< why it can't, in one line
   attention::MaskSet masks;
   std::shared_ptr<const text::WordVocabularies> words;  ///< whole words of its training text, beside its pieces; may be null
 
@@ -40,6 +43,12 @@ std::filesystem::path find_model(const std::filesystem::path& name);
 
 /// The tokenizer of a model's folder or GGUF file, without the model. Throws Error in one line.
 text::Tokenizer open_tokenizer(const std::filesystem::path& path);
+
+/// How the model writes chats. Throws Error in one line where it has no template, or none that Headlight can run.
+const text::ChatTemplate& chat_template(const LanguageModel& model);
+/// Of a model's folder or GGUF file; null where it has none. Throws Error in one line.
+std::shared_ptr<const text::ChatTemplate> open_chat_template(const std::filesystem::path& path,
+                                                             const text::Tokenizer& tokenizer);
 
 /// Does what an encoder–decoder writes have a tokenizer of its own (Marian's target.spm)?
 bool has_target_tokenizer(const std::filesystem::path& path);

@@ -13,11 +13,13 @@ namespace fs = std::filesystem;
 
 /// Does the folder hold anything that text::Tokenizer::load reads?
 bool has_tokenizer_files(const fs::path& folder) {
-  static constexpr std::array kNames = {"tokenizer.json", "vocab.json", "vocab.txt"};
+  static constexpr std::array kNames = {"tokenizer.json", "tekken.json", "vocab.json", "vocab.txt"};
   if (std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return fs::exists(folder / name); })) return true;
   std::error_code failure;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-    if (entry.path().extension() == ".model" || entry.path().extension() == ".spm") return true;
+    for (const char* extension : {".model", ".spm", ".tiktoken"}) {
+      if (entry.path().extension() == extension) return true;
+    }
   }
   return false;
 }
@@ -82,7 +84,20 @@ text::GgufVocabulary vocabulary_of(const model::GgufFile& file) {
   return vocabulary;
 }
 
+/// The GGUF file that holds a model's tokenizer; empty where its folder does.
+fs::path gguf_of(const fs::path& path) {
+  if (!fs::is_directory(path) && model::GgufFile::is_gguf(path)) return model::first_gguf_part(path);
+  const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
+  return has_tokenizer_files(folder) ? fs::path() : only_gguf(folder);
+}
+
 fs::path folder_of(const fs::path& path) { return fs::is_directory(path) ? path : path.parent_path(); }
+
+/// Where a model's tokenizer is: its folder, or the base model's of a LoRA adapter that comes without one.
+fs::path tokenizer_folder(const fs::path& path) {
+  const fs::path folder = folder_of(path);
+  return model::has_adapter(folder) && !has_tokenizer_files(folder) ? model::base_of_adapter(folder) : folder;
+}
 
 }  // namespace
 
@@ -97,16 +112,26 @@ text::Tokenizer open_target_tokenizer(const fs::path& name) {
 
 text::Tokenizer open_tokenizer(const fs::path& name) {
   const fs::path path = find_model(name);
-  const bool is_folder = fs::is_directory(path);
-  if (!is_folder && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", path.string());
-  if (!is_folder && model::GgufFile::is_gguf(path)) {
-    return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(model::first_gguf_part(path))));
+  if (!fs::is_directory(path) && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", path.string());
+  const fs::path folder = tokenizer_folder(path), gguf = gguf_of(folder == folder_of(path) ? path : folder);
+  return gguf.empty() ? text::Tokenizer::load(folder) : text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
+}
+
+std::shared_ptr<const text::ChatTemplate> open_chat_template(const fs::path& path, const text::Tokenizer& tokenizer) {
+  const fs::path folder = tokenizer_folder(path), gguf = gguf_of(folder == folder_of(path) ? path : folder);
+  if (gguf.empty()) return text::ChatTemplate::load(folder);
+  const model::GgufFile file(gguf);
+  if (!file.has("tokenizer.chat_template")) return nullptr;
+  text::ChatTemplate::Variables variables;
+  const text::SpecialTokens& special = tokenizer.special();
+  const std::pair<const char*, std::optional<std::uint32_t>> all[] = {{"bos_token", special.beginning},
+                                                                      {"eos_token", special.end},
+                                                                      {"pad_token", special.padding},
+                                                                      {"unk_token", special.unknown}};
+  for (const auto& [name, id] : all) {
+    if (id) variables.emplace_back(name, tokenizer.token_string(*id));
   }
-  fs::path folder = folder_of(path);
-  if (model::has_adapter(folder) && !has_tokenizer_files(folder)) folder = model::base_of_adapter(folder);
-  const fs::path gguf = has_tokenizer_files(folder) ? fs::path() : only_gguf(folder);
-  if (!gguf.empty()) return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
-  return text::Tokenizer::load(folder);
+  return std::make_shared<const text::ChatTemplate>(file.text_or("tokenizer.chat_template", ""), std::move(variables));
 }
 
 }  // namespace headlight::inference

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "inference/language_model.h"
+#include "text/chat_template.h"
 
 namespace headlight::inference {
 namespace {
@@ -132,10 +133,14 @@ const std::string& partner(const std::vector<std::string>& lines, std::size_t in
   return lines.size() == 1 ? lines.front() : lines[index];
 }
 
-Lines source_tokens(const PromptText& text, const Side& side) {
+Lines source_tokens(const LanguageModel& model, const PromptText& text, const Side& side) {
   if (!text.ids.empty()) return side.from_ids(text.ids);
   const text::Tokenizer& tokenizer = side.tokenizer();
   Lines result;
+  if (text.is_chat) {
+    for (const std::string& line : text.lines) result.push_back(chat_template(model).encode(tokenizer, line, text.thinks));
+    return result;
+  }
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const bool has_pair = !text.pair_lines.empty();
     const std::string pair = has_pair ? partner(text.pair_lines, i, text.lines.size(), "second sentence") : std::string();
@@ -195,7 +200,7 @@ std::uint32_t position_limit(const LanguageModel& model, const model::Embedding*
 Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   Prompt prompt;
   const Side source(model, model.network->source_embedding.get(), model.tokenizer.get(), "text");
-  prompt.tokens = source_tokens(text, source);
+  prompt.tokens = source_tokens(model, text, source);
   source.check(prompt.tokens, text.stretches_positions);
   prompt.input.source = source.batch(prompt.tokens, text.padding);
   const bool has_target = !text.target_lines.empty() || !text.target_ids.empty();

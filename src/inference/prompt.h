@@ -20,6 +20,8 @@ struct PromptText {
   /// Instead of target_lines, as they are: the decoder's whole input, its start token included.
   std::vector<std::vector<std::uint32_t>> target_ids = {};
   bool adds_special = true;  ///< [CLS], <s>, …
+  bool is_chat = false;      ///< each line is a chat, which the model's template writes (text/chat_template.h)
+  bool thinks = true;        ///< the template's switch for thinking, where it has one
   PaddingSide padding = PaddingSide::Right;
   /// Take texts that are longer than a table of positions: the network needs a longer one (inference/stretch_positions.h).
   bool stretches_positions = false;

@@ -84,7 +84,7 @@ class Bpe final : public WordModel {
       : WordModel(std::move(vocabulary)),
         options_(std::move(options)),
         bytes_(this->vocabulary()),
-        merges_(to_table(this->vocabulary(), merges, options_.continuing_subword_prefix.size())) {
+        merges_(to_table(this->vocabulary(), merges, options_)) {
     if (options_.unknown) unknown_ = this->vocabulary().find(*options_.unknown);
   }
 
@@ -109,7 +109,7 @@ class Bpe final : public WordModel {
   }
 
  private:
-  static MergeTable to_table(const Vocabulary& vocabulary, const Merges& merges, std::size_t prefix_bytes);
+  static MergeTable to_table(const Vocabulary& vocabulary, const Merges& merges, const BpeOptions& options);
   std::vector<Symbol> to_symbols(std::string_view piece) const;
   bool append_byte_tokens(std::string_view character, std::vector<Symbol>& symbols) const;
   void merge(std::vector<Symbol>& symbols) const;
@@ -120,8 +120,9 @@ class Bpe final : public WordModel {
   std::optional<std::uint32_t> unknown_;
 };
 
-MergeTable Bpe::to_table(const Vocabulary& vocabulary, const Merges& merges, std::size_t prefix_bytes) {
+MergeTable Bpe::to_table(const Vocabulary& vocabulary, const Merges& merges, const BpeOptions& options) {
   MergeTable table(merges.size());
+  const std::size_t prefix_bytes = options.continuing_subword_prefix.size();
   std::string whole;
   const auto find = [&](std::size_t rank, const std::string& token_string) {
     const auto id = vocabulary.find(token_string);
@@ -131,7 +132,8 @@ MergeTable Bpe::to_table(const Vocabulary& vocabulary, const Merges& merges, std
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
     whole.assign(left).append(right, std::min(prefix_bytes, right.size()));
-    table.insert(find(rank, left), find(rank, right), {static_cast<std::uint32_t>(rank), find(rank, whole)});
+    const std::uint32_t id = find(rank, whole);
+    table.insert(find(rank, left), find(rank, right), {options.ranks_by_id ? id : static_cast<std::uint32_t>(rank), id});
   }
   return table;
 }

@@ -38,6 +38,12 @@ void to_byte_letters(NormalizedText& text) {
   text.transform(changes);
 }
 
+std::string byte_letters(std::string_view bytes) {
+  std::string letters;
+  for (const char c : bytes) append_utf8(letters, kLetters[static_cast<unsigned char>(c)]);
+  return letters;
+}
+
 bool append_letter_bytes(std::string& bytes, std::string_view token_string) {
   const std::size_t before = bytes.size();
   for (std::size_t at = 0; at < token_string.size();) {

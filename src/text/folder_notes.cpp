@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/json.h"
@@ -38,10 +39,16 @@ std::optional<AddedToken> read_token(const JsonNode& node) {
 /// The notes while they are being read.
 struct Reading {
   FolderNotes notes;
-  std::unordered_set<std::string> known;  ///< contents of its special tokens
+  std::unordered_map<std::string, std::size_t> known;  ///< content of a token -> its place among the notes' special tokens
 
+  /// A token that is known keeps its place and its rules, unless it turns out to be special.
   void add(AddedToken token) {
-    if (known.insert(token.content).second) notes.special_tokens.push_back(std::move(token));
+    const auto [entry, is_new] = known.emplace(token.content, notes.special_tokens.size());
+    if (is_new) {
+      notes.special_tokens.push_back(std::move(token));
+    } else if (AddedToken& before = notes.special_tokens[entry->second]; token.is_special && !before.is_special) {
+      before = std::move(token);
+    }
   }
 };
 
@@ -97,6 +104,18 @@ void read_if_there(const std::filesystem::path& file, Read read) {
   read(root);
 }
 
+/// added_tokens.json of older folders, {"<mask>": 50257, …}, by id: plain tokens unless another file names them as special.
+std::vector<AddedToken> read_older_added(const std::filesystem::path& folder) {
+  std::map<std::uint32_t, std::string> by_id;
+  read_if_there(folder / "added_tokens.json", [&](const JsonNode& root) {
+    if (!root.value().is_object()) root.fail("tokens and their ids are an object");
+    for (const auto& [content, id] : root.value().items()) by_id.emplace(root.at(content).id(), content);
+  });
+  std::vector<AddedToken> tokens;
+  for (auto& [id, content] : by_id) tokens.push_back({.content = std::move(content)});
+  return tokens;
+}
+
 std::string lower(std::string_view text) {
   std::string result;
   for (const char c : text) result += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c;
@@ -109,12 +128,26 @@ bool FolderNotes::is(std::string_view family) const {
   return lower(tokenizer_class).starts_with(lower(family)) || model_type == family;
 }
 
+std::vector<AddedToken> FolderNotes::added_after(std::vector<AddedToken> first) const {
+  std::unordered_set<std::string> known;
+  for (const AddedToken& token : first) known.insert(token.content);
+  for (const AddedToken& token : special_tokens) {
+    if (known.insert(token.content).second) first.push_back(token);
+  }
+  return first;
+}
+
 FolderNotes read_folder_notes(const std::filesystem::path& folder) {
   Reading reading;
   FolderNotes& notes = reading.notes;
   read_if_there(folder / "config.json", [&](const JsonNode& root) { notes.model_type = root.string_or("model_type", ""); });
+  const std::vector<AddedToken> older = read_older_added(folder);
+  const auto add_older = [&] {
+    for (const AddedToken& token : older) reading.add(token);
+  };
   read_if_there(folder / "tokenizer_config.json", [&](const JsonNode& root) {
     read_added(root, reading);
+    add_older();
     read_special(root, reading);
     notes.tokenizer_class = root.string_or("tokenizer_class", "");
     if (notes.tokenizer_class.ends_with("Fast")) notes.tokenizer_class.resize(notes.tokenizer_class.size() - 4);
@@ -126,11 +159,15 @@ FolderNotes read_folder_notes(const std::filesystem::path& folder) {
     notes.spaces_out_chinese = flag(root, "tokenize_chinese_chars");
     notes.is_legacy = flag(root, "legacy");
     notes.keeps_accents = flag(root, "keep_accents");
+    notes.splits_punctuation = flag(root, "split_by_punct");
+    notes.puts_language_last = flag(root, "legacy_behaviour");
     notes.extra_ids = small_count(root, "extra_ids");
     notes.offset = small_count(root, "offset");
     const auto language = root.find("src_lang");
     if (language && language->value().is_string()) notes.source_language = language->string();
+    notes.language_codes = root.string_or("language_codes", "");
   });
+  add_older();
   read_if_there(folder / "special_tokens_map.json", [&](const JsonNode& root) { read_special(root, reading); });
   return std::move(reading.notes);
 }

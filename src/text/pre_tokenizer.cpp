@@ -1,5 +1,7 @@
 #include "text/pre_tokenizer.h"
 
+#include <algorithm>
+
 #include "text/byte_alphabet.h"
 #include "text/json_node.h"
 
@@ -7,6 +9,21 @@ namespace headlight::text {
 namespace {
 
 constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+/// Scripts that UnicodeScripts tells apart; Han, Hiragana and Katakana are one more.
+constexpr std::string_view kScripts =
+    "Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki "
+    "Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Common "
+    "Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Duployan Egyptian_Hieroglyphs Elbasan Ethiopic Georgian "
+    "Glagolitic Gothic Grantha Greek Gujarati Gurmukhi Hangul Hanunoo Hatran Hebrew Imperial_Aramaic Inherited "
+    "Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Kayah_Li Kharoshthi Khmer Khojki Khudawadi "
+    "Lao Latin Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Malayalam Mandaic Manichaean Marchen "
+    "Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mongolian Mro Multani Myanmar "
+    "Nabataean New_Tai_Lue Newa Nko Ogham Ol_Chiki Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian "
+    "Old_South_Arabian Old_Turkic Oriya Osage Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician "
+    "Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian Siddham SignWriting Sinhala Sora_Sompeng "
+    "Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tamil Tangut Telugu Thaana Thai "
+    "Tibetan Tifinagh Tirhuta Ugaritic Vai Warang_Citi Yi";
 
 /// A stage that splits each piece by one function: void(NormalizedText, std::vector<Piece>& out).
 template <typename Cut>
@@ -158,6 +175,19 @@ PreTokenizer read_fixed_length(const JsonNode& node) {
   });
 }
 
+/// Runs of letters of one script, as SentencePiece cuts them. Spaces belong to the run before; before the first they are
+/// left out.
+PreTokenizer read_unicode_scripts(const JsonNode& /*node*/) {
+  std::string pattern = R"([\p{Han}\p{Hiragana}\p{Katakana}ー][\p{Han}\p{Hiragana}\p{Katakana}ー\p{Cn}\p{Co} ]*)";
+  for (std::string_view rest = kScripts; !rest.empty();) {
+    const std::string_view script = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(script.size() + 1, rest.size()));
+    pattern += fmt::format(R"(|[\p{{{0}}}&&[^ ー]][[\p{{{0}}}&&[^ー]]\p{{Cn}}\p{{Co}} ]*)", script);
+  }
+  return built_in(read_split,
+                  {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Removed"}, {"invert", true}});
+}
+
 constexpr StageKind<PreTokenizer> kPreTokenizers[] = {
     {"ByteLevel", read_byte_level},
     {"Whitespace", read_whitespace},
@@ -184,6 +214,7 @@ constexpr StageKind<PreTokenizer> kPreTokenizers[] = {
                        SplitBehavior::Removed);
      }},
     {"FixedLength", read_fixed_length},
+    {"UnicodeScripts", read_unicode_scripts},
     {"Sequence",
      [](const JsonNode& node) { return in_sequence(read_stages(node.at("pretokenizers"), read_pre_tokenizer)); }}};
 

@@ -82,6 +82,45 @@ RenumberedPieces make_camembert(const SentencePieceFile& model) {
   return pieces;
 }
 
+/// XGLM: the end comes before a text, and seven tokens without meaning follow the pieces.
+RenumberedPieces make_xglm(const SentencePieceFile& model) {
+  RenumberedPieces pieces = make_fairseq();
+  for (const std::string_view token_string : {"<s>", "<pad>", "</s>", "<unk>"}) append_special(pieces, token_string);
+  append_model(pieces, model, 3);
+  for (int i = 0; i < 7; ++i) append_special(pieces, fmt::format("<madeupword{}>", i));
+  pieces.special.mask.reset();
+  pieces.before = {"</s>"};
+  pieces.after.clear();
+  return pieces;
+}
+
+void expect_language(const RenumberedPieces& pieces, const std::string& language, std::string_view family) {
+  if (std::ranges::find(pieces.added, language, &AddedToken::content) == pieces.added.end())
+    throw Error("tokenizer_config.json: src_lang is \"{}\", which isn't among {}'s languages", language, family);
+}
+
+/// NLLB: the folder lists the languages among its special tokens.
+RenumberedPieces make_nllb(const SentencePieceFile& model, const FolderNotes& notes) {
+  RenumberedPieces pieces = make_fairseq();
+  for (const std::string_view token_string : {"<s>", "<pad>", "</s>", "<unk>"}) append_special(pieces, token_string);
+  append_model(pieces, model, 3);
+  for (const AddedToken& token : notes.special_tokens) {
+    const bool is_known = std::ranges::find(pieces.added, token.content, &AddedToken::content) != pieces.added.end();
+    if (!is_known && token.content != kMask) append_special(pieces, token.content);
+  }
+  append_mask(pieces, true);
+  const std::string language = notes.source_language.value_or("eng_Latn");
+  expect_language(pieces, language, "this folder");
+  pieces.before = {language};
+  pieces.after = {"</s>"};
+  pieces.between.clear();
+  if (notes.puts_language_last.value_or(false)) {
+    pieces.before.clear();
+    pieces.after.push_back(language);
+  }
+  return pieces;
+}
+
 /// mBART puts the language token after the text, mBART-50 before it.
 RenumberedPieces make_mbart(const SentencePieceFile& model, const FolderNotes& notes, bool is_larger) {
   RenumberedPieces pieces = make_fairseq();
@@ -93,8 +132,7 @@ RenumberedPieces make_mbart(const SentencePieceFile& model, const FolderNotes& n
   }
   append_mask(pieces, is_larger);
   const std::string language = notes.source_language.value_or("en_XX");
-  if (std::ranges::none_of(pieces.added, [&](const AddedToken& token) { return token.content == language; }))
-    throw Error("tokenizer_config.json: src_lang is \"{}\", which isn't among mBART's languages", language);
+  expect_language(pieces, language, "mBART");
   pieces.before.clear();
   pieces.between.clear();
   (is_larger ? pieces.before : pieces.after).push_back(language);
@@ -130,10 +168,13 @@ constexpr std::array<std::string_view, 8> kPlainClasses = {"",
 
 /// The tokenizer's class; where the folder names none, the class for its model type.
 std::string class_of(const FolderNotes& notes) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOfTypes = {{{"xlm-roberta", "XLMRobertaTokenizer"},
-                                                                                      {"camembert", "CamembertTokenizer"},
-                                                                                      {"mbart", "MBartTokenizer"},
-                                                                                      {"pegasus", "PegasusTokenizer"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOfTypes = {
+      {{"xlm-roberta", "XLMRobertaTokenizer"},
+       {"xlm-roberta-xl", "XLMRobertaTokenizer"},
+       {"camembert", "CamembertTokenizer"},
+       {"mbart", "MBartTokenizer"},
+       {"pegasus", "PegasusTokenizer"},
+       {"xglm", "XGLMTokenizer"}}};
   if (!notes.tokenizer_class.empty()) return notes.tokenizer_class;
   for (const auto& [type, name] : kOfTypes) {
     if (notes.model_type == type) return std::string(name);
@@ -151,11 +192,10 @@ std::optional<RenumberedPieces> renumber(const SentencePieceFile& model, const F
   if (name == "MBartTokenizer") return make_mbart(model, notes, false);
   if (name == "MBart50Tokenizer") return make_mbart(model, notes, true);
   if (name == "PegasusTokenizer") return make_pegasus(model, notes);
+  if (name == "XGLMTokenizer") return make_xglm(model);
+  if (name == "NllbTokenizer") return make_nllb(model, notes);
   if (std::ranges::find(kPlainClasses, name) != kPlainClasses.end()) return std::nullopt;
-  throw Error(
-      "Headlight doesn't know how {} numbers the pieces of a SentencePiece model: in Python, "
-      "AutoTokenizer.from_pretrained(folder).save_pretrained(folder) writes a tokenizer.json, which says it",
-      name);
+  throw Error("Headlight doesn't know how {} numbers the pieces of a SentencePiece model: {}", name, kWriteTokenizerJson);
 }
 
 }  // namespace headlight::text

@@ -22,8 +22,8 @@ struct RenumberedPieces {
   bool cuts_at_spaces = false;                       ///< at any white space, before the word marks do
 };
 
-/// The vocabulary as `transformers` numbers it for XLM-RoBERTa, CamemBERT, mBART, mBART-50 and Pegasus; nullopt for classes
-/// that keep the model's ids. Throws Error for a class of unknown numbering and for a language that mBART lacks.
+/// The vocabulary as `transformers` numbers it for XLM-RoBERTa, CamemBERT, mBART, mBART-50, Pegasus, XGLM and NLLB; nullopt
+/// for classes that keep the model's ids. Throws Error for a class of unknown numbering and for a language that mBART lacks.
 std::optional<RenumberedPieces> renumber(const SentencePieceFile& model, const FolderNotes& notes);
 
 }  // namespace headlight::text

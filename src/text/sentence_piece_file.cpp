@@ -135,6 +135,7 @@ SentencePieceFile parse(std::string_view content) {
     Message normalizer(*field->bytes);
     while (const std::optional<Field> part = normalizer.next()) {
       if (part->number == 2 && part->bytes) model.character_map = *part->bytes;
+      if (part->number == 3 && !part->bytes) model.adds_prefix_space = part->value != 0;
     }
   }
   return model;

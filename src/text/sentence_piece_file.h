@@ -27,6 +27,7 @@ struct SentencePieceFile {
   std::vector<Entry> pieces;  ///< [id]
   std::string character_map;  ///< precompiled_charsmap, may be empty
   bool falls_back_to_bytes = false;
+  bool adds_prefix_space = true;                                   ///< add_dummy_prefix
   std::int32_t unknown = 0, beginning = 1, end = 2, padding = -1;  ///< ids; −1: none
 };
 

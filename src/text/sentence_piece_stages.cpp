@@ -1,17 +1,13 @@
 #include "text/sentence_piece_stages.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <tuple>
-#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
-#include "core/json.h"
+#include "core/error.h"
 #include "text/json_node.h"
-#include "text/model_json.h"
 #include "text/renumbered_pieces.h"
 #include "text/vocabulary_files.h"
 #include "text/word_model.h"
@@ -86,7 +82,7 @@ Stages make_bpe_stages(const SentencePieceFile& model, const FolderNotes& notes)
                                     {{"type", "Split"}, {"pattern", {{"String", " "}}}, {"behavior", "MergedWithPrevious"}});
     stages.decoder = make_byte_fallback_sequence(false);
   } else {
-    add_llama_stages(stages, notes.adds_prefix_space.value_or(true), notes.is_legacy.value_or(true));
+    add_llama_stages(stages, notes.adds_prefix_space.value_or(model.adds_prefix_space), notes.is_legacy.value_or(true));
   }
   const bool adds_beginning = notes.adds_beginning.value_or(true);
   stages.post_processor = make_enclosing_post_processor(adds_beginning ? to_id(model.beginning) : std::nullopt,
@@ -122,6 +118,16 @@ bool ends_in_digit_and_comma(std::string_view token_string) {
          token_string[token_string.size() - 2] <= '9';
 }
 
+/// [CLS] A [SEP] B [SEP], B of type 1.
+void surround_as_bert(Stages& stages, std::string_view family) {
+  const auto cls = stages.model->vocabulary().find("[CLS]");
+  const auto sep = stages.model->vocabulary().find("[SEP]");
+  if (!cls || !sep) throw Error("a model of {} needs the tokens [CLS] and [SEP], but this vocabulary lacks one", family);
+  stages.post_processor = make_template_post_processor(
+      {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}},
+      {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {*sep}}});
+}
+
 void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
   ScoredTokens tokens = scored(model);
   for (auto& [token_string, score] : tokens) score -= ends_in_digit_and_comma(token_string) ? 100.0 : 0.0;
@@ -134,12 +140,27 @@ void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes
     stages.normalizer = make_normalizer_sequence({stages.normalizer, make_precompiled_normalizer(model.character_map)});
   stages.pre_tokenizer = make_marked_words();
   stages.model = make_unigram(std::move(tokens), to_id(model.unknown), false);
-  const auto cls = stages.model->vocabulary().find("[CLS]");
-  const auto sep = stages.model->vocabulary().find("[SEP]");
-  if (!cls || !sep) throw Error("an ALBERT model needs the tokens [CLS] and [SEP], but this vocabulary lacks one");
-  stages.post_processor = make_template_post_processor(
-      {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}},
-      {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {*sep}}});
+  surround_as_bert(stages, "ALBERT");
+}
+
+/// DeBERTa-v2 and -v3: [MASK] follows the model's pieces.
+void make_deberta_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
+  std::vector<Normalizer> normalizers;
+  if (notes.lowercases.value_or(false)) normalizers.push_back(built_in(read_normalizer, {{"type", "Lowercase"}}));
+  normalizers.push_back(built_in(read_normalizer, {{"type", "Strip"}}));
+  if (!model.character_map.empty()) normalizers.push_back(make_precompiled_normalizer(model.character_map));
+  normalizers.push_back(
+      built_in(read_normalizer, {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}}));
+  stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+  Json cuts = Json::array({metaspace()});
+  if (notes.splits_punctuation.value_or(false)) cuts.insert(cuts.begin(), Json{{"type", "Punctuation"}});
+  stages.pre_tokenizer = built_in(read_pre_tokenizer, {{"type", "Sequence"}, {"pretokenizers", cuts}});
+  stages.model = make_unigram(scored(model), to_id(model.unknown), false);
+  stages.added.push_back({.content = "[UNK]", .is_special = true});
+  const auto mask = std::ranges::find(notes.special_tokens, "[MASK]", &AddedToken::content);
+  const bool is_normalized = mask != notes.special_tokens.end() && mask->is_normalized;
+  stages.added.push_back({.content = "[MASK]", .is_normalized = is_normalized, .is_special = true});
+  surround_as_bert(stages, "DeBERTa");
 }
 
 Normalizer make_plain_normalizer(const SentencePieceFile& model) {
@@ -150,11 +171,24 @@ Normalizer make_plain_normalizer(const SentencePieceFile& model) {
   return make_normalizer_sequence({make_precompiled_normalizer(model.character_map), spaces});
 }
 
-/// XLM-RoBERTa, CamemBERT, mBART, Pegasus.
+/// The merges are those of the model's pieces, not of what follows them.
+WordModelPointer make_renumbered_bpe(const SentencePieceFile& model, const RenumberedPieces& pieces) {
+  std::vector<std::string> token_strings;
+  for (const auto& [token_string, score] : pieces.tokens) token_strings.push_back(token_string);
+  const std::vector<std::string> merged(token_strings.begin(),
+                                        token_strings.begin() + static_cast<std::ptrdiff_t>(model.pieces.size() + 1));
+  std::vector<std::uint32_t> ranks(merged.size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  const Merges merges = make_merges(merged, ranks);
+  return make_bpe(Vocabulary(std::move(token_strings)), merges, {.unknown = pieces.special.unknown, .fuses_unknown = true});
+}
+
+/// XLM-RoBERTa, CamemBERT, mBART, Pegasus, XGLM, NLLB.
 void make_renumbered_stages(const SentencePieceFile& model, RenumberedPieces pieces, Stages& stages) {
   stages.normalizer = make_plain_normalizer(model);
   stages.pre_tokenizer = pieces.cuts_at_spaces ? make_marked_words() : built_in(read_pre_tokenizer, metaspace());
-  stages.model = make_unigram(std::move(pieces.tokens), pieces.unknown, false);
+  stages.model = model.kind == SentencePieceFile::Kind::Bpe ? make_renumbered_bpe(model, pieces)
+                                                            : make_unigram(std::move(pieces.tokens), pieces.unknown, false);
   const Vocabulary& vocabulary = stages.model->vocabulary();
   const auto put = [&](const std::vector<std::string>& token_strings, Template& built) {
     for (const std::string& token_string : token_strings) {
@@ -184,13 +218,16 @@ void make_plain_stages(const SentencePieceFile& model, Stages& stages) {
   stages.model = make_unigram(scored(model), to_id(model.unknown), model.falls_back_to_bytes);
 }
 
-Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& notes) {
+/// Unigram, or NLLB's BPE over the same word marks.
+Stages make_metaspace_stages(const SentencePieceFile& model, const FolderNotes& notes) {
   Stages stages;
   stages.decoder = built_in(read_decoder, metaspace());
-  if (notes.is("t5") || notes.is("mt5")) {
+  if (notes.is("t5") || notes.is("mt5") || notes.is("umt5")) {
     make_t5_stages(model, notes, stages);
   } else if (notes.is("albert")) {
     make_albert_stages(model, notes, stages);
+  } else if (notes.is("DebertaV2") || notes.is("deberta-v2")) {
+    make_deberta_stages(model, notes, stages);
   } else if (std::optional<RenumberedPieces> pieces = renumber(model, notes)) {
     make_renumbered_stages(model, std::move(*pieces), stages);
   } else {
@@ -263,20 +300,14 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
   try {
     if (model.kind != SentencePieceFile::Kind::Bpe && model.kind != SentencePieceFile::Kind::Unigram)
       throw Error("the model cuts words or characters; Headlight knows BPE and Unigram models");
-    Stages stages =
-        model.kind == SentencePieceFile::Kind::Bpe ? make_bpe_stages(model, notes) : make_unigram_stages(model, notes);
+    const bool is_llama_like = model.kind == SentencePieceFile::Kind::Bpe && !notes.is("nllb");
+    Stages stages = is_llama_like ? make_bpe_stages(model, notes) : make_metaspace_stages(model, notes);
     stages.token_string_kind = TokenStringKind::WordMarks;
-    std::vector<AddedToken> added = added_tokens(model);
-    std::unordered_set<std::string> known;
-    for (const AddedToken& token : added) known.insert(token.content);
-    const auto add = [&](const std::vector<AddedToken>& more) {
-      for (const AddedToken& token : more) {
-        if (known.insert(token.content).second) added.push_back(token);
-      }
-    };
-    add(stages.added);
-    add(notes.special_tokens);
-    stages.added = std::move(added);
+    for (AddedToken& token : added_tokens(model)) {
+      if (std::ranges::find(stages.added, token.content, &AddedToken::content) == stages.added.end())
+        stages.added.push_back(std::move(token));
+    }
+    stages.added = notes.added_after(std::move(stages.added));
     if (!stages.special.unknown) {  // not a family that names its own
       stages.special = {.beginning = token_string_of(model, model.beginning),
                         .end = token_string_of(model, model.end),
@@ -287,43 +318,6 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
   } catch (const Error& error) {
     throw Error("{}: {}", file.string(), error.what());
   }
-}
-
-Stages read_marian(const std::filesystem::path& folder, const std::string& name, const FolderNotes& notes) {
-  const std::filesystem::path file = folder / "vocab.json";
-  const nlohmann::json document = read_json(file);
-  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", file.string())));
-  const auto end = vocabulary.find(notes.special.end.value_or("</s>"));
-  const auto unknown = vocabulary.find(notes.special.unknown.value_or("<unk>"));
-  if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", file.string());
-
-  Stages stages;
-  for (const std::string_view token_string : {"<pad>", "</s>", "<unk>"})
-    stages.added.push_back({.content = std::string(token_string), .is_normalized = false, .is_special = true});
-  for (std::uint32_t id = 0; id < vocabulary.id_end(); ++id) {
-    const std::string_view token_string = vocabulary.token_string(id).value_or("");
-    if (token_string.starts_with(">>") && token_string.ends_with("<<"))
-      stages.added.push_back({.content = std::string(token_string), .is_normalized = false, .is_special = true});
-  }
-  const std::filesystem::path pieces = folder / name;
-  try {
-    stages.model = make_marian_model(read_file(pieces), std::move(vocabulary), *unknown);
-  } catch (const LocatedError&) {
-    throw;
-  } catch (const Error& error) {
-    throw Error("{}: {}", pieces.string(), error.what());
-  }
-  constexpr std::uint32_t kAll = std::numeric_limits<std::int32_t>::max();
-  stages.decoder = built_in(
-      read_decoder, {{"type", "Sequence"},
-                     {"decoders", Json::array({metaspace(),
-                                               {{"type", "Fuse"}},
-                                               {{"type", "Strip"}, {"content", " "}, {"start", kAll}, {"stop", kAll}}})}});
-  stages.token_string_kind = TokenStringKind::WordMarks;
-  stages.post_processor =
-      make_template_post_processor({{.source = 0}, {.ids = {*end}}}, {{.source = 0}, {.source = 1}, {.ids = {*end}}});
-  stages.special = {.end = "</s>", .padding = "<pad>", .unknown = "<unk>"};
-  return stages;
 }
 
 }  // namespace headlight::text

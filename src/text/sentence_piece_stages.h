@@ -12,9 +12,6 @@ namespace headlight::text {
 /// without notes), Gemma, T5, ALBERT, or the general rules. Throws Error naming the file.
 Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes& notes);
 
-/// A Marian folder: source.spm or target.spm cuts the text, vocab.json has the ids.
-Stages read_marian(const std::filesystem::path& folder, const std::string& model, const FolderNotes& notes);
-
 /// The merges of two tokens that form every third, in order of that token's `ranks` [id], lowest first.
 Merges make_merges(const std::vector<std::string>& token_strings, const std::vector<std::uint32_t>& ranks);
 

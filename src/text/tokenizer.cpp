@@ -4,8 +4,10 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "text/byte_vocabularies.h"
 #include "text/folder_notes.h"
 #include "text/label.h"
+#include "text/piece_vocabulary.h"
 #include "text/pipeline.h"
 #include "text/sentence_piece_stages.h"
 #include "text/utf8_repair.h"
@@ -24,15 +26,25 @@ Stages read_files(const std::filesystem::path& folder, const FolderNotes& notes,
     return read_tokenizer_json(read_file(file), file.string());
   }
   if (has("source.spm") && has("target.spm") && has("vocab.json"))
-    return read_marian(folder, side == Side::Source ? "source.spm" : "target.spm", notes);
-  if (has("vocab.json") && has("merges.txt")) return read_byte_level_folder(folder, notes);
+    return read_piece_vocabulary(folder, side == Side::Source ? "source.spm" : "target.spm", notes);
+  if (has("vocab.json") && has("sentencepiece.bpe.model"))
+    return read_piece_vocabulary(folder, "sentencepiece.bpe.model", notes);
+  if (has("vocab.json") && has("merges.txt")) return read_merges_folder(folder, notes);
+  if (has("tekken.json")) return read_tekken(folder / "tekken.json");
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"}) {
-    if (has(name)) return read_sentence_piece(folder / name, notes);
+    if (!has(name)) continue;
+    return is_tiktoken(folder / name) ? read_tiktoken(folder / name, notes) : read_sentence_piece(folder / name, notes);
   }
-  if (has("vocab.txt")) return read_bert_folder(folder, notes);
+  if (has("vocab.txt")) return read_word_list(folder, notes);
+  if (notes.is("byt5")) return make_byt5_stages(notes);
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    if (entry.path().extension() == ".tiktoken") return read_tiktoken(entry.path(), notes);
+  }
   throw Error(
-      "{} has no tokenizer: it needs tokenizer.json, vocab.json with merges.txt, vocab.txt or a SentencePiece model "
-      "(tokenizer.model, spiece.model)",
+      "{} has no tokenizer: it needs tokenizer.json, tekken.json, vocab.json with merges.txt, vocab.txt, a SentencePiece "
+      "model "
+      "(tokenizer.model, spiece.model) or a .tiktoken file",
       folder.string());
 }
 

@@ -7,12 +7,12 @@
 
 namespace headlight::text {
 
-/// GPT-2's and RoBERTa's vocab.json and merges.txt, with the stages that `transformers` adds.
-/// Throws Error naming file and place.
-Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes);
+/// vocab.json and merges.txt of GPT-2 and its kin, with the stages that `transformers` adds. Throws Error naming file and
+/// place.
+Stages read_merges_folder(const std::filesystem::path& folder, const FolderNotes& notes);
 
-/// BERT's vocab.txt: one token per line.
-Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& notes);
+/// vocab.txt of BERT, MPNet and ESM: one token per line. Throws Error naming file and place.
+Stages read_word_list(const std::filesystem::path& folder, const FolderNotes& notes);
 
 /// The stages of a byte-level BPE from any kind of file; `words` splits the text.
 Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizer words);

@@ -42,12 +42,13 @@ class WordModel {
 using WordModelPointer = std::unique_ptr<const WordModel>;
 
 struct BpeOptions {
-  std::optional<std::string> unknown;     ///< token for characters that aren't in the vocabulary
-  std::string continuing_subword_prefix;  ///< in front of every character of a piece but the first
-  std::string end_of_word_suffix;         ///< after the last character
+  std::optional<std::string> unknown = {};     ///< token for characters that aren't in the vocabulary
+  std::string continuing_subword_prefix = {};  ///< in front of every character of a piece but the first
+  std::string end_of_word_suffix = {};         ///< after the last character
   bool fuses_unknown = false;
   bool falls_back_to_bytes = false;  ///< unknown characters as tokens "<0xE2>" of their bytes
   bool ignores_merges = false;       ///< a piece that is in the vocabulary is one token, whatever the merges say
+  bool ranks_by_id = false;          ///< a merge's rank is the id of the token that it makes, as in tiktoken
 };
 
 /// Pairs of token strings that merge into one token, by rank: the first is merged first.
@@ -75,9 +76,5 @@ using ScoredTokens = std::vector<std::pair<std::string, double>>;
 /// byte when `falls_back_to_bytes`. Without `unknown`, characters without a token are left out.
 /// Throws Error when `unknown` isn't an id of the vocabulary.
 WordModelPointer make_unigram(ScoredTokens tokens, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes);
-
-/// Marian: libsentencepiece itself normalizes and splits the whole text, and `vocabulary` has the ids of the pieces;
-/// `unknown` where it lacks one. `serialized` is the content of a SentencePiece model file. Throws Error when it is damaged.
-WordModelPointer make_marian_model(const std::string& serialized, Vocabulary vocabulary, std::uint32_t unknown);
 
 }  // namespace headlight::text

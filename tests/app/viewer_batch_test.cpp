@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "app/engine/continuation.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
 #include "engine/fake_runner.h"
@@ -67,6 +68,50 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().text() == "the cat\nsat on\n\nthe mat");
     ui.press(Key::Z, kControl);  // the paste alone is one step
     CHECK(ui.state().text() == "the cat");
+  }
+
+  TEST_CASE("a model with a chat template shows the chat that it writes, and writes its answer as a turn") {
+    const TemporaryDirectory directory;
+    const std::filesystem::path folder = directory.path() / "chat";
+    std::filesystem::copy(kGoldenModels + "gpt2", folder);
+    std::ofstream(folder / "chat_template.jinja")
+        << "{% for m in messages %}<|endoftext|>{{ m.role[0] }} {{ m.content }}{% endfor %}"
+           "{{ '<|endoftext|>' ~ enable_thinking if add_generation_prompt }}";
+    {
+      UiDriver ui;
+      show_golden_model(ui, "gpt2");
+      CHECK_FALSE(ui.sees("text.chat"));
+    }
+    State state;
+    state.source = Model{.path = folder.string()};
+    UiDriver chat(state);
+    chat.fill_in("text.edit", "the cat");
+    chat.settle();
+    const std::uint32_t plain = chat.result().input->source.length;
+    REQUIRE(chat.sees("text.chat"));
+    CHECK_FALSE(chat.sees("text.thinks"));
+    chat.click("text.chat");
+    chat.settle();
+    CHECK(chat.result().error == "");
+    CHECK(chat.state().model().is_chat);
+    CHECK(chat.result().input->source.length > plain + 2);
+    CHECK(chat.result().input->source.texts[0].front() == "<|endoftext|>");
+    check_tips(chat);
+    REQUIRE(chat.sees("text.thinks"));
+    CHECK_FALSE(chat.sees("text.special"));
+    const std::uint32_t thinking = chat.result().input->source.length;
+    chat.click("text.thinks");
+    chat.settle();
+    CHECK(chat.result().input->source.length != thinking);
+    chat.fill_in("text.edit", "system: a\nuser: the cat");
+    chat.settle();
+    CHECK(chat.result().input->source.batch == 1);
+    CHECK_FALSE(chat.sees("text.join_lines"));
+    State answered = chat.state();
+    append_to_item(answered, chat.result(), 0, " sat");
+    CHECK(answered.text() == "system: a\nuser: the cat\nassistant: sat");
+    append_to_item(answered, chat.result(), 0, "\non");
+    CHECK(answered.text() == "system: a\nuser: the cat\nassistant: sat\non");
   }
 
   TEST_CASE("a text file is one text, and a session whose lines are a batch stays a batch") {

@@ -67,7 +67,8 @@ TEST_SUITE("gpu") {
     const Outcome outcome = texts.run("-", flags, "{\"text\": \"a b\", \"id\": \"../x y\"}\n{\"txt\": 1}\n");
     CHECK(complaint_of(outcome, 1).starts_with("line 2: the object has no \"text\", but txt: "));
     CHECK(texts.npy("000000_..-x-y/weights.npy").shape == Shape{1, 1, 2, 2, 2});
-    CHECK(complaint_of(texts.run("-", flags, "{\"text\": \"a\\nb\"}\n"), 1).find("--join-lines") != std::string::npos);
+    CHECK(complaint_of(texts.run("-", flags, "{\"text\": \"a\\nb\"}\n"), 1).find("which only a model reads") !=
+          std::string::npos);
     CHECK(complaint_of(texts.run("-", kSmall, "a \xFF\n"), 1) == "line 1: byte 2 is not UTF-8: convert the text");
     CHECK(complaint_of(texts.run("/nonexistent", kSmall), 1).find("/nonexistent") != std::string::npos);
     flags.insert(flags.end(), {"--text", "more"});

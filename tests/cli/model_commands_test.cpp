@@ -242,6 +242,100 @@ TEST_SUITE("gpu") {
           std::string::npos);
   }
 
+  TEST_CASE("a text with line feeds is one text; texts of a batch have none") {
+    const Exported one("gpt2", {"--text", "the\ncat", "--stages", "weights"});
+    CHECK(one.run_json()["tokens"]["ids"].size() == 1);
+    CHECK(one.run_json()["model"]["joins_lines"] == true);
+    const Exported lines("gpt2", {"--text", "the\ncat", "--join-lines", "off", "--stages", "weights"});
+    CHECK(lines.run_json()["tokens"]["ids"].size() == 2);
+    const Exported batch("gpt2", {"--text", "the", "--text", "cat", "--stages", "weights"});
+    CHECK(batch.run_json()["tokens"]["ids"] == lines.run_json()["tokens"]["ids"]);
+    CHECK(export_complaint("gpt2", {"--text", "the\ncat", "--text", "a"}, 2)
+              .starts_with("--text: texts with line feeds make no batch"));
+  }
+
+  TEST_CASE("a chat is the text that the model's template writes of its turns") {
+    const TemporaryDirectory directory;
+    const fs::path folder = directory.path() / "chat";
+    fs::copy(test::golden_model_path("gpt2"), folder);
+    const auto write_template = [&](std::string_view source) {
+      write_file_atomically(folder / "chat_template.jinja", source);
+    };
+    write_template(
+        "{% for m in messages %}{{ bos_token }}{{ m.role[0] }} {{ m.content }}{% endfor %}{{ bos_token ~ 'a' if "
+        "add_generation_prompt }}");
+    const auto tokens_of = [&](const std::vector<std::string>& more) {
+      const fs::path out = directory.path() / "out";
+      fs::remove_all(out);
+      std::vector<std::string> flags = {"export",   "--model", folder.string(), "--stages",  "weights",
+                                        "--format", "npy",     "--out",         out.string()};
+      flags.insert(flags.end(), more.begin(), more.end());
+      const Outcome outcome = run_headlight(flags);
+      INFO(outcome.err);
+      REQUIRE(outcome.status == 0);
+      return nlohmann::json::parse(read_file(out / "run.json"))["tokens"];
+    };
+    const std::string end = "<|endoftext|>";
+    const nlohmann::json asked = tokens_of({"--chat", "--text", "the cat"});
+    CHECK(asked == tokens_of({"--no-special", "--text", end + "u the cat" + end + "a"}));
+    CHECK(asked["texts"][0][0] == end);
+    CHECK(tokens_of({"--chat", "--text", "system: a\nuser: the cat"}) ==
+          tokens_of({"--no-special", "--text", end + "s a" + end + "u the cat" + end + "a"}));
+    CHECK(tokens_of({"--chat", "--text", "the cat\nassistant: sat"}) ==
+          tokens_of({"--no-special", "--text", end + "u the cat" + end + "a sat"}));
+    CHECK(tokens_of({"--chat", "--text", R"([{"role": "tool", "content": "a"}])"}) ==
+          tokens_of({"--no-special", "--text", end + "t a" + end + "a"}));
+    const Outcome generated = run_headlight(
+        {"generate", "--model", folder.string(), "--chat", "--text", "the cat", "--max-tokens", "3", "--temperature", "0"});
+    const Outcome continued = run_headlight({"generate", "--model", folder.string(), "--text", end + "u the cat" + end + "a",
+                                             "--max-tokens", "3", "--temperature", "0"});
+    REQUIRE(generated.status == 0);
+    CHECK(generated.out.size() > 1);
+    CHECK(continued.out.starts_with(end + "u the cat" + end + "a"));
+    CHECK(continued.out.ends_with(generated.out));
+    CHECK(export_complaint("gpt2", {"--chat", "--text", "a"}, 1).find("has no chat template") != std::string::npos);
+    write_template("{% include 'x' %}");
+    const std::string problem =
+        folder.string() +
+        "/chat_template.jinja: the chat template can't be run: line 1: Headlight doesn't know the tag {% include %}";
+    CHECK(complaint(
+              {"export", "--model", folder.string(), "--chat", "--text", "a", "--out", (directory.path() / "o").string()},
+              1) == problem);
+    const Outcome info = run_headlight({"info", "--model", folder.string()});
+    CHECK(info.out.find("the chat template can't be run") != std::string::npos);
+  }
+
+  TEST_CASE("a GGUF file has its chat template inside") {
+    const TemporaryDirectory directory;
+    std::string file = read_file(test::golden_model_path("gguf/gpt2.gguf"));
+    const auto number = [](std::uint64_t value, int bytes) {
+      std::string text;
+      for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xFF);
+      return text;
+    };
+    const std::string key = "tokenizer.chat_template";
+    std::string source = "{{ messages[0].content }}{{ ' the' if add_generation_prompt }}";
+    // The tensors stay aligned: the template begins with as many spaces as that takes.
+    source.insert(0, 31 - (8 + key.size() + 4 + 8 + source.size() + 31) % 32, ' ');
+    file.insert(24, number(key.size(), 8) + key + number(8, 4) + number(source.size(), 8) + source);  // after the counts
+    ++file[16];                                                                                       // of keys
+    const fs::path path = directory.path() / "chat.gguf";
+    write_file_atomically(path, std::string_view(file));
+    const auto tokens_of = [&](const std::vector<std::string>& more) {
+      const fs::path out = directory.path() / "out";
+      fs::remove_all(out);
+      std::vector<std::string> flags = {"export",   "--model", path.string(), "--stages",  "weights",
+                                        "--format", "npy",     "--out",       out.string()};
+      flags.insert(flags.end(), more.begin(), more.end());
+      const Outcome outcome = run_headlight(flags);
+      INFO(outcome.err);
+      REQUIRE(outcome.status == 0);
+      return nlohmann::json::parse(read_file(out / "run.json"))["tokens"];
+    };
+    CHECK(tokens_of({"--chat", "--text", "a cat"}) ==
+          tokens_of({"--no-special", "--text", std::string(source.find('{'), ' ') + "a cat the"}));
+  }
+
   TEST_CASE("what a model can't take is one line") {
     CHECK(refusal("gpt2", {"--ids", "5,999"}, 1) == "the text: token id 999 is not among the model's 128");
     CHECK(refusal("gpt2", {"--text", ""}, 1) == "the text has no line: type at least one token");

@@ -51,10 +51,16 @@ TEST_SUITE("cpu") {
   TEST_CASE("tokenize --text and detokenize --ids answer without standard input") {
     const std::vector<std::string> tokenize = {"tokenize", "--model", golden_path("bert")};
     std::vector<std::string> given = tokenize;
-    given.insert(given.end(), {"--text", "the cat", "--text", "THE cat\nthe"});
+    given.insert(given.end(), {"--text", "the cat", "--text", "THE cat", "--text", "the"});
     const Outcome outcome = answer(given, "not read\n");
     CHECK(outcome.out == answer(tokenize, "the cat\nTHE cat\nthe\n").out);
     CHECK(json_lines(outcome.out).size() == 3);
+    // A line feed is part of a text.
+    std::vector<std::string> one = tokenize;
+    one.insert(one.end(), {"--text", "THE cat\nthe"});
+    const auto tokens = json_lines(answer(one, "").out);
+    REQUIRE(tokens.size() == 1);
+    CHECK(tokens[0]["tokens"] == nlohmann::json({"[CLS]", "the", "cat", "the", "[SEP]"}));
     CHECK(answer({"detokenize", "--model", golden_path("gpt2"), "--ids", "98,108", "--ids", "98"}, "").out ==
           "the cat\nthe\n");
     CHECK(complaint({"detokenize", "--model", golden_path("gpt2"), "--ids", "x"}, 1) ==

@@ -143,6 +143,9 @@ TEST_SUITE("cpu") {
         {"roberta-vocab", {"vocab.json", "merges.txt", "tokenizer_config.json"}},
         {"t5", {"spiece.model"}},
         {"marian", {"source.spm", "vocab.json"}},
+        {"codegen", {"added_tokens.json"}},
+        {"tekken", {"tekken.json"}},
+        {"qwen-tiktoken", {"qwen.tiktoken"}},
     };
     for (const auto& [tokenizer, files] : tokenizers) {
       for (const char* name : files) {

@@ -8,6 +8,7 @@
 #include "core/line_reader.h"
 #include "core/tensor_text.h"
 #include "fuzz/readers.h"
+#include "text/chat_template.h"
 #include "text/regex.h"
 #include "text/tokenizer.h"
 #include "text/utf8_repair.h"
@@ -44,7 +45,7 @@ void read_tokenizer(std::string_view bytes) {
 
 /// A tokenizer class with its own numbering of SentencePiece pieces, chosen by the bytes.
 void read_sentence_piece(std::string_view bytes) {
-  static constexpr std::array<std::string_view, 9> kClasses = {
+  static constexpr std::array<std::string_view, 12> kClasses = {
       "",
       "T5Tokenizer",
       "AlbertTokenizer",
@@ -54,6 +55,9 @@ void read_sentence_piece(std::string_view bytes) {
       "MBartTokenizer",
       "MBart50Tokenizer",
       "PegasusTokenizer",
+      "DebertaV2Tokenizer",
+      "XGLMTokenizer",
+      "NllbTokenizer",
   };
   std::size_t sum = 0;
   for (const char byte : bytes) sum += static_cast<unsigned char>(byte);
@@ -66,9 +70,21 @@ void read_sentence_piece(std::string_view bytes) {
 
 /// A folder of small files in one input, each after a line "%%% NAME".
 void read_folder(std::string_view bytes) {
-  static constexpr std::array<std::string_view, 10> kNames = {
-      "vocab.txt",    "vocab.json",  "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "source.spm",
-      "spiece.model", "config.json", "target.spm", "tokenizer.json"};
+  static constexpr std::array<std::string_view, 15> kNames = {"vocab.txt",
+                                                              "vocab.json",
+                                                              "merges.txt",
+                                                              "tokenizer_config.json",
+                                                              "special_tokens_map.json",
+                                                              "source.spm",
+                                                              "spiece.model",
+                                                              "config.json",
+                                                              "target.spm",
+                                                              "tokenizer.json",
+                                                              "tekken.json",
+                                                              "qwen.tiktoken",
+                                                              "added_tokens.json",
+                                                              "tokenizer.model",
+                                                              "sentencepiece.bpe.model"};
   constexpr std::string_view kMark = "%%% ";
   const fs::path folder = empty_folder("folder");
   bool has_target = false;
@@ -85,6 +101,20 @@ void read_folder(std::string_view bytes) {
   }
   expect_error_at_most([&] { use(text::Tokenizer::load(folder)); });
   if (has_target) expect_error_at_most([&] { use(text::Tokenizer::load_target(folder)); });
+}
+
+/// A chat template, then, after a line "%%% chat", a chat; without one a usual chat.
+void read_chat(std::string_view bytes) {
+  constexpr std::string_view kMark = "%%% chat\n";
+  const std::size_t end = std::min(bytes.find(kMark), bytes.size());
+  const std::string_view chat = end < bytes.size()
+                                    ? bytes.substr(end + kMark.size())
+                                    : "system: Be brief.\nuser: na\u00efve \u4e2d\nassistant: <think>a</think> b\nuser: c";
+  expect_error_at_most([&] {
+    const text::ChatTemplate parsed(bytes.substr(0, end), {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+    for (const bool thinks : {false, true}) expect_error_at_most([&] { (void)parsed.render(chat, thinks); });
+    expect_error_at_most([&] { (void)parsed.render(text::ChatTemplate::with_answer(chat, " more"), true); });
+  });
 }
 
 /// Parses a vocabulary from bytes: a kind, some flags, then texts, each after a byte with its list and its length.
@@ -175,10 +205,15 @@ void read_words(std::string_view bytes) {
   }
 }
 
-constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
-                                  Reader{"folder", read_folder},       Reader{"vocabulary", read_vocabulary},
-                                  Reader{"regex", read_regex},         Reader{"lines", read_lines},
-                                  Reader{"tensor", read_tensor},       Reader{"words", read_words}};
+constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer},
+                                  Reader{"sentencepiece", read_sentence_piece},
+                                  Reader{"folder", read_folder},
+                                  Reader{"vocabulary", read_vocabulary},
+                                  Reader{"regex", read_regex},
+                                  Reader{"lines", read_lines},
+                                  Reader{"tensor", read_tensor},
+                                  Reader{"words", read_words},
+                                  Reader{"chat", read_chat}};
 
 }  // namespace
 

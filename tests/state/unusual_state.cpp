@@ -31,6 +31,8 @@ State unusual_state() {
                    .target_ids = {{3}},
                    .translates = false,
                    .adds_special = false,
+                   .is_chat = true,
+                   .thinks = false,
                    .padding = inference::PaddingSide::Left,
                    .precision = inference::Precision::F16,
                    .joins_lines = true,

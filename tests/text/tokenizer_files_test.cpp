@@ -165,6 +165,58 @@ TEST_SUITE("cpu") {
           }).find("offset is 0") != std::string::npos);
   }
 
+  TEST_CASE("tiktoken's files and tekken.json are refused with their place") {
+    const TemporaryDirectory scratch;
+    const std::filesystem::path file = scratch.path() / "qwen.tiktoken", model = scratch.path() / "tokenizer.model";
+    write_file_atomically(file, std::string_view("IQ== 0\nIg== 2\n"));
+    CHECK(refusal(scratch.path()) == file.string() + ": line 2 has the rank 2, but 1 comes next");
+    write_file_atomically(file, std::string_view("IQ== 0\n\nIg==\n"));
+    CHECK(refusal(scratch.path()) == file.string() + ": line 3 must be base64 of a token and its rank");
+    write_file_atomically(file, std::string_view("IQ== 0\n"));
+    CHECK(refusal(scratch.path()) == file.string() + ": the vocabulary has no token for the byte 0: it is damaged");
+    write_file_atomically(scratch.path() / "tokenizer_config.json",
+                          std::string_view(R"({"tokenizer_class":"KimiTokenizer"})"));
+    write_file_atomically(model, std::string_view("IQ== 0\n"));
+    CHECK(
+        refusal(scratch.path())
+            .starts_with(
+                model.string() +
+                ": tiktoken files don't say how words are cut, and Headlight doesn't know it of KimiTokenizer: in Python"));
+    const std::filesystem::path tekken = scratch.path() / "tekken.json";
+    const auto refused = [&](std::string_view json) {
+      write_file_atomically(tekken, json);
+      return refusal(scratch.path()).substr(tekken.string().size());
+    };
+    CHECK(refused("{}") == ": config is missing");
+    CHECK(refused(R"({"config":{"pattern":"a","default_vocab_size":9,"default_num_special_tokens":10},"vocab":[]})") ==
+          ": config has sizes that no vocabulary has");
+    CHECK(refused(R"({"config":{"pattern":"a","default_vocab_size":9,"default_num_special_tokens":1},"special_tokens":
+                      [{"rank":1,"token_str":"<s>"}],"vocab":[]})") ==
+          ": special_tokens has the rank 1, but there are 1 special tokens");
+    CHECK(refused(R"({"config":{"pattern":"a","default_vocab_size":9,"default_num_special_tokens":1},"special_tokens":[],
+                      "vocab":[{"rank":0,"token_bytes":"*"}]})") == ": vocab[0].token_bytes isn't base64 of a token");
+  }
+
+  TEST_CASE("words that end in a mark or are cut by a program are refused by the tokenizer's class") {
+    const TemporaryDirectory scratch;
+    const auto refused = [&](const char* name, const std::string& content, const char* of) {
+      const std::filesystem::path folder = scratch.path() / of;
+      std::filesystem::create_directories(folder);
+      write_file_atomically(folder / name, std::string_view(content));
+      write_file_atomically(folder / "merges.txt", std::string_view("#version: 0.2\n"));
+      write_file_atomically(folder / "tokenizer_config.json",
+                            std::string_view(fmt::format(R"({{"tokenizer_class":"{}"}})", of)));
+      return refusal(folder).substr((folder / name).string().size());
+    };
+    CHECK(
+        refused("vocab.json", R"({"a</w>":0,"b":1})", "CLIPTokenizer")
+            .starts_with(": Headlight doesn't know the rules by which CLIPTokenizer cuts words: in Python, AutoTokenizer"));
+    CHECK(refused("vocab.json", R"({"a@@":0,"b":1})", "CTRLTokenizer").find("CTRLTokenizer cuts words") !=
+          std::string::npos);
+    CHECK(refused("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "BertJapaneseTokenizer").find("BertJapaneseTokenizer cuts") !=
+          std::string::npos);
+  }
+
   TEST_CASE("a tokenizer with bytes changed at random is refused or read, but never crashes") {
     for (const char* name : {"word-level", "unigram", "llama3"}) {
       const std::string whole = read_file(kGolden / name / "tokenizer.json");

@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "core/atomic_file.h"
 #include "support/skip.h"
 #include "text/golden_tokenizer.h"
 #include "text/tokenizer.h"
@@ -118,7 +120,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("every normalizer and pre-tokenizer gives the reference's bytes") {
-    for (const char* name : {"stages-1", "stages-2", "stages-3", "stages-4", "stages-5", "stages-6", "stages-7"})
+    for (const char* name : {"stages-1", "stages-2", "stages-3", "stages-4", "stages-5", "stages-6", "stages-7", "stages-8"})
       compare(Tokenizer::load(folder(name)), name);
   }
 
@@ -130,6 +132,36 @@ TEST_SUITE("cpu") {
   TEST_CASE("SentencePiece models whose tokenizers give other ids, and Qwen2's words without a tokenizer.json") {
     for (const char* name : {"xlm-roberta", "camembert", "mbart", "mbart50", "pegasus", "qwen2-vocab"})
       compare(Tokenizer::load(folder(name)), name);
+  }
+
+  TEST_CASE("folders of further families, which their classes or files name") {
+    for (const char* name :
+         {"gpt-neox", "codegen", "deberta", "blenderbot", "openai-gpt", "mpnet", "deberta-v2", "xglm", "nllb"})
+      compare(Tokenizer::load(folder(name)), name);
+  }
+
+  TEST_CASE("vocabularies of byte strings: tiktoken's files and tekken.json") {
+    for (const char* name : {"llama3-tiktoken", "qwen-tiktoken", "tekken"}) compare(Tokenizer::load(folder(name)), name);
+  }
+
+  TEST_CASE("tokenizers that know no byte ranges: ids and decoded sentences") {
+    for (const std::string name : {"esm", "byt5", "m2m100"}) {
+      CAPTURE(name);
+      const nlohmann::json golden = nlohmann::json::parse(read_file(folder(name) / "ids.json"));
+      const Tokenizer tokenizer = Tokenizer::load(folder(name));
+      REQUIRE(golden["texts"].size() > 400);
+      int wrong = 0;
+      for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
+        const std::string& text = golden_texts()[golden["texts"][i].get<std::size_t>()];
+        const std::vector<Token> tokens = tokenizer.encode(text);
+        if (ids(tokens) != golden["ids"][i].get<std::vector<std::uint32_t>>() && ++wrong <= 3)
+          FAIL_CHECK("\"", text, "\"\n is ", show(tokens), "\nnot ", golden["ids"][i].dump());
+      }
+      CHECK(wrong == 0);
+      for (std::size_t i = 0; i < golden["sentences"].size(); ++i)
+        CHECK(tokenizer.decode(ids(tokenizer.encode(golden["sentences"][i].get<std::string>()))) ==
+              golden["decoded"][i].get<std::string>());
+    }
   }
 }
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "text/token.h"
+
+namespace headlight::text {
+
+/// A message of a chat, {"role": …, "content": …}, and where its content is in the typed text; nowhere in JSON.
+struct ChatTurn {
+  nlohmann::ordered_json message;
+  ByteRange typed = {};
+};
+
+/// A typed chat (text/chat_template.h says how) as a template gets it. An empty turn of the assistant at the end asks for
+/// the generation prompt, as none does.
+struct Chat {
+  std::vector<ChatTurn> turns;
+  bool is_open = false;  ///< its last turn is the assistant's
+  std::string trailing;  ///< white space at the end of that turn, which templates may trim but a model may have written
+
+  /// Throws Error in one line where it has no turn or is JSON of another form.
+  explicit Chat(std::string_view text);
+  std::string last_role() const { return turns.empty() ? "" : turns.back().message["role"].get<std::string>(); }
+  /// Empty where its content is no text.
+  std::string_view last_text() const;
+};
+
+/// Without white space at the ends.
+std::string_view trim_chat(std::string_view text);
+/// The role that a line begins with, "User: hello", in lower case; empty where it has none.
+std::string_view role_of_line(std::string_view line);
+/// Where the lines of a typed chat name roles, "user:".
+std::vector<ByteRange> role_ranges(std::string_view text);
+
+}  // namespace headlight::text
