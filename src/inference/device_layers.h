@@ -11,6 +11,8 @@ namespace headlight::inference {
 struct DeviceBranchNorms {
   std::optional<ops::DeviceNorm> before, inside, after;
 
+  float scale = 1.0f;  ///< of the branch, in its sum with the residual
+
   bool is_empty() const { return !before && !inside && !after; }
 };
 

@@ -24,6 +24,7 @@ struct LinearCase {
   bool has_bias = true;
   ops::Activation activation = ops::Activation::None;
   ops::Combine combine = ops::Combine::None;
+  float scale = 1.0f;                         ///< of y in a sum
   bool has_halves = false;                    ///< weights as float16 on the device
   std::optional<ops::Rows> rows = {};         ///< of y; none: all
   std::optional<std::uint32_t> x_first = {};  ///< none: the same rows of x
