@@ -25,8 +25,8 @@ void report(const std::string& name, const test::GoldenDifference& worst) {
 void check_exact(const std::string& name, const test::GoldenDifference& worst) {
   report(name, worst);
   CHECK(worst.attention < 1e-5);  // observed 1.3e-6
-  CHECK(worst.hidden < 2e-5);     // observed 2.8e-6
-  CHECK(worst.logits < 2e-5);     // observed 3.8e-6
+  CHECK(worst.hidden < 2e-5);     // observed 5.3e-6
+  CHECK(worst.logits < 2e-5);     // observed 7.0e-6
   CHECK(worst.unordered == 0);
 }
 
@@ -43,7 +43,8 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "every family: all stages, the feed-forward's too, are the double-precision reference's") {
-    for (const std::string name : {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "opt", "marian"}) {
+    for (const std::string name : {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "opt", "marian", "granite", "olmo",
+                                   "olmo2", "cohere", "stablelm-parallel", "falcon-alibi", "nemotron", "llama-dynamic"}) {
       const auto loaded = model::load_network(test::golden_model_path(name));
       const test::GoldenCase golden = test::load_golden_cases(name).front();
       const attention::MaskSet masks = test::masks_of(loaded.description, golden);
@@ -56,12 +57,13 @@ TEST_SUITE("gpu") {
           session, model::reference::run(*network, golden.input, test::visibility(masks, *network, golden.input), fill),
           worst);
       MESSAGE(name, ": ", difference, " at ", worst);
-      CHECK(difference < 5e-5);  // observed 9.1e-6, of marian's scores
+      CHECK(difference < 5e-5);  // observed 1.4e-5, of olmo2's scores
     }
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "GGUF files, also quantised ones, give transformers' maps, states and logits") {
-    for (const char* name : {"llama", "llama-q8_0", "llama-q4_0", "llama-mixed-k", "gpt2", "qwen2"}) {
+    for (const char* name :
+         {"llama", "llama-q8_0", "llama-q4_0", "llama-mixed-k", "gpt2", "qwen2", "starcoder2", "olmo2", "olmo3"}) {
       const auto path = test::golden_model_path("gguf") / name;
       const auto loaded = model::load_network(path.string() + ".gguf");
       const auto cases = test::read_golden_cases(path.string() + ".reference.safetensors");

@@ -103,7 +103,7 @@ TEST_SUITE("cpu") {
       check_all(load_network(Checkpoint(golden_model_path(name)), read_file(older)), load_golden_cases(name));
       ++count;
     }
-    CHECK(count == 19);
+    CHECK(count == 42);
   }
 
   TEST_CASE("Phi-3's early files call LongRoPE yarn or su") {
@@ -158,7 +158,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("every golden GGUF file gives transformers' maps, states and logits") {
-    for (const std::string_view name : {"gpt2", "llama", "llama-mixed-k", "llama-q4_0", "llama-q8_0", "qwen2"}) {
+    for (const std::string_view name :
+         {"gpt2", "llama", "llama-mixed-k", "llama-q4_0", "llama-q8_0", "qwen2", "starcoder2", "olmo2", "olmo3"}) {
       const std::filesystem::path file = golden_model_path("gguf") / name;
       check_all(load_network(file.string() + ".gguf"), read_golden_cases(file.string() + ".reference.safetensors"));
     }

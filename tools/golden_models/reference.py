@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import torch
 from safetensors.torch import save_file
@@ -78,15 +79,16 @@ def last_hidden(model, case, kind, found):
     """Whether the last hidden state equals the stack's output ("normed" or "raw")."""
     base = model.base_model if model.base_model is not model else model
     seen = {}
-    names = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
+    names = ("norm", "ln", "ln_f", "norm_f", "final_norm", "final_layer_norm", "final_layernorm", "layer_norm", "LayerNorm",
+             "emb_layer_norm_after")
     stacks = {"": base}
     if kind == "encoder-decoder":
         stacks = {"encoder": base.encoder if hasattr(base, "encoder") else model.encoder,
                   "decoder": base.decoder if hasattr(base, "decoder") else model.decoder}
     said = []
     for side, stack in stacks.items():
-        norms = [module for path, module in stack.named_modules() if path.split(".")[-1] in names and "layers." not in path
-                 and "block." not in path and ".h." not in "." + path]
+        norms = [module for path, module in stack.named_modules() if path.split(".")[-1] in names
+                 and "embedding" not in path and not re.search(r"\.\d+\.", path)]
         if not norms:
             said.append("no final norm")
             continue
@@ -112,7 +114,7 @@ def write(path, model, twin, cases, kind, note=None):
         with exact.double_precision():
             with exact.SingleWatch() as watch:
                 double = results(twin, case, kind)
-            if case_name == "case0":
+            if "last_hidden" not in numbers:
                 numbers["last_hidden"] = last_hidden(twin, case, kind, double)
         leaks |= watch.found
         single = results(model, case, kind)

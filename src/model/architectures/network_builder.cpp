@@ -57,9 +57,11 @@ Norm LayerBuilder::norm(const std::string& name, std::uint32_t width) const {
 }
 
 BranchNorms LayerBuilder::norms(const StackNames& stack, std::uint32_t number, Names outer, Names inside) const {
-  BranchNorms norms;
-  (sizes_.norm_position == NormPosition::Before ? norms.before : norms.after) =
-      norm(in_layer(stack, number, outer), sizes_.d_model);
+  BranchNorms norms{.scale = sizes_.residual_scale};
+  if (!outer.empty()) {
+    (sizes_.norm_position == NormPosition::Before ? norms.before : norms.after) =
+        norm(in_layer(stack, number, outer), sizes_.d_model);
+  }
   if (!inside.empty()) norms.inside = norm(in_layer(stack, number, inside), sizes_.d_model);
   return norms;
 }
@@ -71,6 +73,7 @@ AttentionConfig LayerBuilder::config(const StackSizes& stack) const {
           .d_v = stack.d_k,
           .scale = {.kind = family_.scales_attention ? Scale::Kind::InverseSqrtKey : Scale::Kind::None},
           .kv_heads = stack.kv_heads == stack.heads ? 0 : stack.kv_heads,
+          .clip = sizes_.clip,
           .softcap = sizes_.attention_softcap};
 }
 
@@ -86,11 +89,17 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
                .value = tensors_.linear(whole(names.value), keys, config.d_model, has_bias)};
   } else {
     weights = split_fused(tensors_.linear(whole(names.fused), queries + 2 * keys, config.d_model, has_bias),
-                          names.fused_layout, config);
+                          sizes_.is_multi_query ? FusedLayout::QueryKeyValue : names.fused_layout, config);
   }
   weights.output = tensors_.linear(whole(names.output), config.d_model, queries, sizes_.biases.output);
-  if (!names.query_norm.empty()) weights.query_norm = norm(whole(names.query_norm), config.d_k);
-  if (!names.key_norm.empty()) weights.key_norm = norm(whole(names.key_norm), config.d_k);
+  const auto head_norm = [&](Names name, std::uint32_t heads) -> std::optional<Norm> {
+    if (name.empty() || !sizes_.has_head_norms) return std::nullopt;
+    Norm norm = tensors_.head_norm(whole(name), heads, config.d_k);
+    norm.epsilon = sizes_.epsilon;
+    return norm;
+  };
+  weights.query_norm = head_norm(names.query_norm, config.heads);
+  weights.key_norm = head_norm(names.key_norm, config.kv_head_count());
   return {.config = config, .weights = std::move(weights), .norms = norms(stack, number, names.norm, names.inside_norm)};
 }
 
@@ -112,7 +121,8 @@ void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t numbe
   }
   feed_forward.out = linear(names.out, sizes_.d_model, d_ff);
   layer.feed_forward = std::move(feed_forward);
-  layer.feed_forward_norms = norms(stack, number, names.norm, names.inside_norm);
+  const bool has_own = layer.is_parallel && !names.parallel_norm.empty();
+  layer.feed_forward_norms = norms(stack, number, has_own ? names.parallel_norm : names.norm, names.inside_norm);
 }
 
 AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
@@ -121,7 +131,7 @@ AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
   config.window = sizes_.windows[number];
   // Layers with a window use the second set of RoPE frequencies where the family has two.
   if (sizes_.rotates[number]) config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
-  if (family_.positions == Positions::Alibi || family_.positions == Positions::Buckets) config.position_bias = 0;
+  if (sizes_.positions == Positions::Alibi || sizes_.positions == Positions::Buckets) config.position_bias = 0;
   AttentionLayer layer = attention(family_.encoder, number, family_.encoder.self, config);
   layer.is_parallel = sizes_.is_parallel;
   add_feed_forward(family_.encoder, number, sizes_.encoder.d_ff, layer);
@@ -138,14 +148,16 @@ DecoderLayer LayerBuilder::decoder_layer(std::uint32_t number, std::optional<std
   return layer;
 }
 
-/// Sines in the first half of a row, cosines in the second (Marian, Pegasus).
-Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width) {
+/// Sines in the first half of a row, cosines in the second (Marian, Pegasus). Closed: their last frequency is 1/10000, and
+/// the last column of an odd width is 0 (XGLM).
+Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width, bool is_closed) {
   Tensor positions(Shape{length, width});
-  const std::uint32_t sines = width / 2 + width % 2;
+  const std::uint32_t sines = is_closed ? width / 2 : width / 2 + width % 2;
+  const double step = is_closed ? 1.0 / (std::max(sines, 2u) - 1.0) : 2.0 / width;
   for (std::uint32_t row = 0; row < length; ++row) {
-    for (std::uint32_t column = 0; column < width; ++column) {
+    for (std::uint32_t column = 0; column < (is_closed ? 2 * sines : width); ++column) {
       const std::uint32_t pair = column < sines ? column : column - sines;
-      const double angle = row / std::pow(10000.0, 2.0 * pair / width);
+      const double angle = row / std::pow(10000.0, step * pair);
       positions.at({row, column}) = static_cast<float>(column < sines ? std::sin(angle) : std::cos(angle));
     }
   }
@@ -175,7 +187,8 @@ Embedding build_embedding(const Family& family, const StackNames& names, const S
     embedding.positions = tensors.weight(names.positions, {sizes.max_length + sizes.position_offset, width});
     embedding.position_offset = sizes.position_offset;
   } else if (family.positions == Positions::Sinusoidal) {
-    embedding.positions = halved_sinusoid(sizes.max_length, width);
+    embedding.positions = halved_sinusoid(sizes.max_length + sizes.position_offset, width, family.is_sinusoid_closed);
+    embedding.position_offset = sizes.position_offset;
   }
   if (!names.types.empty()) embedding.types = tensors.weight(names.types, {sizes.types, width});
   if (!names.embedding_norm.empty()) {
@@ -206,7 +219,7 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
         tensors.head_linear(names.transform, sizes.d_embedding, sizes.d_model, !family.is_projected_first);
   }
   if (!names.norm.empty()) {
-    unembedding.norm = tensors.head_norm(names.norm, sizes.d_embedding);
+    unembedding.norm = tensors.unembedding_norm(names.norm, sizes.d_embedding);
     unembedding.norm->epsilon = sizes.epsilon;
   }
   const std::uint32_t vocabulary = family.kind == StackKind::EncoderDecoder ? sizes.target_vocabulary : sizes.vocabulary;
@@ -232,13 +245,18 @@ PositionBias read_buckets(const Settings& settings, Names names, std::uint32_t h
 
 void add_positions(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors,
                    Layers& layers) {
-  if (family.positions == Positions::Rotary) {
+  if (sizes.positions == Positions::Rotary) {
     layers.rotaries.push_back(read_rotary(settings, family, sizes.encoder.d_k, sizes.max_length, false));
     if (sizes.has_local_rotary)
       layers.rotaries.push_back(read_rotary(settings, family, sizes.encoder.d_k, sizes.max_length, true));
-  } else if (family.positions == Positions::Alibi) {
-    layers.position_biases.push_back({.kind = PositionBias::Kind::Slopes, .table = alibi_slopes(sizes.encoder.heads)});
-  } else if (family.positions == Positions::Buckets) {
+  } else if (sizes.positions == Positions::Alibi) {
+    PositionBias bias{.kind = PositionBias::Kind::Slopes, .table = alibi_slopes(sizes.encoder.heads)};
+    if (family.rounds_alibi) {
+      bias.kind = PositionBias::Kind::KeySlopes;
+      bias.factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.encoder.d_k)));
+    }
+    layers.position_biases.push_back(std::move(bias));
+  } else if (sizes.positions == Positions::Buckets) {
     layers.position_biases = {read_buckets(settings, family.encoder.position_bias, sizes.encoder.heads, true, tensors),
                               read_buckets(settings, family.decoder.position_bias, sizes.decoder.heads, false, tensors)};
   }

@@ -90,11 +90,42 @@ Linear FamilyTensors::linear(std::string_view prefix, Names names, const Shape& 
   return linear;
 }
 
-Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width) {
+Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width, bool has_bias) {
+  if (family_.is_norm_plain) {
+    return {.weight = Tensor(Shape{width}, std::vector<float>(width, 1.0f)), .kind = family_.norm, .is_plain = true};
+  }
   const bool is_older = find(prefix, names, ".weight").empty() && !find(prefix, names, ".gamma").empty();
   const auto part = [&](std::string_view suffix) { return take(prefix, names, is_older ? older(suffix) : suffix, {width}); };
   Norm norm{.weight = part(".weight"), .kind = family_.norm, .weight_offset = family_.norm_offset};
-  if (family_.norm == Norm::Kind::Layer) norm.bias = part(".bias");
+  if (family_.norm == Norm::Kind::Layer && has_bias) norm.bias = part(".bias");
+  return norm;
+}
+
+Norm FamilyTensors::head_norm(Names names, std::uint32_t heads, std::uint32_t d_k) {
+  const bool has_bias = family_.biases.head_norms && family_.norm == Norm::Kind::Layer;
+  if (family_.head_norms != HeadNorms::Own) {
+    const bool spans_heads = family_.head_norms == HeadNorms::Whole;
+    Norm norm = this->norm(prefix_, names, spans_heads ? heads * d_k : d_k, has_bias);
+    norm.spans_heads = spans_heads;
+    return norm;
+  }
+  Norm norm{.weight = {}, .kind = family_.norm, .weight_offset = family_.norm_offset};
+  const std::size_t hole = names.find("{}");
+  const auto of_heads = [&](std::string_view suffix) -> Parameter {
+    std::vector<float> values;
+    const auto add = [&](const Parameter& some) {
+      const Tensor tensor = some.tensor();
+      values.insert(values.end(), tensor.values.begin(), tensor.values.end());
+    };
+    if (hole == Names::npos) add(take(prefix_, names, suffix, {heads, d_k}));
+    for (std::uint32_t head = 0; head < heads && hole != Names::npos; ++head) {
+      const std::string name = fmt::format("{}{}{}", names.substr(0, hole), head, names.substr(hole + 2));
+      add(take(prefix_, name, suffix, {d_k}));
+    }
+    return Tensor(Shape{heads * d_k}, std::move(values));
+  };
+  norm.weight = of_heads(".weight");
+  if (has_bias) norm.bias = of_heads(".bias");
   return norm;
 }
 
@@ -104,7 +135,7 @@ Linear FamilyTensors::linear(Names names, std::uint32_t out, std::uint32_t in, b
   return linear(prefix_, names, {out, in}, has_bias);
 }
 
-Norm FamilyTensors::norm(Names names, std::uint32_t width) { return norm(prefix_, names, width); }
+Norm FamilyTensors::norm(Names names, std::uint32_t width) { return norm(prefix_, names, width, family_.biases.norms); }
 
 Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias) {
   Linear linear{.weight = take("", names, ".weight", {out, in})};
@@ -112,7 +143,9 @@ Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t 
   return linear;
 }
 
-Norm FamilyTensors::head_norm(Names names, std::uint32_t width) { return norm("", names, width); }
+Norm FamilyTensors::unembedding_norm(Names names, std::uint32_t width) {
+  return norm("", names, width, family_.biases.norms);
+}
 
 Parameter FamilyTensors::head_bias(Names names, std::uint32_t out, bool is_needed) {
   const std::string name = find("", names, "");

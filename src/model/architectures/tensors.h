@@ -24,9 +24,11 @@ class FamilyTensors {
   /// [out, in], however it is stored.
   Linear linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
   Norm norm(Names names, std::uint32_t width);
+  /// Of the queries or keys of so many heads, as Family::head_norms says.
+  Norm head_norm(Names names, std::uint32_t heads, std::uint32_t d_k);
 
   Linear head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
-  Norm head_norm(Names names, std::uint32_t width);
+  Norm unembedding_norm(Names names, std::uint32_t width);
   /// [out] or [1, out]; empty when there is none and none is needed.
   Parameter head_bias(Names names, std::uint32_t out, bool is_needed);
 
@@ -43,7 +45,7 @@ class FamilyTensors {
   /// The tensor; throws Error naming the first alternative when there is none.
   Parameter take(std::string_view prefix, Names names, std::string_view suffix, const Shape& shape);
   Linear linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias);
-  Norm norm(std::string_view prefix, Names names, std::uint32_t width);
+  Norm norm(std::string_view prefix, Names names, std::uint32_t width, bool has_bias);
 
   Checkpoint checkpoint_;
   const Family& family_;
