@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// sum = x + y in some rows of one item: a residual connection after a branch that an intervention changed.
+// sum = factor · x + y in some rows of one item: a residual connection after a branch that an intervention changed.
 //   sum, x, y [token, row4] vec4
 layout(local_size_x = 64) in;
 #include "params/edit_head.h"
@@ -16,5 +16,5 @@ void main() {
   uint token = at_lane / p.width4, column4 = at_lane % p.width4;
   if (token >= p.tokens) return;
   uint at = (p.first + token) * p.row4 + column4;
-  sums[at] = x[at] + y[at];
+  sums[at] = p.factor * x[at] + y[at];
 }

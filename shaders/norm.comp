@@ -16,7 +16,7 @@ const bool kSharesRow = kLanes > 8u;
 layout(push_constant) uniform Push { NormParameters p; };
 VEC4_INPUT(0, x);
 VEC4_INPUT(1, y);
-layout(set = 0, binding = 2, std430) readonly buffer affine_buffer { vec4 affine[]; };  // [2, width4]: weight, then bias
+layout(set = 0, binding = 2, std430) readonly buffer affine_buffer { vec4 affine[]; };  // [head, 2, row4()]: weight, then bias
 layout(set = 0, binding = 3, std430) writeonly buffer result_buffer { vec4 result[]; };
 
 const uint kRowLanes = kSharesRow ? kLanes : 1u;
@@ -38,19 +38,30 @@ float whole_row(float part) {
   return sum;
 }
 
-// 1 for the components of column4 that exist, 0 for the padding.
-vec4 inside(uint column4) { return vec4(lessThan(uvec4(column4 * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(p.width))); }
+uint row4() { return p.pieces * p.width4; }
 
-vec4 input_at(uint at) { return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(x, at); }
+// Where a row's vec4 number c is, in a tensor whose heads have so many tokens: the pieces of a row are of consecutive heads.
+uint place(uint c, uint tokens) { return p.pieces == 1u ? c : c / p.width4 * tokens * p.width4 + c % p.width4; }
+
+// 1 for the components of column4 that exist, 0 for the padding and after the row's end.
+vec4 inside(uint column4) {
+  uint c = p.pieces == 1u || column4 >= row4() ? column4 : column4 % p.width4;
+  return vec4(lessThan(uvec4(c * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(p.width)));
+}
+
+vec4 input_at(uint row_at, uint c) {
+  uint at = row_at + place(c, p.capacity);
+  return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(x, at);
+}
 
 vec4 square(vec4 centred, uint column4) {
   vec4 counted = centred * inside(column4);
   return counted * counted;
 }
 
-void store(uint in_at, uint out_at, uint c, vec4 normal) {
-  normal = (normal * affine[c] + affine[p.width4 + c]) * inside(c);
-  result[out_at + c] = p.adds == 2u ? LOAD(y, in_at + c) + normal : normal;
+void store(uint in_at, uint out_at, uint affine_at, uint c, vec4 normal) {
+  normal = (normal * affine[affine_at + c] + affine[affine_at + row4() + c]) * inside(c);
+  result[out_at + place(c, p.out_capacity)] = p.adds == 2u ? LOAD(y, in_at + place(c, p.capacity)) + normal : normal;
 }
 
 void main() {
@@ -62,26 +73,30 @@ void main() {
   uint in_item = map / p.heads * p.stride4 + map % p.heads * p.capacity * p.width4;
   uint in_at = in_item + (p.first + token) * p.width4;
   uint out_at = map / p.heads * p.out_stride4 + (map % p.heads * p.out_capacity + p.out_first + token) * p.width4;
+  uint affine_at = map % p.heads * p.affine_stride4, count4 = row4();
+  float count = float(p.width * p.pieces);
   vec4 kept[kMostKept];
   [[unroll]] for (uint n = 0u; n < kKept; ++n) {
     uint c = lane + n * kRowLanes;
-    kept[n] = c < p.width4 ? input_at(in_at + c) : vec4(0.0);
+    kept[n] = c < count4 ? input_at(in_at, c) : vec4(0.0);
   }
   const uint kRest = kKept * kRowLanes;  // first number that isn't kept
   float mean = 0.0;
   if (p.is_rms == 0u) {
     vec4 total = vec4(0.0);
     [[unroll]] for (uint n = 0u; n < kKept; ++n) total += kept[n];
-    for (uint c = lane + kRest; c < p.width4; c += kRowLanes) total += input_at(in_at + c);  // padding holds zeros
-    mean = whole_row(dot(total, vec4(1.0))) / float(p.width);
+    for (uint c = lane + kRest; c < count4; c += kRowLanes) total += input_at(in_at, c);  // padding holds zeros
+    mean = whole_row(dot(total, vec4(1.0))) / count;
   }
   vec4 squares = vec4(0.0);
   [[unroll]] for (uint n = 0u; n < kKept; ++n) squares += square(kept[n] - mean, lane + n * kRowLanes);
-  for (uint c = lane + kRest; c < p.width4; c += kRowLanes) squares += square(input_at(in_at + c) - mean, c);
-  float inverse = 1.0 / sqrt(whole_row(dot(squares, vec4(1.0))) / float(p.width) + p.epsilon);
+  for (uint c = lane + kRest; c < count4; c += kRowLanes) squares += square(input_at(in_at, c) - mean, c);
+  float inverse = 1.0 / sqrt(whole_row(dot(squares, vec4(1.0))) / count + p.epsilon);
   [[unroll]] for (uint n = 0u; n < kKept; ++n) {
     uint c = lane + n * kRowLanes;
-    if (c < p.width4) store(in_at, out_at, c, (kept[n] - mean) * inverse);
+    if (c < count4) store(in_at, out_at, affine_at, c, (kept[n] - mean) * inverse);
   }
-  for (uint c = lane + kRest; c < p.width4; c += kRowLanes) store(in_at, out_at, c, (input_at(in_at + c) - mean) * inverse);
+  for (uint c = lane + kRest; c < count4; c += kRowLanes) {
+    store(in_at, out_at, affine_at, c, (input_at(in_at, c) - mean) * inverse);
+  }
 }

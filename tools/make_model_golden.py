@@ -50,13 +50,16 @@ def fresh(name):
 def make_family(name):
     row, folder = families.FAMILIES[name], fresh(name)
     model = networks.random_model(name, row)
-    model.save_pretrained(folder)
-    if "release" not in row:
-        older_config.write(folder, row)
+    if row.get("is_internlm2"):
+        networks.save_as_internlm2(model, folder)
+    else:
+        model.save_pretrained(folder)
+        if "release" not in row:
+            older_config.write(folder, row)
     if row.get("text"):
         tiny_text.save(row["text"], model.config.vocab_size, folder)
     say(name, reference.write(folder / "reference.safetensors", model, networks.double_twin(model, row),
-                              cases.settled(name, model, row), row["kind"]))
+                              cases.settled(name, model, row, row.get("cases")), row["kind"]))
 
 
 def make_stored(name):

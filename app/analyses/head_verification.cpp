@@ -55,10 +55,6 @@ Array rows_to_array(std::span<const float> values, std::size_t width) {
           .values = {values.begin(), values.end()}};
 }
 
-Array projected(const model::Linear& linear, const std::optional<model::Norm>& norm, const Array& x) {
-  return reference::apply(norm, reference::apply(linear, x));
-}
-
 /// Of one head: its vectors q of some rows and all its k, put in as they are known, and the weights that follow.
 class HeadReference {
  public:
@@ -80,14 +76,23 @@ class HeadReference {
   /// Consecutive tokens' q or k, or the layer's input x, of which these are projections.
   void put_queries(const attention::Tile& tile);
   void put_keys(std::span<const float> vectors, std::uint32_t token) { put(vectors, token, k_); }
-  void put_memory(const Array& memory, std::uint32_t token) {
-    put(projected(key_, layer_.weights->key_norm, memory).values, token, k_);
-  }
+  void put_memory(const Array& memory, std::uint32_t token) { put(projected(key_, memory), token, k_); }
   void rotate();
   /// The weights of one query.
   std::vector<double> weights_of(std::uint32_t row);
 
  private:
+  /// A projection as far as the head's q or k need it: of all heads where their norm spans them.
+  struct HeadProjection {
+    model::Linear linear;
+    std::optional<model::Norm> norm;
+    std::uint32_t head = 0, heads = 1;  ///< the head, and how many `linear` has
+  };
+  HeadProjection projection(const model::Linear& linear, const std::optional<model::Norm>& norm, std::uint32_t head,
+                            std::uint32_t heads, bool is_half) const;
+  /// The head's vectors of x [1, token, d_model].
+  std::vector<double> projected(const HeadProjection& projection, const Array& x) const;
+
   template <typename Values>
   void put(const Values& vectors, std::uint32_t token, Array& to) const {
     std::ranges::copy(vectors, to.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{token} * shape_.d_k));
@@ -100,8 +105,8 @@ class HeadReference {
   attention::MaskSpec mask_;
   inference::MaskTokens tokens_;
   std::vector<std::uint32_t> rows_;
-  model::Linear query_, key_;  ///< the head's; unused without weights
-  Array q_, k_;                ///< [1, 1, token, d_k]; of q the rows that are compared
+  HeadProjection query_, key_;  ///< unused without weights
+  Array q_, k_;                 ///< [1, 1, token, d_k]; of q the rows that are compared
 };
 
 HeadReference::HeadReference(const VerificationQuestion& question, const AnalysisSubject& subject)
@@ -117,8 +122,29 @@ HeadReference::HeadReference(const VerificationQuestion& question, const Analysi
   if (!layer_.weights) return;
   const bool is_half = precision_of(subject.inputs->source) == inference::Precision::F16;
   const std::uint32_t kv_head = question.head / (shape_.heads / shape_.kv_heads);
-  query_ = rows_of(layer_.weights->query, question.head * shape_.d_k, shape_.d_k, is_half);
-  key_ = rows_of(layer_.weights->key, kv_head * shape_.d_k, shape_.d_k, is_half);
+  const model::AttentionWeights& weights = *layer_.weights;
+  query_ = projection(weights.query, weights.query_norm, question.head, shape_.heads, is_half);
+  key_ = projection(weights.key, weights.key_norm, kv_head, shape_.kv_heads, is_half);
+}
+
+HeadReference::HeadProjection HeadReference::projection(const model::Linear& linear, const std::optional<model::Norm>& norm,
+                                                        std::uint32_t head, std::uint32_t heads, bool is_half) const {
+  if (norm && norm->spans_heads) return {rows_of(linear, 0, heads * shape_.d_k, is_half), norm, head, heads};
+  return {rows_of(linear, head * shape_.d_k, shape_.d_k, is_half), norm, head, 1};
+}
+
+std::vector<double> HeadReference::projected(const HeadProjection& projection, const Array& x) const {
+  const std::uint32_t tokens = x.shape[1], heads = projection.heads, d_k = shape_.d_k;
+  const Array rows = reference::apply(projection.linear, x);
+  Array split = reference::zeros({1, heads, tokens, d_k});
+  for (std::size_t i = 0; i < rows.values.size(); ++i) {
+    const std::size_t token = i / (heads * d_k), head = i / d_k % heads;
+    split.values[(head * tokens + token) * d_k + i % d_k] = rows.values[i];
+  }
+  split = reference::finish_projection(layer_.config, projection.norm, std::move(split), projection.head);
+  const std::size_t first = heads == 1 ? 0 : std::size_t{projection.head} * tokens * d_k;
+  const auto begin = split.values.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(std::size_t{tokens} * d_k)};
 }
 
 std::uint32_t HeadReference::chunk(std::uint32_t token, std::uint32_t tokens) const {
@@ -143,9 +169,9 @@ void HeadReference::put_queries(const attention::Tile& tile) {
   for (const std::uint32_t row : rows_) {
     if (row < token || row >= token + tile.request.rows) continue;
     const std::span<const float> one = std::span(tile.values).subspan(std::size_t{row - token} * width, width);
-    put(projected(query_, layer_.weights->query_norm, rows_to_array(one, width)).values, row, q_);
+    put(projected(query_, rows_to_array(one, width)), row, q_);
   }
-  if (!has_memory()) put(projected(key_, layer_.weights->key_norm, rows_to_array(tile.values, width)).values, token, k_);
+  if (!has_memory()) put(projected(key_, rows_to_array(tile.values, width)), token, k_);
 }
 
 void HeadReference::rotate() {
@@ -198,7 +224,7 @@ std::vector<double> HeadReference::weights_of(std::uint32_t row) {
       score += scale * (product(stages.q.values.data(), for_query, number) + product(of_key, for_key, number));
     }
     if (layer_.config.position_bias) {
-      score += biases[*layer_.config.position_bias].value(question_.head, std::int64_t{key} - std::int64_t{row});
+      score += biases[*layer_.config.position_bias].of_cell(question_.head, row, key, begin);
     }
     const double edited = mask_.score(map, question_.batch, {row, key}, score);
     return pattern ? attention::score_of(*pattern, {row, key}, edited) : edited;

@@ -46,11 +46,15 @@ void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std
 /// The operations on a head's queries or keys between projection and scores; empty without any.
 std::string turned_by(const model::AttentionLayer& layer, Stage stage) {
   if (stage == Stage::V) return {};
-  const bool has_norm = stage == Stage::Q ? layer.weights->query_norm.has_value() : layer.weights->key_norm.has_value();
+  const auto& norm = stage == Stage::Q ? layer.weights->query_norm : layer.weights->key_norm;
   const bool is_rotated = layer.config.rotary.has_value();
-  if (has_norm && is_rotated) return "normed over the head's width, then rotated by the token's position";
-  if (has_norm) return "normed over the head's width";
-  return is_rotated ? "rotated by the token's position (RoPE), which mixes pairs of its components" : "";
+  if (!norm && !is_rotated) return {};
+  std::string turned = layer.config.clip > 0.0F ? fmt::format("cut to ±{:.4g}", layer.config.clip) : std::string();
+  const auto then = [&](std::string_view what) { turned += fmt::format("{}{}", turned.empty() ? "" : ", then ", what); };
+  if (norm) then(norm->spans_heads ? "normed over all heads of the token together" : "normed over the head's width");
+  if (is_rotated && norm) then("rotated by the token's position");
+  if (is_rotated && !norm) then("rotated by the token's position (RoPE), which mixes pairs of its components");
+  return turned;
 }
 
 void explain_input_projection(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -82,6 +86,10 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   }
   explain_projection(arithmetic, *weight.linear, weight.first + question.column,
                      reads_x ? numbers.row(Stage::X, question.row) : numbers.memory(question.row));
+  const float clip = question.layer->config.clip;
+  if (clip == 0.0F) return;
+  arithmetic.formula = fmt::format("clip({}, ±{:.4g})", arithmetic.formula, clip);
+  arithmetic.numbers = fmt::format("clip({}, ±{:.4g})", arithmetic.numbers, clip);
 }
 
 void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -164,7 +172,7 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
     arithmetic.numbers = fmt::format("{} · tanh({} / {})", cap, arithmetic.numbers, cap);
   }
   if (config.position_bias)
-    explain_bias(question, score, arithmetic, "The bias depends on head and distance alone (relative positions).");
+    explain_bias(question, score, arithmetic, "The bias depends on the head and on positions alone.");
   if (question.has_captured_bias) explain_bias(question, score, arithmetic, std::string(kCapturedBiasNote));
   if (question.painted_bias != 0.0) {
     arithmetic.formula += " + painted bias";
@@ -242,8 +250,8 @@ void explain_norm(const CellQuestion& question, Arithmetic& arithmetic, const mo
   const bool is_layer = norm.kind == model::Norm::Kind::Layer;
   const std::string x = fmt::format("{}[{},{}]", quantity(input).symbol, question.row, question.column);
   const bool has_bias = !norm.bias.is_empty();
-  arithmetic.formula =
-      fmt::format("{} · γ{}", is_layer ? fmt::format("({} − mean) / σ", x) : x + " / rms", has_bias ? " + β" : "");
+  arithmetic.formula = fmt::format("{}{}{}", is_layer ? fmt::format("({} − mean) / σ", x) : x + " / rms",
+                                   norm.is_plain ? "" : " · γ", has_bias ? " + β" : "");
   arithmetic.numbers = kOnTheirWay;
   const NumberSource::Numbers row = numbers.row(input, question.row);
   if (!row || question.column >= row->size()) return;
@@ -252,11 +260,11 @@ void explain_norm(const CellQuestion& question, Arithmetic& arithmetic, const mo
   if (is_layer) mean = std::accumulate(row->begin(), row->end(), 0.0) / count;
   for (const float value : *row) squares += (double{value} - mean) * (double{value} - mean);
   const double spread = std::sqrt(squares / count + double{norm.epsilon});
-  const double gain = double{number_at(norm.weight, question.column)} + double{norm.weight_offset};
+  const double gain = norm.is_plain ? 1.0 : double{number_at(norm.weight, question.column)} + double{norm.weight_offset};
   const std::string value = write_number(double{(*row)[question.column]});
-  arithmetic.numbers =
-      is_layer ? fmt::format("({} − {}) / {} · {}", value, write_factor(mean), write_number(spread), write_factor(gain))
-               : fmt::format("{} / {} · {}", value, write_number(spread), write_factor(gain));
+  arithmetic.numbers = is_layer ? fmt::format("({} − {}) / {}", value, write_factor(mean), write_number(spread))
+                                : fmt::format("{} / {}", value, write_number(spread));
+  if (!norm.is_plain) arithmetic.numbers += " · " + write_factor(gain);
   if (has_bias) arithmetic.numbers += write_added(double{number_at(norm.bias, question.column)});
   arithmetic.note =
       is_layer
@@ -264,23 +272,31 @@ void explain_norm(const CellQuestion& question, Arithmetic& arithmetic, const mo
           : fmt::format("rms = √(mean of squares + {:g}) over all {} components of the row.", norm.epsilon, row->size());
 }
 
-/// x + branch, of which a norm may come first.
-void explain_addition(const CellQuestion& question, Arithmetic& arithmetic, Stage left, Stage right, bool is_normed,
-                      NumberSource& numbers) {
+/// x + branch, which may be normed or scaled first.
+void explain_addition(const CellQuestion& question, Arithmetic& arithmetic, Stage left, Stage right,
+                      const model::BranchNorms& norms, NumberSource& numbers) {
   const auto name = [&](Stage stage) {
     return fmt::format("{}[{},{}]", quantity(stage).symbol, question.row, question.column);
   };
   const std::optional<float> a = numbers.value(left, question.row, question.column);
-  if (is_normed) {
+  if (norms.inside) {
     arithmetic.formula = fmt::format("{} + norm({})[{}]", name(left), quantity(right).symbol, question.column);
     if (a && arithmetic.result)
       arithmetic.numbers = write_number(double{*a}) + write_added(double{*arithmetic.result} - double{*a});
     arithmetic.note = "The branch's output is normed before it is added: the norm reads all components of the token's row.";
     return;
   }
-  arithmetic.formula = fmt::format("{} + {}", name(left), name(right));
+  const bool is_scaled = norms.scale != 1.0F;
+  arithmetic.formula = fmt::format("{} + {}{}", name(left), is_scaled ? "scale · " : "", name(right));
   const std::optional<float> b = numbers.value(right, question.row, question.column);
-  arithmetic.numbers = a && b ? write_number(double{*a}) + write_added(double{*b}) : kOnTheirWay;
+  arithmetic.numbers = kOnTheirWay;
+  if (!a || !b) return;
+  arithmetic.numbers = write_number(double{*a});
+  if (is_scaled) {
+    arithmetic.numbers += fmt::format(" + {} · {}", write_number(double{norms.scale}), write_factor(double{*b}));
+  } else {
+    arithmetic.numbers += write_added(double{*b});
+  }
 }
 
 void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -293,7 +309,7 @@ void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, Number
       if (attention.after) return explain_norm(question, arithmetic, *attention.after, Stage::AttentionSum, numbers);
       [[fallthrough]];
     case Stage::AttentionSum:
-      return explain_addition(question, arithmetic, Stage::Residual, added, attention.inside.has_value(), numbers);
+      return explain_addition(question, arithmetic, Stage::Residual, added, attention, numbers);
     case Stage::FfnInput:
       return explain_norm(question, arithmetic, *ffn.before, question.layer->is_parallel ? Stage::Residual : Stage::Attended,
                           numbers);
@@ -301,7 +317,7 @@ void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, Number
       if (ffn.after) return explain_norm(question, arithmetic, *ffn.after, Stage::FfnSum, numbers);
       [[fallthrough]];
     default:
-      return explain_addition(question, arithmetic, Stage::Attended, Stage::FfnOutput, ffn.inside.has_value(), numbers);
+      return explain_addition(question, arithmetic, Stage::Attended, Stage::FfnOutput, ffn, numbers);
   }
 }
 

@@ -53,6 +53,7 @@ struct CellQuestion {
   std::optional<float> dropout_factor = {};  ///< of the cell's weight, 0 where it is dropped; none: no dropout of weights
   attention::Stage stage = attention::Stage::Scores;
   std::uint32_t row = 0, column = 0;
+  std::uint32_t first_key = 0;  ///< of the line's own, after its padding
 };
 
 /// One product of a sum.

@@ -92,7 +92,7 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
       return {};
     case Stage::X:
       if (!shape.has_residual) return {};
-      return {shape.norms_sum ? cell_of(Stage::Residual, row, column) : row_of(Stage::Residual, row, shape.d_model)};
+      return {shape.norms_input ? row_of(Stage::Residual, row, shape.d_model) : cell_of(Stage::Residual, row, column)};
     case Stage::Attended:
       if (shape.norms_sum) return {row_of(Stage::AttentionSum, row, width)};
       [[fallthrough]];

@@ -196,7 +196,8 @@ class ProvenanceBuilder {
     if (linear.has_bias()) add("bias", weight_origin(result_, linear.bias, first, count));
   }
   void add_norm(const char* name, const std::optional<model::Norm>& norm) {
-    if (norm && !norm->weight.is_empty()) add(name, weight_origin(result_, norm->weight, 0, norm->weight.axis(0)));
+    if (norm && !norm->is_plain && !norm->weight.is_empty())
+      add(name, weight_origin(result_, norm->weight, 0, norm->weight.axis(0)));
   }
 
   /// The weights that the stage is made with; of components alone the one of the cell.

@@ -67,7 +67,14 @@ class ChainWriter {
     });
   }
 
-  void add_bias(double bias, bool is_slope) {
+  void add_bias(double bias, model::PositionBias::Kind kind) {
+    if (kind == model::PositionBias::Kind::KeySlopes) {
+      return add_to_score("position bias", "score + slope · key / √dₖ",
+                          fmt::format("ALiBi of head {} at key {} of the line; slope and product in bfloat16.",
+                                      question_.geometry.head, question_.column - question_.first_key),
+                          bias);
+    }
+    const bool is_slope = kind == model::PositionBias::Kind::Slopes;
     const std::int64_t distance = std::int64_t{question_.column} - std::int64_t{question_.row};
     add_to_score("position bias", is_slope ? "score + slope · (key − query)" : "score + bias(key − query)",
                  fmt::format("{} of head {} at distance {}{}.", is_slope ? "ALiBi" : "The learned bias",
@@ -179,8 +186,7 @@ std::optional<double> position_bias(const CellQuestion& question, const model::L
   if (!question.layer || !question.layer->config.position_bias || !layers) return std::nullopt;
   const std::uint32_t index = *question.layer->config.position_bias;
   if (index >= layers->position_biases.size()) return std::nullopt;
-  return layers->position_biases[index].value(question.geometry.head,
-                                              std::int64_t{question.column} - std::int64_t{question.row});
+  return layers->position_biases[index].of_cell(question.geometry.head, question.row, question.column, question.first_key);
 }
 
 ScoreChain explain_score(const CellQuestion& asked, const model::Layers* layers, NumberSource& numbers) {
@@ -201,7 +207,7 @@ ScoreChain explain_score(const CellQuestion& asked, const model::Layers* layers,
   writer.add_scale(config.scale, question.geometry.shape.d_k);
   if (config.softcap > 0.0F) writer.add_softcap(double{config.softcap});
   if (const std::optional<double> bias = position_bias(question, layers)) {
-    writer.add_bias(*bias, layers->position_biases[*config.position_bias].kind == model::PositionBias::Kind::Slopes);
+    writer.add_bias(*bias, layers->position_biases[*config.position_bias].kind);
   }
   if (question.has_captured_bias && chain.evaluated) writer.add_captured_bias(double{*chain.evaluated});
   if (!question.score_expression.empty()) writer.add_expression();
@@ -216,9 +222,8 @@ ScoreChain explain_score(const CellQuestion& asked, const model::Layers* layers,
 std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const float> rotated, std::uint32_t position,
                                    std::uint32_t length) {
   std::vector<float> vector(rotated.begin(), rotated.end());
-  const bool is_long = rotary.is_long(length);
-  const std::vector<double>& frequencies = rotary.frequencies(is_long);
-  const double factor = rotary.factor(is_long);
+  const std::vector<double> frequencies = rotary.frequencies(length);
+  const double factor = rotary.factor(length);
   const std::size_t half = std::min<std::size_t>(rotary.dimensions / 2, frequencies.size());
   for (std::size_t i = 0; i < half; ++i) {
     const std::size_t first = rotary.is_interleaved ? 2 * i : i;

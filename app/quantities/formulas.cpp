@@ -47,6 +47,12 @@ std::string projection_formula(char letter, const char* input, const model::Line
   return fmt::format("{0} = {1} W_{0}{2}", letter, input, linear->has_bias() ? fmt::format(" + b_{}", letter) : "");
 }
 
+/// "V = clip(X W_V)" where projections are cut to a range.
+std::string clipped(const model::AttentionLayer* layer, const std::string& formula) {
+  if (!layer || !layer->weights || layer->config.clip == 0.0F) return formula;
+  return fmt::format("{}clip( {}, ±{:.4g} )", formula.substr(0, 4), formula.substr(4), layer->config.clip);
+}
+
 /// The same for queries and keys that are normed or RoPE-rotated afterwards.
 std::string rotated_formula(char letter, const char* input, const model::AttentionLayer* layer) {
   const model::AttentionWeights* weights = weights_of(layer);
@@ -54,8 +60,8 @@ std::string rotated_formula(char letter, const char* input, const model::Attenti
   std::string formula = projection_formula(letter, input, linear);
   const bool has_norm = weights && (letter == 'Q' ? weights->query_norm.has_value() : weights->key_norm.has_value());
   const bool is_rotated = weights && layer->config.rotary.has_value();
-  if (!has_norm && !is_rotated) return formula;
-  const std::string inside = formula.substr(4);
+  if (!has_norm && !is_rotated) return clipped(layer, formula);
+  const std::string inside = clipped(layer, formula).substr(4);
   if (has_norm && is_rotated) return fmt::format("{} = rotate(norm( {} ))", letter, inside);
   return fmt::format("{} = {}( {} )", letter, has_norm ? "norm" : "rotate", inside);
 }
@@ -64,18 +70,25 @@ const model::FeedForward* ffn_of(const FormulaSubject& subject) {
   return subject.layer && subject.layer->feed_forward ? &*subject.layer->feed_forward : nullptr;
 }
 
+/// "0.22 · " before a branch that is scaled.
+std::string branch_scale(const model::BranchNorms& norms) {
+  return norms.scale == 1.0F ? std::string() : fmt::format("{:.4g} · ", norms.scale);
+}
+
 /// The sum after attention: "x + Y".
 std::string attention_added(const FormulaSubject& subject) {
   if (!subject.layer) return "x + Y";
   const model::AttentionWeights* weights = weights_of(subject.layer);
   const char* added = weights && weights->output ? "Y" : "M";
   const auto& inside = subject.layer->norms.inside;
-  return inside ? fmt::format("x + {}({})", norm_name(*inside), added) : fmt::format("x + {}", added);
+  return inside ? fmt::format("x + {}({})", norm_name(*inside), added)
+                : fmt::format("x + {}{}", branch_scale(subject.layer->norms), added);
 }
 
 std::string ffn_added(const FormulaSubject& subject) {
-  const bool is_normed = subject.layer && subject.layer->feed_forward_norms.inside;
-  return is_normed ? fmt::format("y + {}(m)", norm_name(*subject.layer->feed_forward_norms.inside)) : "y + m";
+  if (!subject.layer) return "y + m";
+  const model::BranchNorms& norms = subject.layer->feed_forward_norms;
+  return norms.inside ? fmt::format("y + {}(m)", norm_name(*norms.inside)) : fmt::format("y + {}m", branch_scale(norms));
 }
 
 /// What the feed-forward reads of the stream: y, or x where it is parallel to attention.
@@ -108,7 +121,7 @@ std::string k(const FormulaSubject& subject) { return rotated_formula('K', memor
 
 std::string v(const FormulaSubject& subject) {
   const model::AttentionWeights* weights = weights_of(subject.layer);
-  return projection_formula('V', memory_of(subject), weights ? &weights->value : nullptr);
+  return clipped(subject.layer, projection_formula('V', memory_of(subject), weights ? &weights->value : nullptr));
 }
 
 std::string scores(const FormulaSubject& /*subject*/) { return "S = Q K^T"; }
@@ -200,8 +213,9 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
   if (!subject.layer) return {};
   const model::BranchNorms &attention = subject.layer->norms, &ffn = subject.layer->feed_forward_norms;
   const auto name = [](const std::optional<model::Norm>& norm) { return norm ? norm_name(*norm) : ""; };
-  const auto added = [&](const std::optional<model::Norm>& inside, const char* to) {
-    return fmt::format("{}{}+ {}", name(inside), inside ? ", " : "", to);
+  const auto added = [&](const model::BranchNorms& norms, const char* to) {
+    const std::string scaled = norms.scale == 1.0F ? "" : fmt::format("× {:.4g}, ", norms.scale);
+    return fmt::format("{}{}{}+ {}", name(norms.inside), norms.inside ? ", " : "", scaled, to);
   };
   const std::string read = ffn.before ? "n" : ffn_read(subject);
   switch (stage) {
@@ -211,7 +225,7 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
       if (attention.after) return name(attention.after);
       [[fallthrough]];
     case Stage::AttentionSum:
-      return added(attention.inside, "x");
+      return added(attention, "x");
     case Stage::FfnInput:
       return name(ffn.before);
     case Stage::FfnGate:
@@ -229,7 +243,7 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
       if (ffn.after) return name(ffn.after);
       [[fallthrough]];
     case Stage::FfnSum:
-      return added(ffn.inside, "y");
+      return added(ffn, "y");
     default:
       return {};
   }
@@ -248,6 +262,8 @@ const char* activation_name(model::Activation activation) {
       return "GELU";
     case model::Activation::Silu:
       return "SiLU";
+    case model::Activation::Relu2:
+      return "ReLU²";
     case model::Activation::QuickGelu:
       return "quick GELU";
   }

@@ -44,6 +44,7 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
   const auto pattern = fixed_pattern(frame.state, selection.block, selection.head);
   question.is_uniform = pattern == attention::FixedPattern::Uniform;
   if (!attention::is_map(stage)) return question;
+  question.first_key = key_range(frame, selection.block.kind).begin;
   if (frame.result.capture) {
     const capture::CapturedScore* score = frame.result.capture->score(selection.block);
     question.has_captured_bias = score != nullptr && score->bias;

@@ -1,5 +1,5 @@
 // Activations by their numbers in ops::Activation. Needs no inputs of its own.
-const uint kNone = 0u, kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u, kQuickGelu = 6u;
+const uint kNone = 0u, kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u, kRelu2 = 5u, kQuickGelu = 6u;
 
 #include "lib/nan.glsl"
 #include "lib/tanh.glsl"
@@ -20,6 +20,7 @@ float activate(uint activation, float x) {
   if (activation == kRelu) return x >= 0.0 || is_nan(x) ? x : 0.0;  // max would replace NaN by 0
   if (activation == kGelu) return 0.5 * x * complementary_error(-x * 0.70710678118654752);
   if (activation == kGeluTanh) return 0.5 * x * (1.0 + safe_tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+  if (activation == kRelu2) return x >= 0.0 || is_nan(x) ? x * x : 0.0;
   if (activation == kSilu) return x / (1.0 + exp(-x));
   if (activation == kQuickGelu) return x / (1.0 + exp(-1.702 * x));
   return x;

@@ -28,6 +28,7 @@ void store(uint row, uint tile, uint column4, vec4 value) {
   if (kActivation != kNone) {
     [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(kActivation, value[c]);
   }
+  if (p.clip > 0.0) value = mix(clamp(value, -p.clip, p.clip), value, bvec4(is_nan(value.x), is_nan(value.y), is_nan(value.z), is_nan(value.w)));
   bool is_value = tile >= p.value_tile, is_query = tile < p.key_tile;
   uint section_tile = is_value ? p.value_tile : (is_query ? 0u : p.key_tile);
   uint slot4 = is_value ? p.d_v4 : p.d_k4;
@@ -42,7 +43,7 @@ void store(uint row, uint tile, uint column4, vec4 value) {
     at += item * p.q_stride4;
     if (p.combine != 0u) {
       vec4 other = v[at];
-      vec4 combined = p.combine == 1u ? value * other : value + other;
+      vec4 combined = p.combine == 1u ? value * other : p.scale * value + other;
       if (p.combine == 3u) {
         k[at] = combined;
       } else {

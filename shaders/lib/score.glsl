@@ -1,7 +1,8 @@
 // From a raw score q·k to the input of mask and softmax: scaled, capped, with the position bias, then what the user's expression makes
 // of it, with its painted number; 0 in a head whose pattern is uniform. Needs lib/mask.glsl and push constants p with scale, softcap,
 // bias_at and mask.
-//   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach
+//   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach;
+//   or kOfKeys | keys, heads, then [item, head, keys] floats;
 //   or, where kDistances is set in the reach, what distances add to the raw score (ops/distance_scores.h): reach, columns, rows of
 //   queries, rows of keys, the words of [item, head, query, column] and of [item, head, key, column] floats (0: none), then
 //   [2·reach + 1] columns by distance
@@ -20,8 +21,15 @@ float distance_score(bool is_of_query, MapMask map, uint i, uint j) {
   return uintBitsToFloat(MASK_WORDS(at + ((map.item * p.heads + map.head) * rows + row) * MASK_WORDS(p.bias_at + 1u) + column));
 }
 
-float position_bias(uint head, uint i, uint j) {
-  int reach = int(MASK_WORDS(p.bias_at));
+const uint kOfKeys = 0x40000000u;
+
+float position_bias(uint item, uint head, uint i, uint j) {
+  uint first = MASK_WORDS(p.bias_at);
+  if ((first & kOfKeys) != 0u) {
+    uint map = item * MASK_WORDS(p.bias_at + 1u) + head;
+    return uintBitsToFloat(MASK_WORDS(p.bias_at + 2u + map * (first ^ kOfKeys) + j));
+  }
+  int reach = int(first);
   int distance = clamp(int(j) - int(i), -reach, reach);
   return uintBitsToFloat(MASK_WORDS(p.bias_at + 1u + head * uint(2 * reach + 1) + uint(distance + reach)));
 }
@@ -32,7 +40,7 @@ float scaled_score(float score, MapMask map, uint i, uint j) {
   if (has_distances) score += distance_score(true, map, i, j) + distance_score(false, map, i, j);
   float s = score * p.scale;
   if (p.softcap > 0.0) s = p.softcap * safe_tanh(s / p.softcap);
-  if (p.bias_at != 0u && !has_distances) s += position_bias(map.head, i, j);
+  if (p.bias_at != 0u && !has_distances) s += position_bias(map.item, map.head, i, j);
   s = expression_score(s, p.mask.expressions_at, map.item, map.head, i, j);
   return kHasPaint ? painted_score(s, p.mask.expressions_at, map.item, map.head, i, j) : s;
 }

@@ -7,7 +7,7 @@ struct EditHeadParameters {
   uint row4;        // from one token's slot to the next
   uint head_at4;    // offset of token 0's slot
   uint stride4;     // from one batch item to the next
-  float factor;     // of scale_head.comp and drop_head.comp
+  float factor;     // of scale_head.comp, drop_head.comp and add_rows.comp
   uint first_item;  // of the dispatch, in average_head.comp and drop_head.comp
   uint source_at4;  // of the first row, in the source of replace_head.comp
   uint head;        // these three of drop_head.comp

@@ -20,5 +20,7 @@ struct LinearParameters {
   uint q_stride4;   // from one batch item of q to the next
   uint k_stride4;
   uint v_stride4;
-  uint combine;  // 0: y; 1: y · v; 2: y + v; 3: y, and y + v as k
+  uint combine;  // 0: y; 1: y · v; 2: scale · y + v; 3: y, and scale · y + v as k
+  float scale;
+  float clip;  // y is cut to ±clip; 0: not
 };

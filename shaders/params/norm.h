@@ -11,7 +11,9 @@ struct NormParameters {
   uint width4;   // rounded up to 4, /4
   uint stride4;  // from one batch item of x and y to the next
   uint out_stride4;
-  uint adds;    // 0: norm(x); 1: norm(x + y); 2: y + norm(x)
-  uint is_rms;  // 1: RMSNorm
+  uint adds;            // 0: norm(x); 1: norm(x + y); 2: y + norm(x)
+  uint pieces;          // of a row, each of `width` numbers and the next head's: 1, or all heads of a token
+  uint affine_stride4;  // from one head's weights to the next head's; 0: all have the same
+  uint is_rms;          // 1: RMSNorm
   float epsilon;
 };

@@ -19,6 +19,7 @@ struct BlockShape {
   bool only_weights = false;  ///< of a capture that has weights alone: neither do Q, K and the scores
   /// The block adds to a residual stream: stages Residual and Attended exist, and AttentionSum where the sum is normed.
   bool has_residual = false, norms_sum = false;
+  bool norms_input = false;  ///< X is a norm of Residual; else it is Residual itself
   /// Of the feed-forward that follows this block; 0: none does, or another block comes before it.
   std::uint32_t d_ff = 0;
   bool is_parallel = false;                             ///< the feed-forward reads Residual instead of Attended

@@ -241,7 +241,21 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   return device;
 }
 
-std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest) {
+std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest,
+                                               std::span<const std::uint32_t> key_ranges) {
+  if (bias.kind == model::PositionBias::Kind::KeySlopes) {
+    constexpr std::uint32_t kOfKeys = 0x40000000u;  // as in shaders/lib/score.glsl
+    std::vector<std::uint32_t> words{kOfKeys | farthest, bias.heads()};
+    for (std::size_t item = 0; item < key_ranges.size(); item += 2) {
+      for (std::uint32_t head = 0; head < bias.heads(); ++head) {
+        for (std::uint32_t key = 0; key < farthest; ++key) {
+          const double value = bias.of_cell(head, 0, key, key_ranges[item]);
+          words.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+        }
+      }
+    }
+    return words;
+  }
   const std::uint32_t reach = std::min(bias.reach(), farthest);
   std::vector<std::uint32_t> words{reach};
   for (std::uint32_t head = 0; head < bias.heads(); ++head) {

@@ -41,8 +41,9 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
                        std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias = {},
                        const ExpressionTokens& tokens = {});
 
-/// A position bias as shaders/lib/score.glsl reads it, for queries and keys up to this far apart.
-std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest);
+/// A position bias as shaders/lib/score.glsl reads it, for queries and keys up to this far apart. `key_ranges` as above.
+std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest,
+                                               std::span<const std::uint32_t> key_ranges);
 
 /// Rows of the vectors of distances that queries and keys of a text need.
 struct DistanceRows {

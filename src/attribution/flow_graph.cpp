@@ -57,12 +57,14 @@ LayerShares::LayerShares(const model::AttentionLayer& layer, std::uint32_t keys,
   output_.resize(heads_ * d_v_ * width_);
   weight.read_columns(0, weight.axis(0), output_.data(), width_);
   weight.expect_intact();
+  for (float& value : output_) value *= layer.norms.scale;
   for (std::size_t row = 0; row < heads_ * d_v_; ++row) {
     double length = 0.0;
     for (std::size_t i = 0; i < width_; ++i) length += std::abs(double{output_[row * width_ + i]});
     lengths_.push_back(length);
   }
-  for (const TokenRows& token : tokens_) {
+  for (TokenRows& token : tokens_) {
+    for (float& value : token.written) value *= layer.norms.scale;
     std::vector<float>& row = middle_.emplace_back(token.before);
     for (std::size_t i = 0; i < row.size(); ++i) row[i] += token.written[i];
   }

@@ -20,7 +20,7 @@ double contribution(std::span<const float> whole, std::span<const float> part);
 struct TokenRows {
   std::uint32_t token = 0;
   std::vector<float> before;   ///< what the layer reads
-  std::vector<float> written;  ///< what its attention adds, b_O included
+  std::vector<float> written;  ///< what its W_O returns, b_O included
   std::vector<float> after;    ///< what the layer leaves
 };
 

@@ -79,7 +79,7 @@ std::vector<double> head_directions(const model::AttentionLayer& layer, std::spa
     const std::uint32_t count = std::min(kBatchedRows, rows - first);
     weight.read(first, count, std::span(some).first(std::size_t{count} * width));
     for (std::uint32_t row = 0; row < count; ++row) {
-      const double factor = direction[first + row];
+      const double factor = direction[first + row] * double{layer.norms.scale};
       const float* values = some.data() + std::size_t{row} * width;
       for (std::uint32_t i = 0; i < width; ++i) result[i] += factor * double{values[i]};
     }
@@ -98,7 +98,7 @@ LayerLogits layer_logits(const model::AttentionLayer& layer, const LogitDirectio
     result.heads.push_back(sum);
   }
   const model::Linear& output = *layer.weights->output;
-  if (output.has_bias()) result.attention_bias = direction.of(output.bias.tensor().values);
+  if (output.has_bias()) result.attention_bias = direction.of(output.bias.tensor().values) * double{layer.norms.scale};
   double written = 0.0;
   for (std::size_t i = 0; i < before.size(); ++i) {
     written += direction.direction[i] * (double{after[i]} - double{before[i]});

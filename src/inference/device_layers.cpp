@@ -137,13 +137,16 @@ class Source {
   std::shared_ptr<Found> found_ = std::make_shared<Found>();
 };
 
-ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm, WeightInspection& inspection) {
+/// `d_k`: of queries' and keys' heads; 0: of other rows.
+ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm, std::uint32_t d_k, WeightInspection& inspection) {
   Tensor weight = norm.weight.tensor();
   const Tensor bias = norm.bias.tensor();
   inspection.look(norm.weight, weight.values, false);
   inspection.look(norm.bias, bias.values, false);
   for (float& value : weight.values) value += norm.weight_offset;
-  return ops::upload_norm(context, weight.values, bias.values, norm.epsilon, norm.kind == model::Norm::Kind::RootMeanSquare);
+  const std::uint32_t heads = d_k == 0 ? 1 : weight.axis(0) / d_k;
+  return ops::upload_norm(context, weight.values, bias.values, norm.epsilon, norm.kind == model::Norm::Kind::RootMeanSquare,
+                          {heads, norm.spans_heads && heads > 1});
 }
 
 /// That of all of them, or float32.
@@ -219,16 +222,17 @@ class Uploader {
 
   ops::PackedLinear linear(const model::Linear& linear, std::string_view purpose) { return pack({Source(linear)}, purpose); }
 
-  std::optional<ops::DeviceNorm> norm(const std::optional<model::Norm>& norm) {
+  std::optional<ops::DeviceNorm> norm(const std::optional<model::Norm>& norm, std::uint32_t d_k = 0) {
     if (!norm) return std::nullopt;
     ops::DeviceNorm device;
-    if (context_ != nullptr) device = upload(*context_, *norm, inspection_);
-    add((norm->weight.element_count() + 3) / 4 * 4 * 2 * sizeof(float));
+    if (context_ != nullptr) device = upload(*context_, *norm, d_k, inspection_);
+    const std::size_t count = norm->weight.element_count(), width = d_k == 0 ? count : d_k;
+    add(count / width * ((width + 3) / 4 * 4) * 2 * sizeof(float));
     return device;
   }
 
   DeviceBranchNorms norms(const model::BranchNorms& norms) {
-    return {norm(norms.before), norm(norms.inside), norm(norms.after), norms.is_bare_residual};
+    return {norm(norms.before), norm(norms.inside), norm(norms.after), norms.is_bare_residual, norms.scale};
   }
 
   /// A layer that has been uploaded already, or a new one.
@@ -255,8 +259,8 @@ class Uploader {
       device.projections =
           pack({Source(weights.query, heads), Source(weights.key, kv_heads), Source(weights.value, kv_heads)},
                "the weights of Q, K and V");
-      device.query_norm = norm(weights.query_norm);
-      device.key_norm = norm(weights.key_norm);
+      device.query_norm = norm(weights.query_norm, layer.config.d_k);
+      device.key_norm = norm(weights.key_norm, layer.config.d_k);
     }
     if (layer.weights && layer.weights->output) {
       device.output = pack({Source(*layer.weights->output, 1, heads)}, "the output projection");
@@ -326,7 +330,7 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding) {
   DeviceEmbedding device;
   WeightInspection inspection(embedding.get());
-  if (embedding->norm) device.norm = upload(context, *embedding->norm, inspection);
+  if (embedding->norm) device.norm = upload(context, *embedding->norm, 0, inspection);
   if (embedding->projection) {
     const Source source(*embedding->projection);
     const std::array views{source.view(ops::WeightType::F32)};

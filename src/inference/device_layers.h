@@ -12,6 +12,8 @@ struct DeviceBranchNorms {
   std::optional<ops::DeviceNorm> before, inside, after;
   bool is_bare_residual = false;
 
+  float scale = 1.0f;  ///< of the branch, in its sum with the residual
+
   bool is_empty() const { return !before && !inside && !after && !is_bare_residual; }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "attention/mask_words.h"
 #include "inference/apply_operation.h"
@@ -113,7 +114,7 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
     std::vector<std::uint32_t> bias;
     if (config.position_bias) {
       bias = attention::position_bias_words(pass_.network->layers->position_biases[*config.position_bias],
-                                            std::max(queries.length, keys.length));
+                                            std::max(queries.length, keys.length), token_ranges(keys));
     }
     if (config.distances) {
       bias = attention::distance_words(pass_.network->layers->distances[*config.distances], config, queries.batch,
@@ -150,6 +151,7 @@ void LayerRecorder::project(const LayerPosition& place, const attention::BlockRu
                             const Hidden& memory) {
   const bool is_self = place.ref.kind != model::BlockKind::Cross;
   const ops::Rows key_rows = is_self ? place.rows : place.key_rows;
+  const float clip = block.config.clip;
   if (!device.projections) {
     block.q->upload(stream_, pass_.input.qkv->query);
     block.k->upload(stream_, pass_.input.qkv->key);
@@ -158,13 +160,15 @@ void LayerRecorder::project(const LayerPosition& place, const attention::BlockRu
   }
   if (is_self && place.rows.count > 0) {
     ops::project_heads(stream_, kernels_, *block.x, *device.projections, block.q.get(), block.k.get(), block.v.get(),
-                       place.rows);
+                       place.rows, clip);
   } else if (!is_self) {
     if (place.rows.count > 0) {
-      ops::project_heads(stream_, kernels_, *block.x, *device.projections, block.q.get(), nullptr, nullptr, place.rows);
+      ops::project_heads(stream_, kernels_, *block.x, *device.projections, block.q.get(), nullptr, nullptr, place.rows,
+                         clip);
     }
     if (key_rows.count > 0) {
-      ops::project_heads(stream_, kernels_, *memory, *device.projections, nullptr, block.k.get(), block.v.get(), key_rows);
+      ops::project_heads(stream_, kernels_, *memory, *device.projections, nullptr, block.k.get(), block.v.get(), key_rows,
+                         clip);
     }
   }
   if (device.query_norm && place.rows.count > 0) {
@@ -187,17 +191,21 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
   const auto found = angles_.find({number, &tokens});
   if (found != angles_.end()) return found->second;
   const model::Rotary& rotary = pass_.network->layers->rotaries[number];
-  // LongRoPE's lines read one of two tables, the long one after the short one.
+  // A table for each set of frequencies that lines have, one after the other.
   const std::uint32_t count = tokens.position_count();
-  Tensor table = rotary.angles(count, false);
-  if (!rotary.long_inverse_frequencies.empty()) {
-    const Tensor long_table = rotary.angles(count, true);
-    table.values.insert(table.values.end(), long_table.values.begin(), long_table.values.end());
-  }
+  std::vector<float> table;
+  std::map<std::uint32_t, std::uint32_t> first_rows;
   std::vector<std::uint32_t> positions;
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
-    const std::uint32_t first = rotary.is_long(tokens.position_count(item)) ? count : 0;
-    for (std::uint32_t token = 0; token < tokens.length; ++token) positions.push_back(first + tokens.position(item, token));
+    const std::uint32_t length = tokens.position_count(item);
+    const auto rows = static_cast<std::uint32_t>(first_rows.size()) * count;
+    const auto [first, is_new] = first_rows.try_emplace(rotary.regime(length), rows);
+    if (is_new) {
+      const Tensor angles = rotary.angles(count, length);
+      table.insert(table.end(), angles.values.begin(), angles.values.end());
+    }
+    for (std::uint32_t token = 0; token < tokens.length; ++token)
+      positions.push_back(first->second + tokens.position(item, token));
   }
   const auto upload = [&]<typename T>(const std::vector<T>& values, const char* purpose) -> const gpu::Buffer& {
     auto buffer =
@@ -206,7 +214,7 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
     forward_.buffers.push_back(buffer);
     return *buffer;
   };
-  const gpu::Buffer& angle_buffer = upload(table.values, "the angles of rotary positions");
+  const gpu::Buffer& angle_buffer = upload(table, "the angles of rotary positions");
   const gpu::Buffer& position_buffer = upload(positions, "the positions of tokens");
   const ops::RotaryAngles result{.angles = angle_buffer,
                                  .positions = position_buffer,
@@ -374,7 +382,7 @@ std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, 
     return {state, state};
   }
   if (!norms.inside && !norms.after && !branch.keeps_plain && !is_edited) {
-    run_linear(result, {.combine = ops::Combine::Add, .other = branch.residual.get()});
+    run_linear(result, {.combine = ops::Combine::Add, .other = branch.residual.get(), .scale = norms.scale});
     return {result, nullptr};
   }
   const Hidden plain = tensor(branch.plain, place.capacity, width, rows, "a linear layer's output");
@@ -395,9 +403,11 @@ std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, 
     if (rows.count > 0 && is_summed) ops::add_rows(stream_, kernels_, *plain, *branch.residual, *sum, rows);
     run_norm(branch.residual, *norms.after, result, {.y = plain.get()});
   } else {
-    run_linear(plain, {.combine = ops::Combine::AddBeside, .other = branch.residual.get(), .sum = result.get()});
+    run_linear(
+        plain,
+        {.combine = ops::Combine::AddBeside, .other = branch.residual.get(), .sum = result.get(), .scale = norms.scale});
     edit(plain);
-    if (is_edited && rows.count > 0) ops::add_rows(stream_, kernels_, *plain, *branch.residual, *result, rows);
+    if (is_edited && rows.count > 0) ops::add_rows(stream_, kernels_, *plain, *branch.residual, *result, rows, norms.scale);
   }
   return {result, plain};
 }

@@ -125,11 +125,11 @@ std::uint32_t first_changed_layer(const PassInputs& now, const PassInputs& befor
   return count;
 }
 
-/// LongRoPE rotates all tokens of a line by other angles once it is long.
+/// LongRoPE and dynamic scaling rotate all tokens of a line by other angles once it is long.
 bool has_same_angles(const model::Layers& layers, const model::TokenBatch& now, const model::TokenBatch& before) {
   return std::all_of(layers.rotaries.begin(), layers.rotaries.end(), [&](const model::Rotary& rotary) {
     for (std::uint32_t item = 0; item < std::min(now.batch, before.batch); ++item) {
-      if (rotary.is_long(now.position_count(item)) != rotary.is_long(before.position_count(item))) return false;
+      if (rotary.regime(now.position_count(item)) != rotary.regime(before.position_count(item))) return false;
     }
     return true;
   });

@@ -26,6 +26,7 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
           .has_position_content = config.has_position_content,
           .has_residual = layer.weights.has_value() && !layer.norms.is_empty(),
           .norms_sum = layer.norms.after.has_value(),
+          .norms_input = layer.norms.before.has_value(),
           .d_ff = has_ffn ? layer.feed_forward->in.out() : 0,
           .is_parallel = layer.is_parallel,
           .has_gate = has_ffn && layer.feed_forward->gate.has_value(),

@@ -46,6 +46,7 @@ struct AttentionConfig {
   /// KV heads; head h reads KV head h / (heads / kv_heads) (grouped-query attention, Ainslie et al. 2023).
   /// 0: as many as heads.
   std::uint32_t kv_heads = 0;
+  float clip = 0.0f;                         ///< projected queries, keys and values are cut to ±clip (OLMo); 0: off
   float softcap = 0.0f;                      ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: off
   std::uint32_t window = 0;                  ///< trained with |i − j| < window (sliding-window attention); 0: none
   std::optional<std::uint32_t> rotary = {};  ///< index in Layers::rotaries: rotates queries and keys (RoPE)

@@ -83,7 +83,8 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
 /// The part of a config that describes the text network; in a multimodal model it is one level deeper.
 Settings text_settings(const Family& family, const Settings& settings) {
   const std::optional<Settings> text = reads(family, "text_config") ? settings.child("text_config") : std::nullopt;
-  return text && text->has("hidden_size") ? *text : settings;
+  const Settings& own = text && text->has("hidden_size") ? *text : settings;
+  return reads(family, "attn_config") ? own.with_nested("attn_config") : own;
 }
 
 /// `whole` has the special ids, which a multimodal model's config has outside of its text settings.

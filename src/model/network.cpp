@@ -23,7 +23,7 @@ class Counter {
     add(linear.bias);
   }
   void add(const Norm& norm) {
-    add(norm.weight);
+    if (!norm.is_plain) add(norm.weight);
     add(norm.bias);
   }
   void add(const BranchNorms& norms) {

@@ -34,13 +34,14 @@ struct Embedding {
 };
 
 /// The three norms around one branch (attention or feed-forward) of a layer:
-///   y = inside(branch(before(x)));  x ← after(x + y)
+///   y = inside(branch(before(x)));  x ← after(x + scale · y)
 /// A branch without any norm has no residual either, unless it says so: x ← branch(x), the notebooks' bare heads.
 struct BranchNorms {
   std::optional<Norm> before = {};  ///< pre-norm: GPT-2, Llama, T5
   std::optional<Norm> inside = {};  ///< of the branch's output: Gemma 2 and 3
   std::optional<Norm> after = {};   ///< post-norm ("Attention Is All You Need", §3.1): BERT, Marian
   bool is_bare_residual = false;    ///< a residual without any norm: ModernBERT's first layer
+  float scale = 1.0f;               ///< Granite's residual_multiplier; 1 where there is a norm inside or after
 
   bool is_empty() const { return !before && !inside && !after && !is_bare_residual; }
 };

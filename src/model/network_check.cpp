@@ -37,6 +37,7 @@ void check_norms(const std::string& where, const BranchNorms& norms, std::uint32
   check_norm(where, norms.before, width);
   check_norm(where, norms.inside, width);
   check_norm(where, norms.after, width);
+  if ((norms.inside || norms.after) && norms.scale != 1.0f) throw Error("{}: a normed branch isn't scaled as well", where);
 }
 
 void check_linear(const std::string& where, std::string_view what, const Linear& linear, std::uint32_t in) {

@@ -1,6 +1,7 @@
 #include "model/positions.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -26,15 +27,39 @@ std::uint32_t bucket(std::int64_t distance, std::uint32_t buckets, const Positio
   return first + std::min(exact + beyond, buckets - 1);
 }
 
+/// The nearest bfloat16, ties to even, of a finite number.
+float to_bf16(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number);
+  return std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
+}
+
 }  // namespace
 
-Tensor Rotary::angles(std::uint32_t length, bool is_long) const {
-  Tensor angles({length, dimensions / 2, 2});
+std::uint32_t Rotary::regime(std::uint32_t length) const {
+  if (dynamic_factor > 0.0 && length > original_length) return length;
+  return is_long(length) ? 1 : 0;
+}
+
+std::vector<double> Rotary::frequencies(std::uint32_t length) const {
+  if (dynamic_factor == 0.0 || length <= original_length) {
+    return is_long(length) ? long_inverse_frequencies : inverse_frequencies;
+  }
+  const double stretch = dynamic_factor * length / original_length - (dynamic_factor - 1.0);
+  const double grown = base * std::pow(stretch, dimensions / (dimensions - 2.0));
+  std::vector<double> frequencies;
+  for (std::uint32_t i = 0; i < dimensions; i += 2)
+    frequencies.push_back(std::pow(grown, -static_cast<double>(i) / dimensions));
+  return frequencies;
+}
+
+Tensor Rotary::angles(std::uint32_t count, std::uint32_t length) const {
+  Tensor angles({count, dimensions / 2, 2});
   auto to = angles.values.begin();
-  for (std::uint32_t position = 0; position < length; ++position) {
-    for (const double frequency : frequencies(is_long)) {
-      *to++ = static_cast<float>(std::cos(position * frequency) * factor(is_long));
-      *to++ = static_cast<float>(std::sin(position * frequency) * factor(is_long));
+  const std::vector<double> frequencies = this->frequencies(length);
+  for (std::uint32_t position = 0; position < count; ++position) {
+    for (const double frequency : frequencies) {
+      *to++ = static_cast<float>(std::cos(position * frequency) * factor(length));
+      *to++ = static_cast<float>(std::sin(position * frequency) * factor(length));
     }
   }
   return angles;
@@ -43,6 +68,12 @@ Tensor Rotary::angles(std::uint32_t length, bool is_long) const {
 double PositionBias::value(std::uint32_t head, std::int64_t distance) const {
   if (kind == Kind::Slopes) return static_cast<double>(table.values[head]) * static_cast<double>(distance);
   return static_cast<double>(table.at({bucket(distance, table.axis(0), *this), head}));
+}
+
+double PositionBias::of_cell(std::uint32_t head, std::uint32_t i, std::uint32_t j, std::uint32_t start) const {
+  if (kind != Kind::KeySlopes) return value(head, std::int64_t{j} - std::int64_t{i});
+  const float position = to_bf16(static_cast<float>(j - std::min(j, start)));
+  return static_cast<double>(factor) * static_cast<double>(to_bf16(to_bf16(table.values[head]) * position));
 }
 
 std::uint32_t PositionBias::reach() const {

@@ -17,18 +17,20 @@ struct Rotary {
   /// LongRoPE (Ding et al. 2024): other frequencies for lines longer than `original_length`; empty: none.
   std::vector<double> long_inverse_frequencies = {};
   std::uint32_t original_length = 0;
+  /// Dynamic NTK scaling: beyond `original_length` the base grows with the line's length; 0: it doesn't.
+  double dynamic_factor = 0.0, base = 0.0;
   double attention_factor = 1.0;       ///< cosines and sines are multiplied by it (YaRN, LongRoPE)
   double long_attention_factor = 1.0;  ///< likewise, with the long frequencies
 
-  /// Does a line of `length` positions use the long frequencies? transformers asks this of a batch's longest line.
-  bool is_long(std::uint32_t length) const { return !long_inverse_frequencies.empty() && length > original_length; }
-  const std::vector<double>& frequencies(bool is_long) const {
-    return is_long ? long_inverse_frequencies : inverse_frequencies;
-  }
+  /// Lines of `length` positions with the same regime have the same frequencies. transformers asks this of a batch's longest
+  /// line.
+  std::uint32_t regime(std::uint32_t length) const;
+  std::vector<double> frequencies(std::uint32_t length) const;
   /// Of cosines and sines.
-  double factor(bool is_long) const { return is_long ? long_attention_factor : attention_factor; }
-  /// [position, dimensions/2, 2] (cos, sin) for positions 0 … length − 1, in double until rounded.
-  Tensor angles(std::uint32_t length, bool is_long) const;
+  double factor(std::uint32_t length) const { return is_long(length) ? long_attention_factor : attention_factor; }
+  /// [position, dimensions/2, 2] (cos, sin) for positions 0 … count − 1 of such a line, in double until rounded.
+  Tensor angles(std::uint32_t count, std::uint32_t length) const;
+  bool is_long(std::uint32_t length) const { return !long_inverse_frequencies.empty() && length > original_length; }
   bool operator==(const Rotary&) const = default;
 };
 
@@ -37,13 +39,19 @@ struct PositionBias {
   enum class Kind : std::uint8_t {
     Buckets,  ///< T5: a learned bias for each bucket of distances j − i and head (Raffel et al. 2020)
     Slopes,   ///< ALiBi: slope · (j − i) (Press et al. 2022)
+    /// Falcon's ALiBi: factor · slope · j, for the j-th key of a line, which softmax takes as slope · (j − i); but slope, j
+    /// and their product are rounded to bfloat16.
+    KeySlopes,
   };
   Kind kind = Kind::Buckets;
-  Tensor table = {};  ///< Buckets: [buckets, heads]; Slopes: [heads]
+  Tensor table = {};  ///< Buckets: [buckets, heads]; the others: [heads]
+  float factor = 1.0f;
   std::uint32_t max_distance = 128;
   bool is_bidirectional = true;  ///< half of the buckets are for keys after the query
 
-  double value(std::uint32_t head, std::int64_t distance) const;  ///< distance = j − i
+  double value(std::uint32_t head, std::int64_t distance) const;  ///< distance = j − i; not of KeySlopes
+  /// Of query token i and key token j of a line whose first token is `start`.
+  double of_cell(std::uint32_t head, std::uint32_t i, std::uint32_t j, std::uint32_t start) const;
   std::uint32_t heads() const { return table.axis(kind == Kind::Buckets ? 1 : 0); }
   /// Distances beyond ±reach have the bias of ±reach; 0xffffffff: no limit.
   std::uint32_t reach() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace headlight::model::reference {
 namespace {
@@ -20,6 +21,20 @@ void softmax_row(const double* masked, std::size_t keys, double* weights, double
   row_sum = 0.0;
   for (std::size_t j = 0; j < keys; ++j) row_sum += weights[j] = std::exp(masked[j] - row_max);
   for (std::size_t j = 0; j < keys; ++j) weights[j] /= row_sum;
+}
+
+/// Norms a row by the weights from `at` on.
+void normalise(const Norm& norm, const Tensor& weight, const Tensor& bias, std::size_t at, std::span<double> row) {
+  const auto count = static_cast<double>(row.size());
+  double mean = 0.0;
+  for (std::size_t i = 0; i < row.size() && norm.kind == Norm::Kind::Layer; ++i) mean += row[i] / count;
+  double variance = 0.0;  // for RMSNorm the mean square
+  for (const double value : row) variance += (value - mean) * (value - mean) / count;
+  const double inverse = 1.0 / std::sqrt(variance + static_cast<double>(norm.epsilon));
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = (row[i] - mean) * inverse * (number(weight.values, at + i) + static_cast<double>(norm.weight_offset));
+    if (!bias.is_empty()) row[i] += number(bias.values, at + i);
+  }
 }
 
 /// A layer's window restricts what the mask allows.
@@ -59,18 +74,37 @@ Array apply(const Linear& linear, const Array& x) {
 Array apply(const Norm& norm, Array x) {
   const Tensor weight = norm.weight.tensor(), bias = norm.bias.tensor();
   const std::size_t width = x.shape.back();
-  const auto count = static_cast<double>(width);
-  for (std::size_t start = 0; start < x.values.size(); start += width) {
-    double* row = &x.values[start];
-    double mean = 0.0;
-    for (std::size_t i = 0; i < width && norm.kind == Norm::Kind::Layer; ++i) mean += row[i] / count;
-    double variance = 0.0;  // for RMSNorm the mean square
-    for (std::size_t i = 0; i < width; ++i) variance += (row[i] - mean) * (row[i] - mean) / count;
-    const double inverse = 1.0 / std::sqrt(variance + static_cast<double>(norm.epsilon));
-    for (std::size_t i = 0; i < width; ++i) {
-      row[i] = (row[i] - mean) * inverse * (number(weight.values, i) + static_cast<double>(norm.weight_offset));
-      if (!bias.is_empty()) row[i] += number(bias.values, i);
+  for (std::size_t start = 0; start < x.values.size(); start += width)
+    normalise(norm, weight, bias, 0, {&x.values[start], width});
+  return x;
+}
+
+Array finish_projection(const AttentionConfig& config, const std::optional<Norm>& norm, Array x, std::uint32_t first_head) {
+  const auto clip = static_cast<double>(config.clip);
+  for (double& value : x.values) {
+    if (clip > 0.0) value = std::clamp(value, -clip, clip);
+  }
+  if (!norm) return x;
+  const Tensor weight = norm->weight.tensor(), bias = norm->bias.tensor();
+  const std::size_t batch = x.shape[0], heads = x.shape[1], tokens = x.shape[2], width = x.shape[3];
+  if (norm->spans_heads) {
+    Array rows = merge_heads(x, MergeOrder::Concatenate);
+    for (std::size_t start = 0; start < rows.values.size(); start += heads * width)
+      normalise(*norm, weight, bias, 0, {&rows.values[start], heads * width});
+    std::size_t to = 0;
+    for (std::size_t b = 0; b < batch; ++b) {
+      for (std::size_t h = 0; h < heads; ++h) {
+        for (std::size_t t = 0; t < tokens; ++t) {
+          for (std::size_t i = 0; i < width; ++i) x.values[to++] = rows.values[((b * tokens + t) * heads + h) * width + i];
+        }
+      }
     }
+    return x;
+  }
+  for (std::size_t row = 0; row < batch * heads * tokens; ++row) {
+    const std::size_t head = first_head + row / tokens % heads;
+    const std::size_t at = weight.values.size() == width ? 0 : head * width;  // shared by heads, or their own
+    normalise(*norm, weight, bias, at, {&x.values[row * width], width});
   }
   return x;
 }
@@ -104,9 +138,9 @@ Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x) {
   const std::size_t half = rotary.dimensions / 2;
   double* row = x.values.data();
   for (std::uint32_t b = 0; b < tokens.batch; ++b) {
-    const bool is_long = rotary.is_long(tokens.position_count(b));
-    const std::vector<double>& frequencies = rotary.frequencies(is_long);
-    const double factor = rotary.factor(is_long);
+    const std::uint32_t length = tokens.position_count(b);
+    const std::vector<double> frequencies = rotary.frequencies(length);
+    const double factor = rotary.factor(length);
     for (std::uint32_t h = 0; h < heads; ++h) {
       for (std::uint32_t t = 0; t < tokens.length; ++t, row += width) {
         for (std::size_t i = 0; i < half; ++i) {

@@ -59,6 +59,10 @@ Array apply(const Linear& linear, const Array& x);
 Array apply(const Norm& norm, Array x);
 /// norm(x); x itself without a norm.
 Array apply(const std::optional<Norm>& norm, Array x);
+/// What follows the projection of queries or keys [batch, head, token, d_k]: cut to ±clip, then normed. `heads` are all of
+/// them where the norm spans heads, else those from `first_head` on.
+Array finish_projection(const AttentionConfig& config, const std::optional<Norm>& norm, Array x,
+                        std::uint32_t first_head = 0);
 
 /// [batch, head, token, d] → [batch, token, heads·d] in either order.
 Array merge_heads(const Array& split, MergeOrder order);

@@ -17,6 +17,12 @@ void expect_shape(std::string_view name, const Shape& found, const Shape& expect
   }
 }
 
+void expect_head_norm(std::string_view name, const std::optional<Norm>& norm, std::uint32_t heads, std::uint32_t d_k) {
+  if (!norm) return;
+  const bool is_shared = !norm->spans_heads && norm->weight.shape() == Shape{d_k};
+  expect_shape(name, norm->weight.shape(), {is_shared ? d_k : heads * d_k});
+}
+
 void expect_linear(std::string_view name, const Linear& linear, std::uint32_t out, std::uint32_t in) {
   expect_shape(fmt::format("{} weight", name), linear.weight.shape(), {out, in});
   if (linear.has_bias()) expect_shape(fmt::format("{} bias", name), linear.bias.shape(), {out});
@@ -41,11 +47,20 @@ AttentionWeights split_fused(const Linear& fused, FusedLayout layout, const Atte
   const auto [heads, kv_heads, d_k, d_v] = std::array{config.heads, config.kv_head_count(), config.d_k, config.d_v};
   expect_linear("the fused projection", fused, heads * d_k + kv_heads * (d_k + d_v), config.d_model);
   if (layout == FusedLayout::PerHead) {
-    if (kv_heads != heads) throw Error("a projection fused head by head has {} KV heads for {} heads", kv_heads, heads);
-    const std::uint32_t stride = 2 * d_k + d_v;
-    return {.query = rows_of_heads(fused, heads, 0, stride, d_k),
-            .key = rows_of_heads(fused, heads, d_k, stride, d_k),
-            .value = rows_of_heads(fused, heads, 2 * d_k, stride, d_v)};
+    const std::uint32_t group = heads / kv_heads * d_k, stride = group + d_k + d_v;
+    return {.query = rows_of_heads(fused, kv_heads, 0, stride, group),
+            .key = rows_of_heads(fused, kv_heads, group, stride, d_k),
+            .value = rows_of_heads(fused, kv_heads, group + d_k, stride, d_v)};
+  }
+  if (layout == FusedLayout::PerQuarter) {
+    constexpr std::uint32_t kParts = 4;
+    if (heads % kParts != 0 || kv_heads != heads) {
+      throw Error("a projection fused in quarters has {} heads and {} KV heads", heads, kv_heads);
+    }
+    const std::uint32_t part = heads / kParts, stride = part * (2 * d_k + d_v);
+    return {.query = rows_of_heads(fused, kParts, 0, stride, part * d_k),
+            .key = rows_of_heads(fused, kParts, part * (d_k + d_v), stride, part * d_k),
+            .value = rows_of_heads(fused, kParts, part * d_k, stride, part * d_v)};
   }
   return {.query = rows_of_heads(fused, heads, 0, d_k, d_k),
           .key = rows_of_heads(fused, kv_heads, heads * d_k, d_k, d_k),
@@ -72,8 +87,8 @@ void check_shapes(const AttentionWeights& weights, const AttentionConfig& config
     expect_linear("the output projection", *weights.output, out, config.heads * config.d_v);
     if (out == 0) throw Error("the output projection has no rows: give it at least one, or leave it out");
   }
-  if (weights.query_norm) expect_shape("the query norm", weights.query_norm->weight.shape(), {config.d_k});
-  if (weights.key_norm) expect_shape("the key norm", weights.key_norm->weight.shape(), {config.d_k});
+  expect_head_norm("the query norm", weights.query_norm, config.heads, config.d_k);
+  expect_head_norm("the key norm", weights.key_norm, config.kv_head_count(), config.d_k);
 }
 
 }  // namespace headlight::model

@@ -29,15 +29,19 @@ struct Norm {
   float epsilon = 1e-5f;
   Kind kind = Kind::Layer;
   float weight_offset = 0.0f;  ///< added to the weight: 1 in Gemma, whose weights are stored as differences from 1
+  bool is_plain = false;       ///< there is no weight in the model (OLMo): the one here is 1 everywhere
+  /// Of queries or keys: over all heads of a token together (OLMo 2) instead of each by itself.
+  bool spans_heads = false;
 };
 
 enum class Activation : std::uint8_t {
   None,
   Relu,
-  Gelu,           ///< x · Φ(x), by the error function (torch.nn.GELU)
-  GeluTanh,       ///< its approximation by tanh (torch.nn.GELU(approximate="tanh"), "gelu_new", "gelu_pytorch_tanh")
-  Silu,           ///< x · sigmoid(x), "swish"
-  QuickGelu = 6,  ///< x · sigmoid(1.702 · x), CLIP's approximation of Gelu
+  Gelu,       ///< x · Φ(x), by the error function (torch.nn.GELU)
+  GeluTanh,   ///< its approximation by tanh (torch.nn.GELU(approximate="tanh"), "gelu_new", "gelu_pytorch_tanh")
+  Silu,       ///< x · sigmoid(x), "swish"
+  Relu2,      ///< max(x, 0)² (Nemotron)
+  QuickGelu,  ///< x · sigmoid(1.702 · x), CLIP's approximation of Gelu
 };
 
 /// Position-wise feed-forward: out(activation(in(x))), or gated (Shazeer 2020): out(activation(gate(x)) · in(x)).
@@ -51,22 +55,26 @@ struct FeedForward {
 /// The projections of one attention in canonical form: rows of query, key and value weights are [head][d]. With grouped
 /// queries keys and values have config.kv_heads heads.
 struct AttentionWeights {
-  Linear query;                                        ///< [heads·d_k, d_model]
-  Linear key;                                          ///< [kv_heads·d_k, d_model]
-  Linear value;                                        ///< [kv_heads·d_v, d_model]
-  std::optional<Linear> output = {};                   ///< [d_out, heads·d_v], or none: merged heads are the output
-  std::optional<Norm> query_norm = {}, key_norm = {};  ///< over d_k of each head, before rotary positions (Qwen 3)
+  Linear query;                       ///< [heads·d_k, d_model]
+  Linear key;                         ///< [kv_heads·d_k, d_model]
+  Linear value;                       ///< [kv_heads·d_v, d_model]
+  std::optional<Linear> output = {};  ///< [d_out, heads·d_v], or none: merged heads are the output
+  /// Before rotary positions, over d_k of each head: by weights [d_k] (Qwen 3), or [heads·d_k] where each head has its own
+  /// (Cohere) or the norm spans heads (OLMo 2).
+  std::optional<Norm> query_norm = {}, key_norm = {};
 };
 
 /// The order of Q, K and V rows in one fused weight.
 enum class FusedLayout : std::uint8_t {
   QueryKeyValue,  ///< [q | k | v], each [head][d]: torch.nn.MultiheadAttention.in_proj_weight, GPT-2's c_attn, Phi-3's
                   ///< qkv_proj
-  PerHead,        ///< [head][q | k | v][d_k]: notebook 003, GPT-NeoX, BLOOM
+  PerHead,        ///< [head][q | k | v][d_k]: notebook 003, GPT-NeoX, BLOOM; with grouped queries [KV head][q of its heads |
+                  ///< k | v]: Falcon, InternLM 2
+  PerQuarter,     ///< [quarter of the heads][q | v | k], as CodeGen was trained on four devices
 };
 
 /// Canonical projections from one fused weight [heads·d_k + kv_heads·(d_k + d_v), d_model]; views, nothing is copied.
-/// PerHead needs as many KV heads as heads. Throws Error naming expected and found shape.
+/// PerQuarter needs as many KV heads as heads, a multiple of four. Throws Error naming expected and found shape.
 AttentionWeights split_fused(const Linear& fused, FusedLayout layout, const AttentionConfig& config);
 
 /// Canonical projections from one weight per head (notebook 004): query and key [heads, d_k, d_model], value

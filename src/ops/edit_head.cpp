@@ -115,10 +115,11 @@ void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, 
 }
 
 void add_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y, const DeviceTensor& sum,
-              Rows rows) {
+              Rows rows, float factor) {
   const HeadSlot slot = head_slot(sum, 0);
   for (std::uint32_t item = 0; item < sum.items; ++item) {
-    const auto [parameters, groups] = one_item(kernels, slot, rows);
+    auto [parameters, groups] = one_item(kernels, slot, rows);
+    parameters.factor = factor;
     stream.dispatch(kernels[{.shader = Shader::AddRows}], {sum.item(item), x.item(item), y.item(item)}, parameters, groups);
   }
 }

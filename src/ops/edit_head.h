@@ -48,8 +48,8 @@ void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, 
 void copy_item(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, std::uint32_t item, const DeviceTensor& to,
                Rows rows);
 
-/// sum = x + y in these rows of every item; all three of one shape.
+/// sum = factor · x + y in these rows of every item; all three of one shape.
 void add_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y, const DeviceTensor& sum,
-              Rows rows);
+              Rows rows, float factor = 1.0f);
 
 }  // namespace headlight::ops

@@ -127,8 +127,15 @@ void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, fl
     if (p.softcap > 0.0f) scores[i] = p.softcap * std::tanh(scores[i] / p.softcap);
     if (p.bias_at == 0 || has_distances) continue;
     const std::uint32_t* words = map.task.mask_words + p.bias_at;
+    constexpr std::uint32_t kOfKeys = 0x40000000u;
+    const std::uint32_t key = first_key + i;
+    if ((words[0] & kOfKeys) != 0) {
+      const std::size_t keys = words[0] ^ kOfKeys, map_number = std::size_t{map.item} * words[1] + map.head;
+      if (key < keys) scores[i] += std::bit_cast<float>(words[2 + map_number * keys + key]);
+      continue;
+    }
     const auto reach = static_cast<std::int64_t>(words[0]);
-    const std::int64_t distance = std::clamp(std::int64_t{first_key} + i - query, -reach, reach);
+    const std::int64_t distance = std::clamp(std::int64_t{key} - query, -reach, reach);
     scores[i] += std::bit_cast<float>(words[1 + map.head * (2 * reach + 1) + distance + reach]);
   }
   map.mask.add_paint(query, first_key, scores);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/half.h"
 #include "ops/host_rows.h"
@@ -58,7 +59,7 @@ struct Columns {
 void store_combined(const Layer& layer, std::size_t at, const float* values) {
   for (std::size_t c = 0; c < 4; ++c) {
     const float other = layer.v[at + c];
-    const float combined = layer.parameters.combine == 1 ? values[c] * other : values[c] + other;
+    const float combined = layer.parameters.combine == 1 ? values[c] * other : layer.parameters.scale * values[c] + other;
     const bool is_beside = layer.parameters.combine == 3;
     if (is_beside) layer.k[at + c] = combined;
     layer.q[at + c] = is_beside ? values[c] : combined;
@@ -121,6 +122,9 @@ void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::ui
         {.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums.data(), .adds = k > 0});
   }
   kernel.finish(layer.activation, layer.bias + std::size_t{tile} * kTileColumns, rows, sums.data());
+  if (p.clip > 0.0f) {
+    for (float& sum : std::span(sums).first(std::size_t{rows} * kTileColumns)) sum = std::clamp(sum, -p.clip, p.clip);
+  }
   store_rows(layer, Columns(layer, tile), item, first_row, rows, sums.data());
 }
 

@@ -27,18 +27,32 @@ float sum_of(std::size_t count, const Of& of) {
   return sum;
 }
 
-void normalise(const NormParameters& p, const float* x, const float* y, const float* affine, float* result) {
-  const std::size_t width = p.width, padded = std::size_t{p.width4} * 4;
-  const auto input = [&](std::size_t i) { return p.adds == 1 ? x[i] + y[i] : x[i]; };
+/// `place`: where number i of a row is, in a tensor whose heads have so many tokens.
+template <typename Place>
+void normalise(const NormParameters& p, const float* x, const float* y, const float* affine, float* result,
+               const Place& place) {
+  const std::size_t width = std::size_t{p.width} * p.pieces, padded = std::size_t{p.width4} * 4;
+  const auto number = [&](const float* from, std::size_t i) { return from[place(i, p.capacity)]; };
+  const auto input = [&](std::size_t i) { return p.adds == 1 ? number(x, i) + number(y, i) : number(x, i); };
   const auto count = static_cast<float>(width);
   const float mean = p.is_rms != 0 ? 0.0f : sum_of(width, input) / count;
   const float squares = sum_of(width, [&](std::size_t i) { return (input(i) - mean) * (input(i) - mean); });
   const float inverse = 1.0f / std::sqrt(squares / count + p.epsilon);
   for (std::size_t i = 0; i < width; ++i) {
-    const float normal = (input(i) - mean) * inverse * affine[i] + affine[padded + i];
-    result[i] = p.adds == 2 ? y[i] + normal : normal;
+    const std::size_t at = place(i, 1);
+    const float normal = (input(i) - mean) * inverse * affine[at] + affine[padded * p.pieces + at];
+    result[place(i, p.out_capacity)] = p.adds == 2 ? number(y, i) + normal : normal;
   }
-  std::fill(result + width, result + padded, 0.0f);
+  for (std::size_t piece = 0; piece < p.pieces; ++piece) {
+    float* begin = result + piece * p.out_capacity * padded;
+    std::fill(begin + p.width, begin + padded, 0.0f);
+  }
+}
+
+void normalise(const NormParameters& p, const float* x, const float* y, const float* affine, float* result) {
+  if (p.pieces == 1) return normalise(p, x, y, affine, result, [](std::size_t i, std::size_t) { return i; });
+  normalise(p, x, y, affine, result,
+            [&](std::size_t i, std::size_t tokens) { return i / p.width * tokens * p.width4 * 4 + i % p.width; });
 }
 
 /// Calls row(number) for each of `rows`.
@@ -63,11 +77,11 @@ bool norm_on_host(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, 
   stream.run_on_host([p = parameters, from = numbers<const float>(x.buffer()), other = numbers<const float>(y.buffer()),
                       weights = numbers<const float>(affine), to = numbers<float>(result.buffer()),
                       &threads = kernels.host_threads()] {
-    for_rows(threads, p.rows, p.width, [&](std::uint32_t row) {
+    for_rows(threads, p.rows, static_cast<double>(p.width) * p.pieces, [&](std::uint32_t row) {
       const std::size_t map = row / p.tokens, token = row % p.tokens, item = map / p.heads, head = map % p.heads;
       const std::size_t in = (item * p.stride4 + (head * p.capacity + p.first + token) * p.width4) * 4;
       const std::size_t out = (item * p.out_stride4 + (head * p.out_capacity + p.out_first + token) * p.width4) * 4;
-      normalise(p, from + in, other + in, weights, to + out);
+      normalise(p, from + in, other + in, weights + head * p.affine_stride4 * 4, to + out);
     });
   });
   return true;

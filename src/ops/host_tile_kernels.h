@@ -260,6 +260,10 @@ Vector<Lanes> activate(std::uint32_t activation, Vector<Lanes> x) {
       return half * x * (one + hyperbolic_tangent(V::all(0.79788456080286536f) * (x + V::all(0.044715f) * x * x * x)));
     case 4:  // SiLU
       return x / (one + exponential(zero - x));
+    case 5: {  // ReLU, squared
+      const V kept = V::where_greater(zero, x, zero, x);
+      return kept * kept;
+    }
     case 6:  // quick GELU
       return x / (one + exponential(V::all(-1.702f) * x));
     default:

@@ -21,7 +21,7 @@ struct ShaderFacts {
 
 /// In the order of the enumerators.
 const std::array<ShaderFacts, kShaders>& shader_facts() {
-  static const Constant activation{"activation", {0, 1, 2, 3, 4, 6}};
+  static const Constant activation{"activation", {0, 1, 2, 3, 4, 5, 6}};
   static const std::array<ShaderFacts, kShaders> facts{
       {{"add_rows", {}},
        {"add_to_head", {}},

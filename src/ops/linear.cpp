@@ -265,6 +265,7 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   parameters.q_tokens = y.tokens;
   parameters.q_stride4 = y.stride4();
   parameters.combine = static_cast<std::uint32_t>(options.combine);
+  parameters.scale = options.scale;
   record(stream, kernels, x, weight,
          {0, weight.sections.front().tiles, &y, options.sum != nullptr ? options.sum : &y,
           options.other != nullptr ? options.other : &y},
@@ -272,7 +273,8 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
 }
 
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
-                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows) {
+                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows,
+                   float clip) {
   const auto& [query, key, value] = std::tie(weight.sections.at(0), weight.sections.at(1), weight.sections.at(2));
   const DeviceTensor* any = q != nullptr ? q : k;
   const Rows some = rows.value_or(any->all());
@@ -288,6 +290,7 @@ void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x,
   parameters.kv_heads = key.heads;
   parameters.d_k4 = query.slot4;
   parameters.d_v4 = value.slot4;
+  parameters.clip = clip;
   if (q != nullptr) {
     parameters.q_tokens = q->tokens;
     parameters.q_stride4 = q->stride4();

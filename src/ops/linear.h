@@ -9,17 +9,18 @@
 namespace headlight::ops {
 
 /// Numbers as in shaders/lib/activation.glsl.
-enum class Activation : std::uint8_t { None, Relu, Gelu, GeluTanh, Silu, QuickGelu = 6 };
+enum class Activation : std::uint8_t { None, Relu, Gelu, GeluTanh, Silu, Relu2, QuickGelu };
 
-/// The operation on y before it is stored: none, y · other (gated layers), y + other (residuals); or both y and the sum are
-/// stored.
+/// The operation on y before it is stored: none, y · other (gated layers), scale · y + other (residuals); or both y and the
+/// sum are stored.
 enum class Combine : std::uint8_t { None, Multiply, Add, AddBeside };
 
 struct LinearOptions {
   Activation activation = Activation::None;
   Combine combine = Combine::None;
   const DeviceTensor* other = nullptr;        ///< of y's shape, when something is combined
-  const DeviceTensor* sum = nullptr;          ///< of y's shape: y + other, with AddBeside
+  const DeviceTensor* sum = nullptr;          ///< of y's shape: scale · y + other, with AddBeside
+  float scale = 1.0f;                         ///< of y in a sum
   std::optional<Rows> rows = {};              ///< none: y's whole capacity
   std::optional<std::uint32_t> x_first = {};  ///< row of x for the first of `rows`; none: the same
 };
@@ -33,9 +34,10 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
 ///   x [item, token, d_model]; weight has the sections query, key, value
 ///   q [item, head, token, d_k], k [item, KV head, token, d_k], v [item, KV head, token, d_v]; those that are null are
 ///   left out (cross-attention projects queries from one input, keys and values from another): either q alone, k and v, or
-///   all three.
+///   all three. What is stored is cut to ±clip; 0: not.
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
-                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows = {});
+                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows = {},
+                   float clip = 0.0f);
 
 /// How linear_tiled.comp divides a layer among workgroups.
 struct LinearTiles {

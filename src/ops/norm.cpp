@@ -11,12 +11,18 @@
 namespace headlight::ops {
 
 DeviceNorm upload_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias, float epsilon,
-                       bool is_rms) {
-  const std::size_t padded = (weight.size() + 3) / 4 * 4;
-  std::vector<float> affine(2 * padded, 0.0f);
-  std::copy(weight.begin(), weight.end(), affine.begin());
-  std::copy(bias.begin(), bias.end(), affine.begin() + static_cast<std::ptrdiff_t>(padded));
-  DeviceNorm norm{gpu::Buffer(context, affine.size() * sizeof(float), gpu::Memory::Device, "a norm"), epsilon, is_rms};
+                       bool is_rms, const NormHeads& heads) {
+  const std::size_t width = weight.size() / heads.count, padded = (width + 3) / 4 * 4;
+  std::vector<float> affine(2 * padded * heads.count, 0.0f);
+  for (std::size_t head = 0; head < heads.count; ++head) {
+    const std::size_t at = head * padded * (heads.spans ? 1 : 2), to_bias = padded * (heads.spans ? heads.count : 1);
+    for (std::size_t i = 0; i < width; ++i) {
+      affine[at + i] = weight[head * width + i];
+      if (!bias.empty()) affine[at + to_bias + i] = bias[head * width + i];
+    }
+  }
+  DeviceNorm norm{gpu::Buffer(context, affine.size() * sizeof(float), gpu::Memory::Device, "a norm"), epsilon, is_rms,
+                  heads};
   gpu::write(context, norm.affine, 0, std::span<const float>(affine));
   return norm;
 }
@@ -30,7 +36,9 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   parameters.tokens = rows.count;
   parameters.first = rows.first;
   parameters.out_first = options.out_first.value_or(rows.first);
-  parameters.heads = x.heads;
+  parameters.pieces = weights.heads.spans ? x.heads : 1;
+  parameters.heads = x.heads / parameters.pieces;
+  parameters.affine_stride4 = weights.heads.spans || weights.heads.count == 1 ? 0 : 2 * x.width4();
   parameters.capacity = x.tokens;
   parameters.out_capacity = result.tokens;
   parameters.width = x.width;
@@ -41,7 +49,7 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   parameters.is_rms = weights.is_rms ? 1 : 0;
   parameters.epsilon = weights.epsilon;
   if (!options.is_wide && rows_on_host(kernels)) {
-    parameters.rows = x.items * x.heads * rows.count;
+    parameters.rows = x.items * parameters.heads * rows.count;
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;
     if (norm_on_host(stream, kernels, x, y, weights.affine, result, parameters)) return;
   }
@@ -64,7 +72,7 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   }
   for (std::uint32_t item = 0; item < x.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, x.items - item);
-    parameters.rows = items * x.heads * rows.count;
+    parameters.rows = items * parameters.heads * rows.count;
     const Kernels::Fold fold = kernels.fold(divide_up(parameters.rows, per_group));
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;
     stream.dispatch(kernels[variant()],

@@ -62,8 +62,8 @@ double largest_error(ReferenceScene& run, model::BlockRef block, std::uint32_t b
 }  // namespace
 
 TEST_CASE("a model's sums give its numbers too: heads that share keys, turned and normed queries") {
-  for (const char* name :
-       {"llama", "qwen3", "gpt2", "gemma2", "t5", "bert", "gpt_neox", "mpnet", "deberta-v3", "bert-relative-key"}) {
+  for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5", "bert", "gpt_neox", "mpnet", "deberta-v3",
+                           "bert-relative-key", "granite", "olmo2", "cohere", "falcon-alibi"}) {
     CAPTURE(name);
     State state;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
@@ -88,6 +88,33 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
     CHECK((scaled.formula.find(" + content_position[") != std::string::npos) == config.has_content_position);
     CHECK((scaled.formula.find(" + position_content[") != std::string::npos) == config.has_position_content);
   }
+}
+
+TEST_CASE("a scaled branch, a norm without weights, one over all heads, and cut projections are said where they enter") {
+  const auto explained = [](const char* name, Stage stage) {
+    State state;
+    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
+    state.model().ids = {{5, 7, 9, 11}};
+    ReferenceScene run(state);
+    const model::BlockRef block = run.source.network->blocks().front();
+    CellQuestion question = run.question(block, 0);
+    question.stage = stage;
+    ReferenceNumbers numbers(*run.run, block, 0, 0);
+    return explain_cell(question, numbers);
+  };
+  for (const Stage stage : {Stage::Attended, Stage::Next}) {
+    const Arithmetic sum = explained("granite", stage);
+    CHECK(sum.formula.find(" + scale · ") != std::string::npos);
+    CHECK(sum.numbers.find(" + 0.4") != std::string::npos);
+  }
+  CHECK(explained("granite", Stage::Scaled).numbers.starts_with("0.5"));
+  CHECK(explained("olmo", Stage::X).formula.find("γ") == std::string::npos);
+  CHECK(explained("olmo", Stage::X).numbers.find(" · ") == std::string::npos);
+  CHECK(explained("olmo", Stage::V).formula.starts_with("clip(x"));
+  CHECK(explained("olmo", Stage::V).formula.ends_with(", ±1.6)"));
+  CHECK(explained("olmo", Stage::Q).note.find("cut to ±1.6, then rotated") != std::string::npos);
+  CHECK(explained("olmo2", Stage::K).note.find("normed over all heads of the token together, then rotated") !=
+        std::string::npos);
 }
 
 TEST_CASE("written-out sums give the number on screen, in every stage that is a sum") {

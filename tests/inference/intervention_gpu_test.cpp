@@ -73,7 +73,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu,
                     "models with grouped queries, RoPE, position bias and a decoder: every site changes the result") {
-    for (const std::string name : {"llama", "gemma2", "t5", "marian", "deberta-v3"}) {
+    for (const std::string name : {"llama", "gemma2", "t5", "marian", "deberta-v3", "granite", "olmo2", "cohere"}) {
       const test::OpenModel model = test::open_golden_model(name);
       test::Random random(72);
       const test::Desk desk = make_desk(random, model);

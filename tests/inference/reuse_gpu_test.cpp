@@ -66,7 +66,8 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "reused and fresh runs are equal, whatever is edited") {
     double worst = 0.0;
     std::uint32_t reusing = 0, seed = 0;
-    for (const std::string name : {"gpt2", "llama", "gemma2", "bloom", "bert", "t5", "marian", "deberta-v3", "esm"}) {
+    for (const std::string name : {"gpt2", "llama", "gemma2", "bloom", "bert", "t5", "marian", "deberta-v3", "esm",
+                                   "granite", "olmo2", "falcon-alibi", "llama-dynamic"}) {
       const OpenModel model = open_golden_model(name);
       test::Random random(++seed);
       Desk desk = make_desk(random, model);

@@ -56,9 +56,9 @@ std::vector<Sample> samples() {
   return all;
 }
 
-std::vector<const Family*> folder_families() {
+std::vector<const Family*> every_family() {
   std::vector<const Family*> all;
-  for (const auto families : {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+  for (const auto families : folder_families()) {
     for (const Family& family : families) all.push_back(&family);
   }
   return all;
@@ -75,6 +75,13 @@ std::vector<json> harmful_values(std::size_t layers) {
           std::vector<int>(layers, 0),
           json{{"rope_type", "linear"}, {"rope_theta", 5.0}, {"factor", 4.0}, {"hidden_size", 8}, {"0", {1}}},
           json{{"full_attention", {{"rope_theta", 5.0}}}, {"sliding_attention", {{"rope_theta", 5.0}}}}};
+}
+
+/// Sets a key of a nested object ("attn_config.clip_qkv") there, where the config has one.
+void set(json& config, const std::string& key, const json& value) {
+  const std::size_t dot = key.find('.');
+  const bool is_nested = dot != std::string::npos && config.contains(key.substr(0, dot));
+  (is_nested ? config[key.substr(0, dot)][key.substr(dot + 1)] : config[key]) = value;
 }
 
 /// What a pass computes and what the user sees of the model, or the error.
@@ -116,7 +123,7 @@ Outcome outcome_of(const std::string& golden, const json& config) {
 TEST_SUITE("cpu") {
   TEST_CASE("keys that a family doesn't read change nothing, whatever their value") {
     std::set<std::string_view> known;
-    for (const Family* family : folder_families()) {
+    for (const Family* family : every_family()) {
       for (const std::string_view key : keys_of(*family)) known.insert(key);
     }
     for (const char* key : {"pad_token_id", "mask_token_id"}) known.erase(key);  // all read them as ids of tokens
@@ -146,7 +153,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("each key of a family's table is read: a harmful value changes the network or is refused") {
     std::map<const Family*, std::set<std::string>> unread;
-    for (const Family* family : folder_families()) {
+    for (const Family* family : every_family()) {
       for (const std::string_view key : keys_of(*family)) unread[family].emplace(key);
     }
     unread[find_family("esm")].erase("rope_theta");  // its files hold the frequencies: load_network_test
@@ -159,12 +166,18 @@ TEST_SUITE("cpu") {
         const bool is_phi = sample.family->is_yarn_longrope;
         bases.back()["rope_scaling"] = {{"rope_type", is_phi ? "default" : "yarn"}, {"factor", 4.0}};
       }
+      // Lists of layers take precedence over what describes all of them.
+      for (const char* list : {"layer_types", "attention_layers"}) {
+        if (!sample.config.contains(list)) continue;
+        bases.push_back(sample.config);
+        bases.back().erase(list);
+      }
       for (const json& base : bases) {
         const Outcome own = outcome_of(sample.golden, base);
         std::erase_if(left, [&](const std::string& key) {
           return std::ranges::any_of(harmful_values(2), [&](const json& value) {
             json config = base;
-            config[key] = value;
+            set(config, key, value);
             return outcome_of(sample.golden, config) != own;
           });
         });

@@ -159,7 +159,7 @@ TEST_SUITE("cpu") {
       CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }),
                   "only some layers of this network are attention; headlight.capture() in Python shows its attention"));
     }
-    CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "cohere"; }),
+    CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "gpt_oss"; }),
                 "Headlight doesn't know this network; headlight.capture() in Python shows its attention"));
     for (const char* type : {"qwen2_5_vl", "qwen3_vl", "mllama", "llama4", "mistral3", "internvl", "smolvlm", "gemma3n"})
       CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }), "needs sound or images"));
@@ -221,7 +221,7 @@ TEST_SUITE("cpu") {
                     [&](std::string_view type) { types.emplace_back(std::string(type), others.has_attention); });
     }
     CHECK(types.size() > 150);
-    for (const auto families : {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+    for (const auto families : folder_families()) {
       for (const Family& family : families) {
         for_each_name(family.types, [&](std::string_view type) { types.emplace_back(std::string(type), true); });
       }
@@ -294,12 +294,86 @@ TEST_SUITE("cpu") {
                 "feed_forward_proj is \"gated-mish\", but must be relu"));
   }
 
+  TEST_CASE("switches of newer decoders that aren't computed are refused by name") {
+    const auto of_mpt = [](const char* key, const json& value) {
+      return complaint("mpt", [&](json& config) { config["attn_config"][key] = value; });
+    };
+    CHECK(holds(of_mpt("alibi", false), "attn_config.alibi is false, but must be true: Headlight computes nothing else"));
+    CHECK(holds(of_mpt("qk_ln", true), "attn_config.qk_ln is true, but must be false"));
+    CHECK(holds(of_mpt("prefix_lm", true), "attn_config.prefix_lm is true, but must be false"));
+    CHECK(holds(of_mpt("attn_type", "multiquery_attention"), "but must be multihead_attention"));
+    CHECK(holds(of_mpt("alibi_bias_max", 16), "attn_config.alibi_bias_max is 16, but must be 8"));
+    CHECK(holds(of_mpt("clip_qkv", -1), "attn_config.clip_qkv is -1, but must be a number from 0"));
+    CHECK(
+        holds(complaint("mpt", [](json& config) { config["attn_config"] = 3; }), "attn_config is 3, but must be an object"));
+    CHECK(of_mpt("clip_qkv", nullptr).empty());
+    // transformers' masks of Gemma 1 and 2 stay causal with it, or not, by the attention function.
+    CHECK(holds(complaint("gemma2", [](json& config) { config["use_bidirectional_attention"] = true; }),
+                "use_bidirectional_attention is true, but must be false"));
+    const auto of_neo = [](const json& types) {
+      return complaint("gpt_neo", [&](json& config) {
+        config.erase("attention_layers");
+        config["attention_types"] = types;
+      });
+    };
+    CHECK(of_neo({{{"global"}, 2}}).empty());
+    CHECK(holds(of_neo({{{"global", "local"}, 2}}), "attention_types is [[["));
+    CHECK(holds(of_neo({{{"global", "local"}, 2}}), "],2]], but must be types of 2 layers"));
+    CHECK(holds(of_neo(nullptr), "attention_types is missing, but must be types of 2 layers"));
+    CHECK(holds(of_neo({{{"global", "dilated"}, 1}}), "layer 1 is of type 'dilated'"));
+    for (const json& wrong : {json(3), json{"global"}, json{{{"global"}, -1}}, json{{{"global"}, 1e9}}, json{{{3}, 2}}}) {
+      CHECK(holds(of_neo(wrong), "but must be a list of [texts, number of times]"));
+    }
+    CHECK(holds(complaint("codegen", [](json& config) { config["n_head"] = 2; }), "fused in quarters has 2 heads"));
+    CHECK(
+        holds(complaint("gptj", [](json& config) { config["rotary_dim"] = 3; }), "RoPE rotates 3 of a head's 8 components"));
+    CHECK(holds(complaint("falcon-grouped", [](json& config) { config["num_kv_heads"] = 3; }),
+                "num_kv_heads is 3, but must be a divisor of the 4 heads"));
+    CHECK(holds(complaint("granite", [](json& config) { config["logits_scaling"] = 0; }), "logits_scaling is 0"));
+  }
+
+  TEST_CASE("configurations of newer decoders have transformers' meaning and defaults") {
+    const auto windows_of = [](const char* golden, const json& changes) {
+      json config = config_of(golden);
+      config.erase("layer_types");
+      config.update(changes);
+      std::vector<std::pair<std::uint32_t, bool>> found;
+      const LoadedNetwork loaded = load_network(Checkpoint(golden_model_path(golden)), config.dump());
+      for (const AttentionLayer& layer : loaded.network.layers->encoder)
+        found.emplace_back(layer.config.window, layer.config.rotary.has_value());
+      return found;
+    };
+    using Windows = std::vector<std::pair<std::uint32_t, bool>>;
+    CHECK(windows_of("exaone4", {{"sliding_window_pattern", 2}}) == Windows{{6, true}, {0, false}});
+    CHECK(windows_of("exaone4",
+                     {{"sliding_window_pattern", "LG"}, {"layer_types", {"full_attention", "sliding_attention"}}}) ==
+          Windows{{0, false}, {6, true}});
+    CHECK(windows_of("exaone4", {{"sliding_window", nullptr}, {"layer_types", {"full_attention", "full_attention"}}}) ==
+          Windows{{0, true}, {0, true}});
+    CHECK(windows_of("cohere2", json::object()) == Windows{{6, true}, {6, true}});  // every fourth layer has no window
+    CHECK(windows_of("ministral", {{"sliding_window", nullptr}}) == Windows{{0, true}, {0, true}});
+    CHECK(windows_of("starcoder2", {{"sliding_window", nullptr}}) == Windows{{0, true}, {0, true}});
+    // embeddinggemma: half of the window on either side, the token itself counted in.
+    CHECK(windows_of("gemma3-bidirectional", {{"sliding_window", 7}, {"sliding_window_pattern", 2}}) ==
+          Windows{{4, true}, {0, true}});
+    CHECK(!load_network(golden_model_path("gemma3-bidirectional")).description.is_causal);
+    // What the hub's older files leave out.
+    json cohere = config_of("cohere");
+    cohere.erase("logit_scale");
+    CHECK(load_network(Checkpoint(golden_model_path("cohere")), cohere.dump()).network.layers->unembedding->scale ==
+          0.0625f);
+    const Network olmo = load_network(golden_model_path("olmo")).network;
+    CHECK(olmo.layers->encoder_norm->is_plain);
+    CHECK(olmo.parameter_count() * 4 == load_network(golden_model_path("olmo")).description.file_bytes);
+  }
+
   TEST_CASE("unsupported RoPE scaling is refused") {
     const auto with = [](const json& parameters) {
       return complaint("llama", [&](json& config) { config["rope_parameters"] = parameters; });
     };
-    CHECK(holds(with({{"rope_type", "dynamic"}, {"factor", 2.0}}),
-                "rope_parameters: rope_type is \"dynamic\", but must be default, linear, llama3, yarn or longrope"));
+    CHECK(holds(with({{"rope_type", "mrope"}, {"factor", 2.0}}),
+                "rope_parameters: rope_type is \"mrope\", but must be default, linear, dynamic, llama3, yarn or longrope"));
+    CHECK(holds(with({{"rope_type", "dynamic"}}), "rope_parameters: factor is missing"));
     CHECK(holds(with({{"rope_type", "linear"}}), "rope_parameters: factor is missing"));
     CHECK(holds(with({{"rope_type", "linear"}, {"factor", 0}}), "rope_parameters: factor is 0"));
     CHECK(holds(with({{"rope_type", "longrope"}, {"short_factor", {1.0}}, {"long_factor", {1.0}}}),

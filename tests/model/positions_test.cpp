@@ -94,6 +94,29 @@ TEST_SUITE("cpu") {
     CHECK(slopes.reach() == 0xffffffffu);
   }
 
+  TEST_CASE("Falcon's ALiBi rounds slope, position and product to bfloat16") {
+    const PositionBias bias{
+        .kind = PositionBias::Kind::KeySlopes, .table = Tensor(Shape{2}, {0.25f, 0.84089642f}), .factor = 0.5f};
+    CHECK(bias.of_cell(0, 0, 9, 0) == 0.5 * 0.25 * 9);
+    CHECK(bias.of_cell(0, 7, 9, 4) == 0.5 * 0.25 * 5);  // of the line's own keys, whatever the query
+    CHECK(bias.of_cell(0, 0, 2, 4) == 0.0);             // padding
+    CHECK(bias.of_cell(1, 0, 1, 0) == 0.5 * 0.83984375);
+    CHECK(bias.of_cell(1, 0, 17, 0) == 0.5 * 14.25);  // 14.27734375 has no bfloat16
+    CHECK(bias.of_cell(0, 0, 257, 0) == 0.5 * 64.0);  // nor has 257: 256, which is even
+    CHECK(bias.of_cell(0, 0, 259, 0) == 0.5 * 65.0);  // 260
+  }
+
+  TEST_CASE("dynamic NTK scaling: the base grows with the line beyond the trained length") {
+    const Rotary rotary{
+        .dimensions = 4, .inverse_frequencies = {1.0, 0.01}, .original_length = 12, .dynamic_factor = 2.0, .base = 10'000.0};
+    CHECK(rotary.frequencies(12) == std::vector<double>{1.0, 0.01});
+    CHECK(rotary.regime(12) == rotary.regime(3));
+    CHECK(rotary.regime(18) != rotary.regime(17));
+    const double base = 10'000.0 * std::pow(2.0 * 18 / 12 - 1.0, 4.0 / 2.0);
+    CHECK(rotary.frequencies(18)[0] == 1.0);
+    CHECK(rotary.frequencies(18)[1] == doctest::Approx(std::pow(base, -0.5)));
+  }
+
   TEST_CASE("RoPE's angles are position times frequency, with other frequencies for long inputs") {
     const Rotary rotary{.dimensions = 4,
                         .inverse_frequencies = {std::numbers::pi / 2, 0.1},
@@ -101,12 +124,12 @@ TEST_SUITE("cpu") {
                         .original_length = 2,
                         .attention_factor = 2.0,
                         .long_attention_factor = 3.0};
-    const Tensor brief = rotary.angles(2, rotary.is_long(2));
+    const Tensor brief = rotary.angles(2, 2);
     CHECK(brief.shape == Shape{2, 2, 2});
     CHECK(brief.at({0, 0, 0}) == 2.0f);
     CHECK(brief.at({1, 0, 1}) == 2.0f);  // sin(π/2)
     CHECK(brief.at({1, 1, 0}) == doctest::Approx(2.0 * std::cos(0.1)));
-    const Tensor lengthy = rotary.angles(3, rotary.is_long(3));
+    const Tensor lengthy = rotary.angles(3, 3);
     CHECK(lengthy.at({2, 0, 1}) == 3.0f);
     CHECK(lengthy.at({1, 1, 1}) == doctest::Approx(3.0 * std::sin(0.05)));
     CHECK(rotary.is_long(3));

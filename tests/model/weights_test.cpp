@@ -6,11 +6,13 @@
 
 #include "core/error.h"
 #include "model/positions.h"
+#include "support/error_message.h"
 
 namespace weights_test {
 
 using namespace headlight;
 using namespace headlight::model;
+using headlight::test::error_message;
 
 namespace {
 
@@ -44,6 +46,23 @@ TEST_SUITE("cpu") {
     CHECK(per_head.key.weight.tensor().values == Rows{1, 1, 5, 5});
     CHECK_NOTHROW(check_shapes(per_head, kConfig));
 
+    // Two query heads for each of two KV heads: [q q | k | v v] twice.
+    const AttentionConfig grouped_config{.d_model = 2, .heads = 4, .d_k = 1, .d_v = 2, .kv_heads = 2};
+    const AttentionWeights grouped = split_fused(numbered(10, 2), FusedLayout::PerHead, grouped_config);
+    CHECK(grouped.query.bias.tensor().values == Rows{0, 1, 5, 6});
+    CHECK(grouped.key.bias.tensor().values == Rows{2, 7});
+    CHECK(grouped.value.bias.tensor().values == Rows{3, 4, 8, 9});
+    CHECK_NOTHROW(check_shapes(grouped, grouped_config));
+
+    // Four parts of two heads: [q q | v v | k k].
+    const AttentionConfig eight{.d_model = 2, .heads = 8, .d_k = 1, .d_v = 1};
+    const AttentionWeights quarters = split_fused(numbered(24, 2), FusedLayout::PerQuarter, eight);
+    CHECK(quarters.query.bias.tensor().values == Rows{0, 1, 6, 7, 12, 13, 18, 19});
+    CHECK(quarters.value.bias.tensor().values == Rows{2, 3, 8, 9, 14, 15, 20, 21});
+    CHECK(quarters.key.bias.tensor().values == Rows{4, 5, 10, 11, 16, 17, 22, 23});
+    CHECK(error_message([&] { split_fused(numbered(8, 2), FusedLayout::PerQuarter, kConfig); }) ==
+          "a projection fused in quarters has 2 heads and 2 KV heads");
+
     Linear bare = numbered(8, 2);
     bare.bias = {};
     CHECK_FALSE(split_fused(bare, FusedLayout::PerHead, kConfig).key.has_bias());
@@ -62,6 +81,19 @@ TEST_SUITE("cpu") {
         "the per-head key weight has shape [2, 2, 2] but must be [2, 1, 2]: check d_model, heads, d_k and d_v "
         "against the weights",
         Error);
+  }
+
+  TEST_CASE("norms of queries and keys are shared by heads, their own, or span them") {
+    AttentionWeights weights = split_fused(numbered(8, 2), FusedLayout::PerHead, kConfig);
+    const auto complaint = [&](std::uint32_t width, bool spans) {
+      weights.query_norm = Norm{.weight = Tensor(Shape{width}, std::vector<float>(width, 1.0f)), .spans_heads = spans};
+      return error_message([&] { check_shapes(weights, kConfig); });
+    };
+    CHECK(complaint(1, false).empty());
+    CHECK(complaint(2, false).empty());
+    CHECK(complaint(2, true).empty());
+    CHECK(complaint(1, true).starts_with("the query norm has shape [1] but must be [2]"));
+    CHECK(complaint(3, false).starts_with("the query norm has shape [3] but must be [2]"));
   }
 
   TEST_CASE("a weight of the wrong shape is named with both shapes") {

@@ -84,7 +84,9 @@ void add_documents(Random& random, AttentionCase& one) {
 model::PositionBias random_position_bias(Random& random, const AttentionCase& one) {
   model::PositionBias bias;
   if (random.chance(0.4)) {
-    bias.kind = model::PositionBias::Kind::Slopes;
+    const bool is_of_keys = random.chance(0.5);
+    bias.kind = is_of_keys ? model::PositionBias::Kind::KeySlopes : model::PositionBias::Kind::Slopes;
+    bias.factor = is_of_keys ? 0.5f : 1.0f;
     bias.table = random.tensor({one.config.heads}, 0.1f);
     return bias;
   }
@@ -280,7 +282,7 @@ AttentionResult<double> expected(const AttentionCase& one) {
       one.config, {.layer = LayerIndex{one.layer}}, is_visible, static_cast<double>(attention::fill_value(one.mask.fill)),
       stages,
       [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key, double score) {
-        if (one.position_bias) score += one.position_bias->value(head, std::int64_t{key} - std::int64_t{query});
+        if (one.position_bias) score += one.position_bias->of_cell(head, query, key, one.keys_of(batch).begin);
         return one.score(batch, head, {query, key}, score);
       });
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
@@ -293,7 +295,7 @@ attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one) {
     ranges.push_back(one.keys_of(item).end);
   }
   const std::vector<std::uint32_t> bias =
-      one.position_bias ? attention::position_bias_words(*one.position_bias, std::max(one.queries, one.keys))
+      one.position_bias ? attention::position_bias_words(*one.position_bias, std::max(one.queries, one.keys), ranges)
                         : std::vector<std::uint32_t>();
   return attention::upload_mask(stream, one.mask,
                                 {one.layer, one.batch, one.config.heads, one.queries, one.keys, kLayers, one.patterns},

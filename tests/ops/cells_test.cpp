@@ -52,7 +52,7 @@ double cell(const AttentionCase& one, const test::AttentionResult<double>& resul
     const auto cap = static_cast<double>(one.config.softcap);
     value = cap * std::tanh(value / cap);
   }
-  if (one.position_bias) value += one.position_bias->value(head, std::int64_t{j} - std::int64_t{i});
+  if (one.position_bias) value += one.position_bias->of_cell(head, i, j, one.keys_of(look.item).begin);
   value = one.score(look.item, head, {i, j}, value);
   if (look.stage == MapStage::Scaled) return value;
   const bool has_fill = one.mask.fill != attention::MaskFill::NegativeInfinity;

@@ -145,12 +145,14 @@ TEST_SUITE("cpu") {
           return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
         case 4:
           return x / (1.0 + std::exp(-x));
+        case 5:
+          return std::max(x, 0.0) * std::max(x, 0.0);
         default:
           return x;
       }
     };
     for (const HostTile* const* tile = host_tiles(); *tile != nullptr; ++tile) {
-      for (std::uint32_t activation = 0; activation <= 4; ++activation) {
+      for (std::uint32_t activation = 0; activation <= 5; ++activation) {
         CAPTURE((*tile)->vectors);
         CAPTURE(activation);
         std::vector<float> values = numbers;
@@ -159,7 +161,7 @@ TEST_SUITE("cpu") {
         for (std::size_t i = 0; i < values.size(); ++i) {
           test::widen(worst, static_cast<double>(values[i]), exact(activation, static_cast<double>(numbers[i])));
         }
-        CHECK(worst < 5e-6);  // observed 9.6e-7
+        CHECK(worst < (activation == 5 ? 1e-5 : 5e-6));  // observed 7.6e-6, of squares up to 256, and 9.6e-7
         std::vector<float> odd(HostTile::kColumns, std::numeric_limits<float>::quiet_NaN());
         odd[1] = kInfinity;
         odd[2] = 1.0f;

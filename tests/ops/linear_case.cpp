@@ -16,7 +16,7 @@ using namespace ops;
 
 constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
 
-/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu, transformers' quick_gelu.
+/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu, transformers' quick_gelu, and relu squared.
 double activated(Activation activation, double x) {
   switch (activation) {
     case Activation::Relu:
@@ -27,6 +27,8 @@ double activated(Activation activation, double x) {
       return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::Silu:
       return x / (1.0 + std::exp(-x));
+    case Activation::Relu2:
+      return std::max(x, 0.0) * std::max(x, 0.0);
     case Activation::QuickGelu:
       return x / (1.0 + std::exp(-1.702 * x));
     case Activation::None:
@@ -73,9 +75,10 @@ LinearNumbers expected(const LinearCase& one) {
         y = activated(one.activation, y);
         const std::size_t at = (item * one.tokens + token) * one.out + o;
         const double other = one.combine == Combine::None ? 0.0 : static_cast<double>(one.other.values[at]);
-        const double combined = one.combine == Combine::Multiply ? y * other : one.combine == Combine::Add ? y + other : y;
+        const double sum = static_cast<double>(one.scale) * y + other;
+        const double combined = one.combine == Combine::Multiply ? y * other : one.combine == Combine::Add ? sum : y;
         results.y.push_back(is_computed ? combined : static_cast<double>(kMarker));
-        results.sum.push_back(is_computed ? y + other : static_cast<double>(kMarker));
+        results.sum.push_back(is_computed ? sum : static_cast<double>(kMarker));
       }
     }
   }
@@ -102,6 +105,7 @@ LinearOutcome run(Kernels& kernels, const LinearCase& one, LinearKernel kind) {
           .combine = one.combine,
           .other = other ? &*other : nullptr,
           .sum = one.combine == Combine::AddBeside ? &sum : nullptr,
+          .scale = one.scale,
           .rows = one.rows,
           .x_first = one.x_first});
   const gpu::Download y_bytes = stream.download(y.buffer()), sum_bytes = stream.download(sum.buffer());

@@ -26,6 +26,7 @@ struct LinearCase {
   bool has_bias = true;
   ops::Activation activation = ops::Activation::None;
   ops::Combine combine = ops::Combine::None;
+  float scale = 1.0f;                           ///< of y in a sum
   ops::WeightType type = ops::WeightType::F32;  ///< of the weight on the device
   std::optional<ops::Rows> rows = {};           ///< of y; none: all
   std::optional<std::uint32_t> x_first = {};    ///< none: the same rows of x

@@ -34,6 +34,7 @@ struct NormCase {
   std::uint32_t out_tokens = 0;  ///< 0: as many as x
   bool is_in_place = false;
   float epsilon = 1e-5f;
+  NormHeads heads = {};  ///< as many as the shape has, where they have weights of their own
 
   Rows computed() const { return rows.value_or(Rows{0, shape[2]}); }
   std::uint32_t result_tokens() const { return out_tokens == 0 ? shape[2] : out_tokens; }
@@ -45,31 +46,38 @@ struct Numbers {
 
 Numbers make_numbers(const NormCase& one) {
   test::Random random(one.shape[3] + one.shape[2]);
-  Numbers numbers{random.tensor(one.shape), random.tensor(one.shape), random.tensor({one.shape[3]}),
-                  one.is_rms ? Tensor() : random.tensor({one.shape[3]})};
+  const std::uint32_t weights = one.heads.count * one.shape[3];
+  Numbers numbers{random.tensor(one.shape), random.tensor(one.shape), random.tensor({weights}),
+                  one.is_rms ? Tensor() : random.tensor({weights})};
   for (float& value : numbers.x.values) value += one.offset;
   return numbers;
 }
 
 constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
 
-/// One row in double precision, two passes (torch.nn.LayerNorm, torch.nn.RMSNorm).
-void append_row(const NormCase& one, const Numbers& numbers, std::size_t start, std::vector<double>& result) {
-  const std::size_t width = one.shape[3];
-  std::vector<double> row(width);
+/// One head of a row in double precision, two passes (torch.nn.LayerNorm, torch.nn.RMSNorm).
+void append_row(const NormCase& one, const Numbers& numbers, std::size_t map, std::size_t token,
+                std::vector<double>& result) {
+  const std::size_t width = one.shape[3], heads = one.shape[1], tokens = one.shape[2], head = map % heads;
+  const auto input = [&](std::size_t of_head, std::size_t i) {
+    const std::size_t at = ((map - head + of_head) * tokens + token) * width + i;
+    const double y = one.adds == Adds::Before ? static_cast<double>(numbers.y.values[at]) : 0.0;
+    return static_cast<double>(numbers.x.values[at]) + y;
+  };
+  std::vector<double> row;  // what mean and variance are of
+  for (std::size_t of_head = 0; of_head < heads; ++of_head) {
+    for (std::size_t i = 0; i < width && (one.heads.spans || of_head == head); ++i) row.push_back(input(of_head, i));
+  }
   double mean = 0.0, variance = 0.0;
-  for (std::size_t i = 0; i < width; ++i) {
-    row[i] = static_cast<double>(numbers.x.values[start + i]);
-    if (one.adds == Adds::Before) row[i] += static_cast<double>(numbers.y.values[start + i]);
-  }
   if (!one.is_rms) {
-    for (const double value : row) mean += value / static_cast<double>(width);
+    for (const double value : row) mean += value / static_cast<double>(row.size());
   }
-  for (const double value : row) variance += (value - mean) * (value - mean) / static_cast<double>(width);
+  for (const double value : row) variance += (value - mean) * (value - mean) / static_cast<double>(row.size());
+  const std::size_t start = (map * tokens + token) * width, weights = one.heads.count == 1 ? 0 : head * width;
   for (std::size_t i = 0; i < width; ++i) {
-    double value = (row[i] - mean) / std::sqrt(variance + static_cast<double>(one.epsilon)) *
-                   static_cast<double>(numbers.weight.values[i]);
-    if (!one.is_rms) value += static_cast<double>(numbers.bias.values[i]);
+    double value = (input(head, i) - mean) / std::sqrt(variance + static_cast<double>(one.epsilon)) *
+                   static_cast<double>(numbers.weight.values[weights + i]);
+    if (!one.is_rms) value += static_cast<double>(numbers.bias.values[weights + i]);
     if (one.adds == Adds::After) value += static_cast<double>(numbers.y.values[start + i]);
     result.push_back(value);
   }
@@ -86,7 +94,7 @@ std::vector<double> expected(const NormCase& one, const Numbers& numbers) {
       const std::size_t from = is_computed ? token - first + rows.first : token;
       const std::size_t start = (map * one.shape[2] + from) * one.shape[3];
       if (is_computed) {
-        append_row(one, numbers, start, result);
+        append_row(one, numbers, map, from, result);
       } else {
         for (std::size_t i = 0; i < one.shape[3]; ++i) {
           result.push_back(static_cast<double>(one.is_in_place ? numbers.x.values[start + i] : kMarker));
@@ -107,7 +115,7 @@ test::Deviation run(Kernels& kernels, const NormCase& one, const Numbers& number
   if (way == Way::Host) tuning.many_rows = LinearKernel::Host;
   kernels.set_tuning(tuning);
   const DeviceNorm weights =
-      upload_norm(kernels.context(), numbers.weight.values, numbers.bias.values, one.epsilon, one.is_rms);
+      upload_norm(kernels.context(), numbers.weight.values, numbers.bias.values, one.epsilon, one.is_rms, one.heads);
   gpu::Stream stream(kernels.context());
   const DeviceTensor x = test::put(stream, numbers.x), y = test::put(stream, numbers.y);
   Tensor marked({one.shape[0], one.shape[1], one.result_tokens(), one.shape[3]});
@@ -188,6 +196,35 @@ TEST_SUITE("gpu") {
     }
     CAPTURE(worst);
     CHECK(worst.max_abs < 5e-6);  // observed 3.0e-7
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "norm: heads with weights of their own, and rows that span all heads") {
+    test::Deviation worst;
+    for (const bool spans : {false, true}) {
+      for (const bool is_rms : {false, true}) {
+        for (const std::uint32_t width : {1u, 3u, 8u, 13u, 66u}) {
+          for (const std::uint32_t heads : {2u, 3u, 20u}) {
+            NormCase one{.shape = {2, heads, 9, width},
+                         .is_rms = is_rms,
+                         .adds = kAdds[(width + heads) % 3],
+                         .rows = Rows{4, 3},
+                         .heads = {heads, spans}};
+            CAPTURE(spans);
+            test::widen(worst, check(test::shared_kernels(), one));
+            one.out_first = 8;
+            one.out_tokens = 12;
+            test::widen(worst, check(test::shared_kernels(), one));
+            one.out_first.reset();
+            one.out_tokens = 0;
+            one.is_in_place = true;
+            one.rows.reset();
+            test::widen(worst, check(test::shared_kernels(), one));
+          }
+        }
+      }
+    }
+    CAPTURE(worst);
+    CHECK(worst.max_abs < 5e-6);  // observed 5.5e-7
   }
 
   TEST_CASE("norm: where the driver refuses a kernel, another one computes the same") {

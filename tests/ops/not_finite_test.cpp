@@ -134,7 +134,7 @@ TEST_SUITE("gpu") {
     x.values[5] = kNan;  // of row 1
     const Tensor weight = random.tensor({9, 4});
     for (const Activation activation : {Activation::None, Activation::Relu, Activation::Gelu, Activation::GeluTanh,
-                                        Activation::Silu, Activation::QuickGelu}) {
+                                        Activation::Silu, Activation::Relu2, Activation::QuickGelu}) {
       for (const LinearKernel kind : {LinearKernel::Naive, LinearKernel::Vec4, LinearKernel::Tiled, LinearKernel::Host}) {
         INFO(to_string(kind), ", activation ", static_cast<int>(activation));
         const Tensor y = run_linear(x, weight, activation, kind);

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "ops/linear.h"
@@ -20,15 +21,20 @@ constexpr std::array kKinds{LinearKernel::Naive,   LinearKernel::Vec4,         L
 struct Sizes {
   std::uint32_t items, tokens, d_model, heads, d_k, d_v;
   bool has_bias;
+  float clip = 0.0f;
 };
 
 /// One projection with rows [head][d].
 struct Projection {
   Tensor weight, bias;
   std::uint32_t heads, d;
+  double clip;
 
   Projection(test::Random& random, std::uint32_t of_heads, std::uint32_t of_d, const Sizes& sizes)
-      : weight(random.tensor({of_heads * of_d, sizes.d_model})), heads(of_heads), d(of_d) {
+      : weight(random.tensor({of_heads * of_d, sizes.d_model})),
+        heads(of_heads),
+        d(of_d),
+        clip(static_cast<double>(sizes.clip)) {
     if (sizes.has_bias) bias = random.tensor({of_heads * of_d});
   }
 
@@ -49,7 +55,7 @@ struct Projection {
               sum += static_cast<double>(x.values[(std::size_t{item} * tokens + token) * in + i]) *
                      static_cast<double>(weight.values[std::size_t{r} * in + i]);
             }
-            y.push_back(sum);
+            y.push_back(clip > 0.0 ? std::clamp(sum, -clip, clip) : sum);
           }
         }
       }
@@ -89,9 +95,9 @@ void check_projections(Kernels& kernels, const Sizes& sizes) {
                        v = make(sizes.tokens, sizes.d_v);
     const DeviceTensor q_alone = make(sizes.tokens, sizes.d_k), k_memory = make(more, sizes.d_k),
                        v_memory = make(more, sizes.d_v);
-    project_heads(stream, kernels, x_device, packed, &q, &k, &v);
-    project_heads(stream, kernels, x_device, packed, &q_alone, nullptr, nullptr);
-    project_heads(stream, kernels, memory_device, packed, nullptr, &k_memory, &v_memory);
+    project_heads(stream, kernels, x_device, packed, &q, &k, &v, {}, sizes.clip);
+    project_heads(stream, kernels, x_device, packed, &q_alone, nullptr, nullptr, {}, sizes.clip);
+    project_heads(stream, kernels, memory_device, packed, nullptr, &k_memory, &v_memory, {}, sizes.clip);
     std::vector<gpu::Download> downloads;
     const std::array all{&q, &k, &v, &q_alone, &k_memory, &v_memory};
     for (const DeviceTensor* tensor : all) downloads.push_back(stream.download(tensor->buffer()));
@@ -109,7 +115,7 @@ TEST_SUITE("gpu") {
     for (const Sizes& sizes :
          {Sizes{1, 1, 1, 1, 1, 1, true}, Sizes{1, 8, 2, 1, 3, 4, false}, Sizes{2, 5, 8, 4, 2, 2, true},
           Sizes{1, 7, 16, 3, 5, 2, true}, Sizes{2, 3, 12, 2, 33, 65, false}, Sizes{1, 9, 33, 5, 13, 27, true},
-          Sizes{3, 2, 9, 64, 1, 3, true}, Sizes{1, 65, 20, 12, 16, 16, false}}) {
+          Sizes{3, 2, 9, 64, 1, 3, true}, Sizes{2, 5, 8, 4, 3, 2, true, 0.5f}, Sizes{1, 65, 20, 12, 16, 16, false}}) {
       check_projections(test::shared_kernels(), sizes);
     }
   }

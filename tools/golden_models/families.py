@@ -5,6 +5,11 @@ ROTARY = {**DECODER, "hidden_size": 32, "intermediate_size": 52, "num_hidden_lay
           "num_key_value_heads": 2, "max_position_embeddings": 64}
 BERT = {"vocab_size": 104, "hidden_size": 36, "intermediate_size": 60, "num_hidden_layers": 2, "num_attention_heads": 4,
         "max_position_embeddings": 32, "pad_token_id": 0}
+SMALL = {**DECODER, "vocab_size": 37, "hidden_size": 24, "intermediate_size": 36, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 32, "tie_word_embeddings": False}
+SMALL_GPT = {**DECODER, "vocab_size": 37, "n_embd": 24, "n_head": 4, "n_layer": 2, "n_positions": 32}
+THIRDS = {"num_attention_heads": 3, "num_key_value_heads": 1}  # heads of 8 components, of which RoPE can rotate a part
+LOCAL = {"sliding_window": 6, "layer_types": ["sliding_attention", "full_attention"]}
 SEQUENCE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
             "decoder_attention_heads": 4, "encoder_ffn_dim": 52, "decoder_ffn_dim": 44, "max_position_embeddings": 32}
 SMALL = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 36, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -20,9 +25,21 @@ T5 = {"vocab_size": 85, "d_model": 36, "d_kv": 6, "d_ff": 52, "num_layers": 2, "
       "relative_attention_num_buckets": 8, "relative_attention_max_distance": 14, "pad_token_id": 0, "eos_token_id": 1,
       "decoder_start_token_id": 0}
 
+FALCON = {**DECODER, "vocab_size": 37, "hidden_size": 24, "ffn_hidden_size": 36, "num_hidden_layers": 2,
+          "num_attention_heads": 4, "max_position_embeddings": 32}
+
 
 def decoder(model, config, positions=True, **more):
     return {"kind": "decoder", "class": model, "config": config, "positions": positions, **more}
+
+
+def small(model, config, base=SMALL, **more):
+    """Enough to see each difference from families above: a long line, and a batch padded on the left."""
+    return decoder(model, {**base, **config}, **{"cases": ("case1", "case3"), **more})
+
+
+def rope(share=1.0, **more):
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": share, **more}}
 
 
 def encoder(model, config, **more):
@@ -38,8 +55,8 @@ def gemma(model, config, **more):
     return decoder(model, config, norm_offset=True, embedding=0.25, **more)
 
 
-def llama(rope=None, row=None, **changes):
-    config = {**ROTARY, "tie_word_embeddings": False, **changes} | ({"rope_parameters": rope} if rope else {})
+def llama(scaling=None, row=None, **changes):
+    config = {**ROTARY, "tie_word_embeddings": False, **changes} | ({"rope_parameters": scaling} if scaling else {})
     return decoder("LlamaForCausalLM", config, **(row or {}))
 
 
@@ -143,6 +160,61 @@ FAMILIES = {
     "smollm3": decoder("SmolLM3ForCausalLM", {**ROTARY, "no_rope_layer_interval": 2, "tie_word_embeddings": True}),
     "bloom": decoder("BloomForCausalLM", {**DECODER, "hidden_size": 30, "n_layer": 2, "n_head": 6, "pad_token_id": 3},
                      positions=False),
+    "ministral": small("MinistralForCausalLM", {**LOCAL, "head_dim": 10}),
+    "seed_oss": small("SeedOssForCausalLM", {**THIRDS, "head_dim": 10}),
+    "internlm2": small("LlamaForCausalLM", {"attention_bias": True, "max_position_embeddings": 12, "rope_parameters": {
+        "rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}}, is_internlm2=True),
+    "granite": small("GraniteForCausalLM", {
+        "embedding_multiplier": 3.0, "attention_multiplier": 0.5, "residual_multiplier": 0.4, "logits_scaling": 2.5}),
+    "helium": small("HeliumForCausalLM", {**THIRDS, "head_dim": 8, "attention_bias": True}),
+    "ernie4_5": small("Ernie4_5ForCausalLM", {"head_dim": 10, "use_bias": True, "tie_word_embeddings": True}),
+    "glm": small("GlmForCausalLM", {**THIRDS, "head_dim": 8}),
+    "glm4": small("Glm4ForCausalLM", {**THIRDS, "head_dim": 8, "attention_bias": False}),
+    "olmo": small("OlmoForCausalLM", {"clip_qkv": 1.6, "attention_bias": True}, attention=2.0),
+    "olmo2": small("Olmo2ForCausalLM", {}, spread={"[qk]_norm": (1.35, 0.25)}),
+    "olmo3": small("Olmo3ForCausalLM", {**LOCAL, "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 500000.0},
+        "full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 4.0,
+                           "original_max_position_embeddings": 16, "attention_factor": 1.2}}},
+        spread={"[qk]_norm": (1.35, 0.25)}),
+    "exaone4": small("Exaone4ForCausalLM", LOCAL, spread={"[qk]_norm": (1.35, 0.25)}),
+    "stablelm": small("StableLmForCausalLM", {**THIRDS, "use_qkv_bias": True, **rope(0.5)}),
+    "stablelm-parallel": small("StableLmForCausalLM", {
+        "num_attention_heads": 3, "num_key_value_heads": 3, "qk_layernorm": True, "use_parallel_residual": True, **rope(0.25)},
+        spread={"layernorm.norms": (1.35, 0.25)}),
+    "cohere": small("CohereForCausalLM", {"logit_scale": 0.3, "use_qk_norm": True, "tie_word_embeddings": True},
+                    spread={"[qk]_norm": (1.35, 0.25)}),
+    "cohere2": small("Cohere2ForCausalLM", {**LOCAL, "logit_scale": 0.4, "tie_word_embeddings": True}),
+    "starcoder2": small("Starcoder2ForCausalLM", {"sliding_window": 7, "tie_word_embeddings": True}),
+    "nemotron": small("NemotronForCausalLM", {**THIRDS, **rope(0.5), "attention_bias": True}, norm_offset=True),
+    "phi": small("PhiForCausalLM", {**THIRDS, **rope(0.5), "qk_layernorm": True}, spread={"layernorm.weight": (1.35, 0.25)}),
+    "gptj": small("GPTJForCausalLM", {"n_head": 3, "rotary_dim": 4, "tie_word_embeddings": False}, SMALL_GPT),
+    "codegen": small("CodeGenForCausalLM", {"n_embd": 32, "n_head": 8, "rotary_dim": 2, "n_inner": 40,
+                                            "tie_word_embeddings": False}, SMALL_GPT),
+    "gpt_neo": small("GPTNeoForCausalLM", {
+        **DECODER, "vocab_size": 37, "hidden_size": 24, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 32,
+        "intermediate_size": 36, "attention_types": [[["global", "local"], 1]], "window_size": 5}, {}, attention=0.8),
+    "gpt_bigcode": small("GPTBigCodeForCausalLM", {"n_inner": 36}, SMALL_GPT),
+    "gpt_bigcode-multi-head": small("GPTBigCodeForCausalLM", {"n_inner": 36, "multi_query": False}, SMALL_GPT),
+    "falcon": small("FalconForCausalLM", FALCON | {"num_attention_heads": 3}, {}),
+    "falcon-grouped": small("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}, {}),
+    "falcon-alibi": small("FalconForCausalLM", FALCON | {
+        "num_attention_heads": 3, "alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}, {},
+        is_as_sdpa=True),
+    "mpt": small("MptForCausalLM", {
+        **DECODER, "vocab_size": 37, "d_model": 24, "n_heads": 6, "n_layers": 2, "max_seq_len": 32,
+        "attn_config": {"clip_qkv": 2.0, "softmax_scale": 0.6}}, {}, positions=False, attention=1.8),
+    "openai-gpt": small("OpenAIGPTLMHeadModel", {}, SMALL_GPT),
+    "xglm": small("XGLMForCausalLM", {
+        **DECODER, "vocab_size": 37, "d_model": 24, "attention_heads": 4, "num_layers": 2, "ffn_dim": 36,
+        "max_position_embeddings": 32, "pad_token_id": 1}, {}, embedding=0.2),
+    "llama-dynamic": small("LlamaForCausalLM", {"max_position_embeddings": 12, "rope_parameters": {
+        "rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}}),
+    "gemma3-bidirectional": gemma("Gemma3ForCausalLM", {
+        **SMALL, **LOCAL, "head_dim": 8, "query_pre_attn_scalar": 6, "use_bidirectional_attention": True,
+        "tie_word_embeddings": True, "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+            "full_attention": {"rope_type": "default", "rope_theta": 1000.0}}}, cases=("case1", "case3")),
     "marian": pair("MarianMTModel", {
         **SEQUENCE, "vocab_size": 104, "pad_token_id": 103, "decoder_start_token_id": 103, "eos_token_id": 0,
         "forced_eos_token_id": 0, "scale_embedding": True, "activation_function": "swish"},

@@ -44,6 +44,18 @@ FILES = {
                   **families.ROTARY, "vocab_size": 128, "use_sliding_window": False, "tie_word_embeddings": True}),
               "text": "bpe", "file_type": gguf.LlamaFileType.MOSTLY_F16,
               "kinds": {"norm": Type.F32, "bias": Type.F32, "": Type.F16}},
+    "starcoder2": {"row": families.small("Starcoder2ForCausalLM", {"vocab_size": 128, "tie_word_embeddings": True}),
+                   "text": "bpe", "file_type": gguf.LlamaFileType.MOSTLY_F16,
+                   "kinds": {"norm": Type.F32, "bias": Type.F32, "": Type.F16}},
+    # Neither is known to transformers' reader; OLMo 3 is "olmo2" with a window.
+    "olmo2": {"row": families.small("Olmo2ForCausalLM", {"vocab_size": 128}, spread={"[qk]_norm": (1.35, 0.25)}),
+              "text": "bpe", "file_type": gguf.LlamaFileType.MOSTLY_F16, "arch": "olmo2",
+              "kinds": {"norm": Type.F32, "": Type.F16}},
+    "olmo3": {"row": families.small("Olmo3ForCausalLM", {
+                  "vocab_size": 128, "sliding_window": 6, "num_hidden_layers": 4, "intermediate_size": 28},
+                  spread={"[qk]_norm": (1.35, 0.25)}),
+              "text": "bpe", "file_type": gguf.LlamaFileType.MOSTLY_F16, "arch": "olmo2",
+              "kinds": {"norm": Type.F32, "": Type.F16}},
 }
 
 ENCODER_SIZES = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
@@ -55,16 +67,19 @@ ENCODERS = {
 
 LLAMA_NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
                "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-               "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
+               "mlp.down_proj": "ffn_down", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
 LLAMA_OUTER = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 GPT2_NAMES = {"attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_1": "attn_norm", "ln_2": "ffn_norm",
               "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 GPT2_OUTER = {"transformer.wte": "token_embd", "transformer.wpe": "position_embd", "transformer.ln_f": "output_norm"}
 
 
-def gguf_name(name):
-    """model.layers.0.self_attn.q_proj.weight → blk.0.attn_q.weight"""
+def gguf_name(name, arch=None):
+    """model.layers.0.self_attn.q_proj.weight → blk.0.attn_q.weight, by the package's own names where `arch` is given."""
     stem, part = name.rsplit(".", 1)
+    if arch:
+        number = next(key for key, known in gguf.MODEL_ARCH_NAMES.items() if known == arch)
+        return f"{gguf.get_tensor_name_map(number, 16).get_name(stem)}.{part}"
     for prefix, inner, outer in (("model.layers.", LLAMA_NAMES, LLAMA_OUTER), ("transformer.h.", GPT2_NAMES, GPT2_OUTER)):
         if stem in outer:
             return f"{outer[stem]}.{part}"
@@ -167,8 +182,14 @@ def metadata(writer, name, config, file_type):
         writer.add_layer_norm_eps(config.layer_norm_epsilon)
     else:
         writer.add_head_count_kv(config.num_key_value_heads)
-        writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+        rope = config.rope_parameters
+        writer.add_rope_freq_base(rope.get("full_attention", rope)["rope_theta"])
+    if config.model_type == "starcoder2":
+        writer.add_layer_norm_eps(config.norm_epsilon)
+    elif not gpt2:
         writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    if config.model_type == "olmo3":
+        writer.add_sliding_window(config.sliding_window)
     if config.model_type == "llama":
         writer.add_vocab_size(config.vocab_size)
         writer.add_rope_dimension_count(config.hidden_size // config.num_attention_heads)
@@ -195,7 +216,7 @@ def make(name, folder):
     config = model.config
     numbers = np.random.default_rng(zlib.crc32(name.encode()))
     path = folder / f"{name}.gguf"
-    writer = gguf.GGUFWriter(path, config.model_type)
+    writer = gguf.GGUFWriter(path, plan.get("arch", config.model_type))
     metadata(writer, name, config, plan["file_type"])
     (spm_vocabulary if plan["text"] == "spm" else bpe_vocabulary)(writer, config.vocab_size)
     rope = getattr(config, "rope_parameters", None) or {}
@@ -204,7 +225,7 @@ def make(name, folder):
     with torch.no_grad():
         for path_in_model, parameter in model.named_parameters():
             there, back = layout(path_in_model, config)
-            stored_name = gguf_name(path_in_model)
+            stored_name = gguf_name(path_in_model, plan.get("arch"))
             kind = Type.F32 if parameter.dim() == 1 else next(
                 value for pattern, value in plan["kinds"].items() if pattern in stored_name)
             weight = np.ascontiguousarray(there(parameter.numpy()))
@@ -218,7 +239,8 @@ def make(name, folder):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    check(path, model)
+    if "arch" not in plan:
+        check(path, model)
     twin = networks.double_twin(model, row)
     return reference.write(folder / f"{name}.reference.safetensors", model, twin,
                            cases.settled("gguf " + name, model, row, cases.FORMAT_CASES), row["kind"])

@@ -48,7 +48,7 @@ def older(config, family):
     elif rope and "full_attention" in rope:  # Gemma 3
         whole, local = rope["full_attention"], rope["sliding_attention"]
         config["rope_theta"], config["rope_local_base_freq"] = whole["rope_theta"], local["rope_theta"]
-        config["rope_scaling"] = {"rope_type": whole["rope_type"], "factor": whole["factor"]}
+        config["rope_scaling"] = {key: value for key, value in whole.items() if key != "rope_theta"}
     elif rope:
         rope = dict(rope)
         neox = config["model_type"] == "gpt_neox"

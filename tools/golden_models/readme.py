@@ -43,7 +43,8 @@ files.
 
 Case 0: one line of 7 tokens. Case 1: one line of 18, longer than every sliding window (BERT, ALBERT, ELECTRA: token type
 1 from token 10 on). Case 2: lines of 8, 5 and 3, padded on the right. Case 3, decoders: the same lines padded on the
-left; it agrees with case 2. Encoder–decoders have targets of other lengths. Rows of padded queries are zero everywhere.
+left; it agrees with case 2. Those from `ministral` to `gemma3-bidirectional` have cases 1
+and 3. Encoder–decoders have targets of other lengths. Rows of padded queries are zero everywhere.
 16-bit folders and GGUF files have cases 0 and 2. Inputs were drawn until the eleven largest logits of every token lay at
 least 1e-4 of the logits' root mean square apart, so that their order can be compared.
 
@@ -83,6 +84,13 @@ Together {total:.1f} MB.
 - `led`: no token has global attention; transformers' band of weights is written as a map.
 - `bart-encoder`, `t5-encoder`: a stack saved alone, the one without and the other with the names of the whole model.
 - `phi3-longrope`: case 1 is longer than 16 tokens and takes `long_factor`, the others `short_factor`.
+- `internlm2`: transformers has no class of its own for it; a LlamaForCausalLM, stored as InternLM's code fuses and names its
+  weights.
+- `llama-dynamic`, `internlm2`: case 1 is longer than 12 tokens, beyond which the base of RoPE grows.
+- `falcon-alibi`: transformers 5.24 adds ALiBi twice with eager attention, which alone gives weights; it was halved, and the
+  logits are those of its default attention. Its slopes and products are bfloat16, in float64 too.
+- `gguf/olmo2`, `gguf/olmo3`: named by the package's own table; transformers' reader knows neither.
+- `gpt_neo`: attention weights of its second, local layer cover five keys.
 - `llama-f16`, `llama-bf16`: the reference belongs to the rounded weights.
 - `gguf/`: laid out as llama.cpp's converter does (rows of q and k interleaved for Llama, GPT-2's weights transposed,
   `rope_freqs.weight` for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16

@@ -90,7 +90,7 @@ def last_hidden(model, case, kind, found):
     """Whether the last hidden state equals the stack's output ("normed" or "raw")."""
     base = model.base_model if model.base_model is not model else model
     seen = {}
-    names = ("norm", "ln", "ln_f", "final_norm", "final_layer_norm", "final_layernorm", "layer_norm", "LayerNorm",
+    names = ("norm", "ln", "ln_f", "norm_f", "final_norm", "final_layer_norm", "final_layernorm", "layer_norm", "LayerNorm",
              "emb_layer_norm_after")
     stacks = {"": base}
     if kind == "encoder-decoder":
@@ -127,7 +127,7 @@ def write(path, model, twin, cases, kind, note=None):
         with exact.double_precision():
             with exact.SingleWatch() as watch:
                 double = results(twin, case, kind)
-            if case_name == "case0":
+            if "last_hidden" not in numbers:
                 numbers["last_hidden"] = last_hidden(twin, case, kind, double)
         leaks |= watch.found
         single = results(model, case, kind)

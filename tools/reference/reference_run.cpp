@@ -9,9 +9,9 @@
 namespace headlight::model::reference {
 namespace {
 
-/// a + b of equal shapes.
-Array add(Array a, const Array& b) {
-  for (std::size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i];
+/// scale · a + b of equal shapes.
+Array add(Array a, const Array& b, double scale) {
+  for (std::size_t i = 0; i < a.values.size(); ++i) a.values[i] = scale * a.values[i] + b.values[i];
   return a;
 }
 
@@ -27,6 +27,8 @@ double activated(Activation activation, double x) {
       return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::Silu:
       return x / (1.0 + std::exp(-x));
+    case Activation::Relu2:
+      return std::max(x, 0.0) * std::max(x, 0.0);
     case Activation::QuickGelu:
       return x / (1.0 + std::exp(-1.702 * x));
   }
@@ -97,9 +99,13 @@ struct Pass {
     const AttentionWeights& weights = *layer.weights;
     const std::uint32_t kv_heads = layer.config.kv_head_count();
     stages.x = x;
-    stages.q = apply(weights.query_norm, split_heads(apply(weights.query, x), layer.config.heads));
-    stages.k = apply(weights.key_norm, split_heads(apply(weights.key, memory), kv_heads));
-    stages.v = split_heads(apply(weights.value, memory), kv_heads);
+    const auto finished = [&](const Linear& linear, const Array& from, std::uint32_t heads,
+                              const std::optional<Norm>& norm) {
+      return finish_projection(layer.config, norm, split_heads(apply(linear, from), heads));
+    };
+    stages.q = finished(weights.query, x, layer.config.heads, weights.query_norm);
+    stages.k = finished(weights.key, memory, kv_heads, weights.key_norm);
+    stages.v = finished(weights.value, memory, kv_heads, std::nullopt);
     if (layer.config.rotary) {
       const Rotary& rotary = layers.rotaries[*layer.config.rotary];
       stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
@@ -123,7 +129,7 @@ struct Pass {
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
     const ScoreEdit biased = [&](BlockRef, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                                  double number) {
-      if (bias != nullptr) number += bias->value(head, std::int64_t{key} - std::int64_t{query});
+      if (bias != nullptr) number += bias->of_cell(head, query, key, input.keys(block.kind).start(item));
       return score ? score(block, item, head, query, key, number) : number;
     };
     attend(layer.config, block, is_visible, fill, stages, biased, weight);
@@ -146,7 +152,7 @@ struct Pass {
     AttentionStages& stages = run.stages.back();
     if (!layer.norms.is_empty()) {
       if (layer.weights) stages.residual = x;
-      y = add(std::move(y), x);
+      y = add(std::move(y), x, static_cast<double>(layer.norms.scale));
       if (layer.norms.after) stages.attention_sum = y;
       y = apply(layer.norms.after, std::move(y));
       stages.attended = y;
@@ -157,7 +163,7 @@ struct Pass {
     if (norms.before) stages.ffn_input = read;
     stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, stages));
     stages.ffn_output = edited(block, Site::FeedForward, apply(layer.feed_forward->out, stages.ffn_active));
-    Array sum = add(apply(norms.inside, stages.ffn_output), y);
+    Array sum = add(apply(norms.inside, stages.ffn_output), y, static_cast<double>(norms.scale));
     if (norms.after) stages.ffn_sum = sum;
     stages.next = apply(norms.after, std::move(sum));
     return stages.next;

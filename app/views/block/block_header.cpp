@@ -86,7 +86,9 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
                   is_low ? width - kHeaderTools - kHeaderGap : width);
   const model::AttentionLayer* layer = subject.layer;
   std::string about = kind_name(frame.result, subject.block.kind);
-  if (layer && !layer->norms.is_empty()) about += layer->norms.after ? " · post-norm" : " · pre-norm";
+  if (layer && !layer->norms.is_empty()) {
+    about += layer->norms.after ? " · post-norm" : layer->norms.before ? " · pre-norm" : " · branches normed";
+  }
   if (layer && layer->is_parallel) about += " · MLP parallel to attention";
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) about += fmt::format(" · {} heads share {} KV heads", shape.heads, kv_heads);

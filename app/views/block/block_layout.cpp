@@ -68,15 +68,16 @@ class Planner {
   void add_projections() {
     const std::string turn = layer_ && layer_->config.rotary ? ", RoPE" : "";
     const bool is_normed = has_weights() && layer_->weights->query_norm.has_value();
+    const std::string clip = has_weights() && layer_->config.clip > 0.0F ? ", clip" : "";
     const std::string norm = is_normed ? ", norm" : "";
     const char* memory = is_cross() ? "E" : "X";
     const auto operation = [&](const char* input, const char* weight, const std::string& after) {
       return has_weights() ? fmt::format("{} · {}{}", input, weight, after) : std::string();
     };
     const std::vector<Stage> of_keys = is_cross() ? std::vector<Stage>{} : std::vector<Stage>{Stage::X};
-    add(Stage::Q, {0, 2}, {Stage::X}, operation("X", "W_Q", norm + turn));
-    add(Stage::K, {0, 3}, of_keys, operation(memory, "W_K", norm + turn));
-    add(Stage::V, {0, 4}, of_keys, operation(memory, "W_V", ""));
+    add(Stage::Q, {0, 2}, {Stage::X}, operation("X", "W_Q", clip + norm + turn));
+    add(Stage::K, {0, 3}, of_keys, operation(memory, "W_K", clip + norm + turn));
+    add(Stage::V, {0, 4}, of_keys, operation(memory, "W_V", clip));
   }
 
   std::string scale_text() const {

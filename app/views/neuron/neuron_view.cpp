@@ -190,7 +190,10 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
                         shape.heads / kv_heads);
   }
   if (subject.rotary(frame)) text += " · RoPE turns q and k by their positions";
-  if (subject.layer && subject.layer->weights && subject.layer->weights->query_norm) text += " · q and k are normed";
+  if (subject.layer && subject.layer->weights && subject.layer->weights->query_norm) {
+    text += subject.layer->weights->query_norm->spans_heads ? " · q and k are normed, all heads together"
+                                                            : " · q and k are normed";
+  }
   return text;
 }
 

@@ -67,9 +67,12 @@ void add_names(std::span<const Family> families, std::string& names) {
 
 std::span<const OtherNetworks> other_networks() { return kOthers; }
 
+std::array<std::span<const Family>, 5> folder_families() {
+  return {encoder_families(), decoder_families(), rotary_families(), further_rotary_families(), encoder_decoder_families()};
+}
+
 const Family* find_family(std::string_view model_type) {
-  for (const std::span<const Family> families :
-       {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+  for (const std::span<const Family> families : folder_families()) {
     if (const Family* family = find(families, model_type)) return family;
   }
   return nullptr;
@@ -93,10 +96,7 @@ bool reads(const Family& family, std::string_view key) { return std::ranges::cou
 
 std::string family_names() {
   std::string names;
-  for (const std::span<const Family> families :
-       {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
-    add_names(families, names);
-  }
+  for (const std::span<const Family> families : folder_families()) add_names(families, names);
   return names;
 }
 

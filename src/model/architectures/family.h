@@ -27,6 +27,7 @@ struct FeedForwardNames {
   Names gate = "";         ///< read when the family's feed-forward is gated
   Names gate_and_in = "";  ///< one weight [gate | in] instead of the two
   Names norm = "", inside_norm = "";
+  Names parallel_norm = "";  ///< in place of `norm` where the feed-forward is parallel to attention; empty: `norm`
 };
 
 /// One stack of layers with what comes before and after it.
@@ -54,19 +55,20 @@ struct HeadNames {
 /// in Family::reads. A key that transformers keeps for all models (its attribute_map) comes first: it overrides the family's
 /// own.
 struct StackKeys {
-  Names layers = "num_hidden_layers|n_layer|n_layers|block_count";
-  Names heads = "num_attention_heads|n_head|n_heads|attention.head_count";
-  Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim|feed_forward_length";
+  Names layers = "num_hidden_layers|n_layer|n_layers|num_layers|block_count";
+  Names heads = "num_attention_heads|n_head|n_heads|num_heads|attention_heads|attention.head_count";
+  Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|feed_forward_length";
   Names max_length = "";  ///< where it isn't Keys::max_length
 };
 
 struct Keys {
   StackKeys encoder = {}, decoder = {};
-  Names d_model = "n_embed|hidden_size|n_embd|dim|embedding_length";
-  Names max_length = "max_position_embeddings|n_positions|context_length|seq_length";
+  Names d_model = "n_embed|hidden_size|n_embd|dim|d_model|embedding_length";
+  Names max_length = "max_position_embeddings|n_positions|context_length|seq_length|max_seq_len";
   Names epsilon =
-      "layer_norm_eps|layer_norm_epsilon|rms_norm_eps|attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon";
-  Names activation = "hidden_activation|hidden_act|activation_function|activation";
+      "layer_norm_eps|layer_norm_epsilon|rms_norm_eps|norm_epsilon|norm_eps|attention.layer_norm_epsilon|"
+      "attention.layer_norm_rms_epsilon";
+  Names activation = "hidden_activation|hidden_act|activation_function|activation|afn";
   Names head_size = "head_dim|d_kv|attention.key_length";
 };
 
@@ -84,8 +86,17 @@ enum class Positions : std::uint8_t {
 /// Which parts have biases, and the keys of config.json that override this.
 struct Biases {
   bool projections = true, output = true, feed_forward = true;
-  bool norms = true;  ///< of LayerNorms
-  std::string_view attention_key = "", feed_forward_key = "", norm_key = "";
+  std::string_view attention_key = "";                     ///< of projections and output together …
+  std::string_view projections_key = "", output_key = "";  ///< … or of one of them
+  std::string_view feed_forward_key = "", norm_key = "";
+  bool norms = true, head_norms = true;  ///< of LayerNorms, and of those of queries and keys
+};
+
+/// The norms of queries and keys.
+enum class HeadNorms : std::uint8_t {
+  Shared,  ///< over each head's components, by the same weights [d_k]
+  Own,     ///< by weights of the head's own: a tensor [heads, d_k], or one a head, with "{}" as its number in the name
+  Whole,   ///< over all heads of a token together, by weights [heads·d_k]
 };
 
 /// A family of networks as a table of names and differences; no code.
@@ -107,14 +118,17 @@ struct Family {
   Norm::Kind norm = Norm::Kind::Layer;
   std::string_view defaults = "{}";  ///< defaults of keys that config.json omits, as JSON
   float norm_offset = 0.0f;
-  float epsilon = 1e-5f;  ///< when config.json has none
+  bool is_norm_plain = false;  ///< norms have neither weights nor biases; their names only say where they are
+  float epsilon = 1e-5f;       ///< when config.json has none
   NormPosition norm_position = NormPosition::Before;
   bool skips_first_norm = false;  ///< the first layer's attention reads the embedding, normed already, as it is
   Biases biases = {};
   bool is_transposed = false;       ///< linear weights are [in, out]: GPT-2's Conv1D
   bool is_projected_first = false;  ///< Embedding::adds_positions_last; such projections have no bias
   bool is_gated = false;
-  bool is_parallel = false;  ///< the default of use_parallel_residual
+  bool is_parallel = false;  ///< the default of use_parallel_residual and parallel_attn
+  HeadNorms head_norms = HeadNorms::Shared;
+  std::string_view head_norms_key = "";  ///< without this key set there are none
   std::string_view activation = "gelu";
   bool is_gelu_tanh = false;              ///< "gelu" means its approximation
   std::string_view head_activation = "";  ///< after the head's transform; "=": as the layers'
@@ -137,6 +151,8 @@ struct Family {
   std::uint32_t plain_layer_period = 0;  ///< each n-th layer has no rotary positions: the default of no_rope_layer_interval
 
   bool scales_embedding = false;           ///< by √d_model: the default of scale_embedding
+  double attention_multiplier = 0.0;       ///< default of the key of this name; 0: 1/√d_k
+  double logit_scale = 1.0;                ///< default of logit_scale
   bool scales_attention = true;            ///< by 1/√d_k
   bool scales_head = false;                ///< by 1/√d_model: the default of scale_decoder_outputs where the head is tied
   double query_scalar = 0.0;               ///< default of query_pre_attn_scalar; 0: the family has none
@@ -146,6 +162,9 @@ struct Family {
   bool is_window_of_both_sides = false;    ///< the config's window is the sum of both sides
   bool is_window_optional = false;         ///< no window without use_sliding_window
   bool is_window_of_plain_layers = false;  ///< without layer_types, the layers without rotary positions have it
+  bool rotates_windows_only = false;       ///< where there is a window, only layers with it have rotary positions
+  bool is_bidirectional_optional = false;  ///< use_bidirectional_attention: no causal mask, windows of both sides together
+  bool rounds_alibi = false;               ///< PositionBias::Kind::KeySlopes, by 1/√d_k
   bool is_tied = true;                     ///< default of tie_word_embeddings
 };
 

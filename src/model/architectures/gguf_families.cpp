@@ -8,7 +8,7 @@ namespace {
 constexpr Names kGgufSizes =
     "block_count|embedding_length|feed_forward_length|context_length|attention.head_count|attention.head_count_kv|"
     "attention.key_length";
-constexpr Names kGgufRotaryKeys = "attention.layer_norm_rms_epsilon|rope.dimension_count|rope.freq_base|rope_scaling";
+constexpr Names kGgufRotaryKeys = "rope.dimension_count|rope.freq_base|rope_scaling";
 
 /// The names that all architectures share.
 constexpr StackNames kStack{.table = "token_embd",
@@ -47,8 +47,10 @@ StackNames stack_names(const Family& family) {
   keep(names.self.fused, own.self.fused);
   keep(names.self.query_norm, own.self.query_norm);
   keep(names.self.key_norm, own.self.key_norm);
+  keep(names.self.norm, own.self.norm);
   keep(names.self.inside_norm, own.self.inside_norm);
   keep(names.feed_forward.gate_and_in, own.feed_forward.gate_and_in);
+  keep(names.feed_forward.norm, own.feed_forward.norm);
   keep(names.feed_forward.inside_norm, own.feed_forward.inside_norm);
   keep(names.final_norm, own.final_norm);
   if (family.norm_position == NormPosition::After) {
@@ -65,8 +67,9 @@ Family in_gguf(std::string_view type, Names reads = "", std::string_view default
   Family family = *find_family(model_type.empty() ? type : model_type);
   family.types = type;
   family.prefixes = "";
-  family.reads = {kGgufSizes, family.positions == Positions::Rotary ? kGgufRotaryKeys : "attention.layer_norm_epsilon",
-                  reads};
+  const bool is_rms = family.norm == Norm::Kind::RootMeanSquare;
+  family.reads = {kGgufSizes, is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+                  family.positions == Positions::Rotary ? kGgufRotaryKeys : "", reads};
   family.encoder = stack_names(family);
   family.head = {.linear = "output"};
   family.ignored = "rope_freqs.weight|rope_factors_long.weight|rope_factors_short.weight";
@@ -88,6 +91,15 @@ Family gguf_llama() {
   return family;
 }
 
+/// OLMo 3 is the same with a window in three of four layers.
+Family gguf_olmo2() {
+  Family family = in_gguf("olmo3", "attention.sliding_window");
+  family.name = "OLMo 2";
+  family.types = "olmo2";
+  family.window = 0;
+  return family;
+}
+
 }  // namespace
 
 std::span<const Family> gguf_families() {
@@ -100,6 +112,8 @@ std::span<const Family> gguf_families() {
       in_gguf("gemma2", "query_pre_attn_scalar|attention.sliding_window|attn_logit_softcapping|final_logit_softcapping",
               R"({"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})"),
       in_gguf("gemma3", "query_pre_attn_scalar|attention.sliding_window|final_logit_softcapping|rope.freq_base_swa"),
+      gguf_olmo2(),
+      in_gguf("starcoder2"),
       in_gguf("gpt2"),
       in_gguf("bert", "type_vocab_size"),
       in_gguf("nomic-bert", "type_vocab_size|attention.layer_norm_epsilon", "{}", "nomic_bert")};

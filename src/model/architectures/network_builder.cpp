@@ -67,11 +67,13 @@ std::string LayerBuilder::in_layer(const StackNames& stack, std::uint32_t number
 Norm LayerBuilder::norm(const std::string& name, std::uint32_t width) const { return tensors_.norm(name, width, sizes_); }
 
 BranchNorms LayerBuilder::norms(const StackNames& stack, std::uint32_t number, Names outer, Names inside) const {
-  if (outer.empty()) return {.is_bare_residual = true};
-  BranchNorms norms;
-  (sizes_.norm_position == NormPosition::Before ? norms.before : norms.after) =
-      norm(in_layer(stack, number, outer), sizes_.d_model);
+  BranchNorms norms{.scale = sizes_.residual_scale};
+  if (!outer.empty()) {
+    (sizes_.norm_position == NormPosition::Before ? norms.before : norms.after) =
+        norm(in_layer(stack, number, outer), sizes_.d_model);
+  }
   if (!inside.empty()) norms.inside = norm(in_layer(stack, number, inside), sizes_.d_model);
+  norms.is_bare_residual = outer.empty() && inside.empty();
   return norms;
 }
 
@@ -82,6 +84,7 @@ AttentionConfig LayerBuilder::config(const StackSizes& stack) const {
           .d_v = stack.d_k,
           .scale = {.kind = family_.scales_attention ? Scale::Kind::InverseSqrtKey : Scale::Kind::None},
           .kv_heads = stack.kv_heads == stack.heads ? 0 : stack.kv_heads,
+          .clip = sizes_.clip,
           .softcap = sizes_.attention_softcap};
 }
 
@@ -97,11 +100,15 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
                .value = tensors_.linear(whole(names.value), keys, config.d_model, has_bias)};
   } else {
     weights = split_fused(tensors_.linear(whole(names.fused), queries + 2 * keys, config.d_model, has_bias),
-                          names.fused_layout, config);
+                          sizes_.is_multi_query ? FusedLayout::QueryKeyValue : names.fused_layout, config);
   }
   weights.output = tensors_.linear(whole(names.output), config.d_model, queries, sizes_.biases.output);
-  if (!names.query_norm.empty()) weights.query_norm = norm(whole(names.query_norm), config.d_k);
-  if (!names.key_norm.empty()) weights.key_norm = norm(whole(names.key_norm), config.d_k);
+  const auto head_norm = [&](Names name, std::uint32_t heads) -> std::optional<Norm> {
+    if (name.empty() || !sizes_.has_head_norms) return std::nullopt;
+    return tensors_.head_norm(whole(name), heads, config.d_k, sizes_);
+  };
+  weights.query_norm = head_norm(names.query_norm, config.heads);
+  weights.key_norm = head_norm(names.key_norm, config.kv_head_count());
   const bool is_bare = number == 0 && family_.skips_first_norm;
   return {.config = config,
           .weights = std::move(weights),
@@ -130,7 +137,8 @@ void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t numbe
   }
   feed_forward.out = linear(names.out, sizes_.d_model, d_ff);
   layer.feed_forward = std::move(feed_forward);
-  layer.feed_forward_norms = norms(stack, number, names.norm, names.inside_norm);
+  const bool has_own = layer.is_parallel && !names.parallel_norm.empty();
+  layer.feed_forward_norms = norms(stack, number, has_own ? names.parallel_norm : names.norm, names.inside_norm);
 }
 
 AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
@@ -139,7 +147,7 @@ AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
   config.window = sizes_.windows[number];
   // Layers with a window use the second set of RoPE frequencies where the family has two.
   if (sizes_.rotates[number]) config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
-  if (family_.positions == Positions::Alibi) config.position_bias = 0;
+  if (sizes_.positions == Positions::Alibi) config.position_bias = 0;
   if (!family_.encoder.position_bias.empty()) config.position_bias = has_bias_in_each_layer(family_.encoder) ? number : 0;
   if (sizes_.distances) config.distances = family_.encoder.distances.find("{}") == Names::npos ? 0 : number;
   config.has_content_position = sizes_.has_content_position;
@@ -163,7 +171,7 @@ DecoderLayer LayerBuilder::decoder_layer(std::uint32_t number) const {
 }
 
 /// Sines in the first half of a row, cosines in the second (Marian, Pegasus). Closed: their last frequency is 1/10000, and
-/// the last column of an odd width is 0 (M2M-100).
+/// the last column of an odd width is 0 (M2M-100, XGLM).
 Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width, bool is_closed) {
   Tensor positions(Shape{length, width});
   const std::uint32_t sines = is_closed ? width / 2 : width / 2 + width % 2;
@@ -239,7 +247,7 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
     unembedding.transform = tensors.head_linear(names.transform, sizes.d_embedding, sizes.d_model,
                                                 sizes.has_transform_bias && !family.is_projected_first);
   }
-  if (!names.norm.empty()) unembedding.norm = tensors.head_norm(names.norm, sizes.d_embedding, sizes);
+  if (!names.norm.empty()) unembedding.norm = tensors.unembedding_norm(names.norm, sizes.d_embedding, sizes);
   const std::uint32_t vocabulary = sizes.kind == StackKind::EncoderDecoder ? sizes.target_vocabulary : sizes.vocabulary;
   unembedding.linear.weight =
       has_linear ? tensors.head_linear(names.linear, vocabulary, sizes.d_embedding, false).weight : embedding.table;
@@ -274,8 +282,13 @@ void add_position_biases(const Family& family, const Settings& settings, const S
   };
   add(family.encoder, sizes.encoder, true);
   add(family.decoder, sizes.decoder, false);
-  if (family.positions == Positions::Alibi)
-    layers.position_biases.push_back({.kind = PositionBias::Kind::Slopes, .table = alibi_slopes(sizes.encoder.heads)});
+  if (sizes.positions != Positions::Alibi) return;
+  PositionBias bias{.kind = PositionBias::Kind::Slopes, .table = alibi_slopes(sizes.encoder.heads)};
+  if (family.rounds_alibi) {
+    bias.kind = PositionBias::Kind::KeySlopes;
+    bias.factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.encoder.d_k)));
+  }
+  layers.position_biases.push_back(std::move(bias));
 }
 
 /// One table for all layers, or one for each.

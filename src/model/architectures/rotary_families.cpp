@@ -1,52 +1,16 @@
 #include <array>
 
 #include "model/architectures/families.h"
+#include "model/architectures/llama_kin.h"
 
 namespace headlight::model {
 namespace {
 
-constexpr StackNames kLlamaStack{.table = "embed_tokens",
-                                 .layer = "layers.{}.",
-                                 .self = {.query = "self_attn.q_proj",
-                                          .key = "self_attn.k_proj",
-                                          .value = "self_attn.v_proj",
-                                          .output = "self_attn.o_proj",
-                                          .norm = "input_layernorm"},
-                                 .feed_forward = {.in = "mlp.up_proj",
-                                                  .out = "mlp.down_proj",
-                                                  .gate = "mlp.gate_proj",
-                                                  .norm = "post_attention_layernorm"},
-                                 .final_norm = "norm"};
-constexpr Biases kNoBiases{.projections = false, .output = false, .feed_forward = false};
-
-constexpr Names kRotarySizes =
-    "hidden_size|intermediate_size|num_hidden_layers|num_attention_heads|num_key_value_heads|head_dim|max_position_"
-    "embeddings|"
-    "rms_norm_eps|is_causal";
-constexpr Names kRotaryKeys = "hidden_act|rope_parameters|rope_scaling|rope_theta|original_max_position_embeddings";
-constexpr Names kQwenWindow = "use_sliding_window|sliding_window|max_window_layers|layer_types";
-
-/// Common to Llama-like families: RMSNorm before gated branches without biases, RoPE.
-constexpr Family llama_kin(std::string_view name, Names types) {
-  return {.name = name,
-          .types = types,
-          .prefixes = "model.|",
-          .reads = {kRotarySizes, kRotaryKeys},
-          .encoder = kLlamaStack,
-          .head = {.linear = "lm_head"},
-          .ignored = "*.rotary_emb.inv_freq",
-          .norm = Norm::Kind::RootMeanSquare,
-          .epsilon = 1e-6f,
-          .biases = kNoBiases,
-          .is_gated = true,
-          .activation = "silu",
-          .positions = Positions::Rotary,
-          .is_tied = false};
-}
+constexpr Names kQwenWindow = "rms_norm_eps|use_sliding_window|sliding_window|max_window_layers|layer_types";
 
 constexpr Family llama() {
   Family family = llama_kin("Llama", "llama");
-  family.reads[2] = "attention_bias|mlp_bias";
+  family.reads[2] = "rms_norm_eps|attention_bias|mlp_bias";
   family.biases.attention_key = "attention_bias";
   family.biases.feed_forward_key = "mlp_bias";
   return family;
@@ -54,7 +18,7 @@ constexpr Family llama() {
 
 constexpr Family mistral() {
   Family family = llama_kin("Mistral", "mistral");
-  family.reads[2] = "sliding_window";
+  family.reads[2] = "rms_norm_eps|sliding_window";
   family.defaults = R"({"num_key_value_heads": 8})";
   family.window = 4096;
   return family;
@@ -67,12 +31,6 @@ constexpr Family qwen2() {
   family.biases.projections = true;
   family.window = 4096;
   family.is_window_optional = true;
-  return family;
-}
-
-constexpr Family with_head_norms(Family family) {
-  family.encoder.self.query_norm = "self_attn.q_norm";
-  family.encoder.self.key_norm = "self_attn.k_norm";
   return family;
 }
 
@@ -104,7 +62,7 @@ constexpr Family smollm3() {
 
 constexpr Family phi3() {
   Family family = llama_kin("Phi-3", "phi3");
-  family.reads[2] = "sliding_window|partial_rotary_factor";
+  family.reads[2] = "rms_norm_eps|sliding_window|partial_rotary_factor";
   family.defaults = R"({"original_max_position_embeddings": 4096})";
   family.partial_rotary = 1.0;
   family.is_yarn_longrope = true;
@@ -119,7 +77,7 @@ constexpr Family phi3() {
 
 constexpr Family gemma() {
   Family family = llama_kin("Gemma", "gemma");
-  family.reads[2] = "attention_bias|use_bidirectional_attention";
+  family.reads[2] = "rms_norm_eps|attention_bias|use_bidirectional_attention";
   family.defaults = R"({"num_key_value_heads": 16})";
   family.biases.attention_key = "attention_bias";
   family.norm_offset = 1.0f;
@@ -160,6 +118,7 @@ constexpr Family gemma3() {
   family.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4})";
   family.rope_theta = 1'000'000.0;
   family.local_rope_theta = 10'000.0;
+  family.is_bidirectional_optional = true;
   family.window_period = 6;
   return family;
 }

@@ -131,7 +131,7 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
     if (scaling) share = scaling->number("partial_rotary_factor", share, 0.0, 1.0);
   }
   const std::uint32_t dimensions =
-      settings.count("rope.dimension_count", static_cast<std::uint32_t>(head_size * share), head_size);
+      settings.count("rope.dimension_count|rotary_dim", static_cast<std::uint32_t>(head_size * share), head_size);
   if (dimensions < 2 || dimensions % 2 != 0) {
     throw Error("the config's RoPE rotates {} of a head's {} components, but must rotate pairs", dimensions, head_size);
   }
@@ -148,8 +148,14 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
     scale_yarn(source, rotary);
   } else if (type == "longrope" || type == "su") {
     scale_longrope(source, rotary);
+  } else if (type == "dynamic") {
+    rotary.dynamic_factor = source.factor();
+    rotary.base = source.theta;
+    rotary.original_length = max_length;
+    if (dimensions < 4)
+      throw Error("the config's dynamic RoPE rotates {} components, but must rotate 4 or more", dimensions);
   } else if (type != "default") {
-    scaling->refuse_network("rope_type|type", "default, linear, llama3, yarn or longrope");
+    scaling->refuse_network("rope_type|type", "default, linear, dynamic, llama3, yarn or longrope");
   }
   return rotary;
 }

@@ -137,6 +137,35 @@ std::vector<std::string> Settings::texts(Names keys) const {
   return texts;
 }
 
+std::vector<std::pair<std::vector<std::string>, std::uint32_t>> Settings::runs(Names keys, std::uint32_t largest) const {
+  const nlohmann::json* found = find(keys).value;
+  std::vector<std::pair<std::vector<std::string>, std::uint32_t>> runs;
+  if (found == nullptr) return runs;
+  const auto expect = [&](bool is_right) {
+    if (!is_right) refuse(keys, "a list of [texts, number of times]");
+  };
+  expect(found->is_array());
+  for (const nlohmann::json& run : *found) {
+    expect(run.is_array() && run.size() == 2 && run[0].is_array() && run[1].is_number_unsigned() && run[1] <= largest);
+    auto& [names, times] = runs.emplace_back();
+    times = run[1].get<std::uint32_t>();
+    for (const nlohmann::json& name : run[0]) {
+      expect(name.is_string());
+      names.push_back(name.get<std::string>());
+    }
+    expect(names.size() <= largest && runs.size() <= largest);
+  }
+  return runs;
+}
+
+Settings Settings::with_nested(std::string_view key) const {
+  nlohmann::json all = json_;
+  if (const std::optional<Settings> nested = child(key)) {
+    for (const auto& [name, value] : nested->json_.items()) all[fmt::format("{}.{}", key, name)] = value;
+  }
+  return Settings(std::move(all), where_);
+}
+
 std::optional<Settings> Settings::child(Names keys) const {
   const Found found = find(keys);
   if (found.value == nullptr) return std::nullopt;

@@ -46,7 +46,11 @@ class Settings {
   std::vector<double> numbers(Names keys, double smallest, double largest) const;
   /// A list, or one text with its parts separated by '|'.
   std::vector<std::string> texts(Names keys) const;
+  /// A list of [texts, how often they repeat], the counts at most `largest`.
+  std::vector<std::pair<std::vector<std::string>, std::uint32_t>> runs(Names keys, std::uint32_t largest) const;
 
+  /// These settings with those of a nested object under its name and theirs: "attn_config.clip_qkv".
+  Settings with_nested(std::string_view key) const;
   /// A nested object, nullopt when it is absent.
   std::optional<Settings> child(Names keys) const;
   /// The line "config.json: key is value, but must be …" as an Error.

@@ -18,12 +18,13 @@ constexpr std::uint32_t kMaxSinusoid = 1u << 16;  // these rows are computed, no
 constexpr std::uint32_t kMaxFeedForward = 1u << 18;
 constexpr std::uint32_t kMaxTypes = 1024;
 constexpr double kMaxCap = 1e6;
-constexpr Names kKeyHeads = "num_key_value_heads|attention.head_count_kv";
-constexpr Names kWindow = "sliding_window|attention.sliding_window|local_attention|attention_window";
+constexpr Names kKeyHeads = "num_key_value_heads|num_kv_heads|attention.head_count_kv";
+constexpr Names kWindow = "sliding_window|window_size|attention.sliding_window|local_attention|attention_window";
 
 Activation parse_activation(const Settings& settings, Names keys, std::string_view name, const Family& family) {
-  constexpr std::array<std::pair<std::string_view, Activation>, 14> kNames{{
+  constexpr std::array<std::pair<std::string_view, Activation>, 15> kNames{{
       {"relu", Activation::Relu},
+      {"relu2", Activation::Relu2},
       {"gelu", Activation::Gelu},
       {"gelu_python", Activation::Gelu},
       {"gelu_new", Activation::GeluTanh},
@@ -42,7 +43,8 @@ Activation parse_activation(const Settings& settings, Names keys, std::string_vi
   for (const auto& [known, activation] : kNames) {
     if (name == known) return activation;
   }
-  settings.refuse_network(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu, silu or one of their other names");
+  settings.refuse_network(keys,
+                          "relu, relu2, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu, silu or one of their other names");
 }
 
 /// T5 names activation and gate together: "gated-gelu".
@@ -71,11 +73,21 @@ void read_feed_forward(const Settings& settings, const Family& family, Sizes& si
   }
 }
 
+bool is_bidirectional(const Settings& settings, const Family& family) {
+  return family.is_bidirectional_optional && settings.flag("use_bidirectional_attention", false);
+}
+
+/// Falcon's newer layout has num_kv_heads; GPT-BigCode and Falcon's older one share one KV head or have as many as heads.
+bool is_multi_query(const Settings& settings, const Family& family) {
+  return reads(family, "multi_query") && !settings.flag("new_decoder_architecture", false) &&
+         settings.flag("multi_query", true);
+}
+
 StackSizes read_stack(const Settings& settings, const Family& family, const StackKeys& keys, std::uint32_t d_model) {
   StackSizes sizes;
   sizes.layers = settings.count(keys.layers, kMaxLayers);
   sizes.heads = settings.count(keys.heads, kMaxModelHeads);
-  sizes.kv_heads = settings.count(kKeyHeads, sizes.heads, kMaxModelHeads);
+  sizes.kv_heads = is_multi_query(settings, family) ? 1 : settings.count(kKeyHeads, sizes.heads, kMaxModelHeads);
   if (sizes.heads % sizes.kv_heads != 0) {
     settings.refuse(kKeyHeads, fmt::format("a divisor of the {} heads", sizes.heads));
   }
@@ -145,7 +157,9 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
                                    : family.encoder.distances.empty() ? "absolute"
                                                                       : "absolute, relative_key or relative_key_query");
   }
-  sizes.positions = type == "rotary" ? Positions::Rotary : family.positions;
+  sizes.positions = type == "rotary"                ? Positions::Rotary
+                    : settings.flag("alibi", false) ? Positions::Alibi
+                                                    : family.positions;
   if (is_relative || !settings.flag("position_biased_input", true)) sizes.positions = Positions::Distances;
   if (is_relative) sizes.distances = bert_distances(settings, family, type == "relative_key_query", sizes);
   if (reads(family, "relative_attention")) sizes.distances = deberta_distances(settings, family, sizes);
@@ -187,32 +201,50 @@ std::vector<std::uint32_t> window_sizes(const Settings& settings, const Family& 
   return sizes;
 }
 
+/// The layers' types; GPT-Neo has them as [[["global", "local"], 12]]: these two, twelve times.
+std::vector<std::string> layer_types(const Settings& settings, const Family& family) {
+  constexpr Names kRuns = "attention_types";
+  if (!reads(family, kRuns) || settings.has("attention_layers")) return settings.texts("layer_types|attention_layers");
+  std::vector<std::string> types;
+  for (const auto& [names, times] : settings.runs(kRuns, kMaxLayers)) {
+    for (std::uint32_t i = 0; i < times && types.size() <= kMaxLayers; ++i) {
+      types.insert(types.end(), names.begin(), names.end());
+    }
+  }
+  const std::uint32_t layers = settings.count(family.keys.encoder.layers, kMaxLayers);
+  if (types.size() != layers) settings.refuse(kRuns, fmt::format("types of {} layers", layers));
+  return types;
+}
+
 /// The layers with the sliding window: by name, by a period, from some layer on or where there is no RoPE.
 void read_windows(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.windows.assign(layers, 0);
   std::vector<std::uint32_t> sides = window_sizes(settings, family, layers);
-  const std::vector<std::string> types = settings.texts("layer_types");
+  const std::vector<std::string> types = layer_types(settings, family);
   const bool is_used = settings.flag("use_sliding_window", !family.is_window_optional);
   if (!is_used && (types.empty() || !family.is_window_of_plain_layers)) sides.assign(layers, 0);
   if (!types.empty() && types.size() != layers) settings.refuse("layer_types", fmt::format("a list of {} texts", layers));
   const std::uint32_t period =
-      settings.count("sliding_window_pattern|global_attn_every_n_layers", family.window_period, kMaxLayers);
+      types.empty() ? settings.count("sliding_window_pattern|global_attn_every_n_layers", family.window_period, kMaxLayers)
+                    : 0;
   const std::uint32_t first =
       reads(family, "max_window_layers") ? settings.count("max_window_layers", 28, kMaxLayers, 0) : 0;
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
     bool has_window = layer >= first && (period == 0 || (layer + (family.begins_without_window ? 0 : 1)) % period != 0);
     if (family.is_window_of_plain_layers) has_window = !sizes.rotates[layer];
     if (!types.empty()) {
-      if (types[layer] != "full_attention" && types[layer] != "sliding_attention") {
+      has_window = types[layer] == "sliding_attention" || types[layer] == "local";
+      if (!has_window && types[layer] != "full_attention" && types[layer] != "global") {
         throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention",
                     layer, printable(types[layer]));
       }
-      has_window = types[layer] == "sliding_attention";
     }
+    if (family.rotates_windows_only && sides[layer] > 0) sizes.rotates[layer] = has_window;
     // In a bidirectional decoder, transformers includes the distance itself: |i − j| ≤ window.
     const bool is_inclusive = !sizes.is_causal || family.is_window_of_both_sides;
-    if (has_window) sizes.windows[layer] = sides[layer] + (is_inclusive && sides[layer] > 0 ? 1 : 0);
+    const std::uint32_t side = is_bidirectional(settings, family) ? sides[layer] / 2 : sides[layer];  // Gemma 3's: of both
+    if (has_window && sides[layer] > 0) sizes.windows[layer] = side + (is_inclusive ? 1 : 0);
   }
 }
 
@@ -237,7 +269,9 @@ void read_rotating_layers(const Settings& settings, const Family& family, Sizes&
 void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.scales.assign(sizes.encoder.layers, {});
   const double scalar = settings.number("query_pre_attn_scalar", family.query_scalar, 0.0, 1e9);
+  constexpr Names kMultiplier = "attention_multiplier|attn_config.softmax_scale";
   const bool is_scaled = family.scales_attention && settings.flag("scale_attn_weights", true);
+  const bool has_multiplier = family.attention_multiplier > 0.0 || settings.has(kMultiplier);
   const bool falls = settings.flag("scale_attn_by_inverse_layer_idx", false);
   // DeBERTa's score is a sum of so many products.
   std::uint32_t terms = 1;
@@ -245,31 +279,44 @@ void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
   for (std::uint32_t layer = 0; layer < sizes.encoder.layers; ++layer) {
     double factor =
         is_scaled ? 1.0 / std::sqrt(family.query_scalar > 0.0 && scalar > 0.0 ? scalar : sizes.encoder.d_k) : 1.0;
+    if (has_multiplier) factor = settings.number(kMultiplier, family.attention_multiplier, 0.0, 1e6);
     if (falls) factor /= layer + 1.0;
     factor /= std::sqrt(static_cast<double>(terms));
     if (!is_scaled && !falls) {
       sizes.scales[layer].kind = Scale::Kind::None;
-    } else if (falls || terms > 1 || family.query_scalar > 0.0) {
+    } else if (falls || terms > 1 || has_multiplier || family.query_scalar > 0.0) {
       sizes.scales[layer] = {.kind = Scale::Kind::Value, .value = static_cast<float>(factor)};
     }
   }
+  sizes.clip = static_cast<float>(settings.number("clip_qkv|attn_config.clip_qkv", 0.0, 0.0, kMaxCap));
   sizes.attention_softcap = static_cast<float>(settings.number("attn_logit_softcapping", 0.0, 0.0, kMaxCap));
   sizes.head_softcap = static_cast<float>(settings.number("final_logit_softcapping", 0.0, 0.0, kMaxCap));
 }
 
 void read_switches(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.epsilon = static_cast<float>(settings.number(family.keys.epsilon, static_cast<double>(family.epsilon), 0.0, 1.0));
-  sizes.is_parallel = family.is_parallel && settings.flag("use_parallel_residual", true);
+  sizes.is_parallel = settings.flag("use_parallel_residual|parallel_attn", family.is_parallel) ||
+                      settings.flag("new_decoder_architecture", false);
+  sizes.is_multi_query = is_multi_query(settings, family);
+  sizes.has_head_norms = family.head_norms_key.empty() || settings.flag(family.head_norms_key, false);
+  sizes.residual_scale = static_cast<float>(settings.number("residual_multiplier", 1.0, 0.0, 1e6));
   sizes.is_tied = settings.flag("tie_word_embeddings", family.is_tied);
   sizes.norm_position = settings.flag("do_layer_norm_before", true) ? family.norm_position : NormPosition::After;
   sizes.has_final_norm = sizes.norm_position == NormPosition::Before && !settings.flag("_remove_final_layer_norm", false);
   sizes.is_causal =
       sizes.kind == StackKind::EncoderDecoder ||
       (sizes.kind == StackKind::Decoder ? settings.flag("is_causal", true) : settings.flag("is_decoder", false));
+  if (is_bidirectional(settings, family)) sizes.is_causal = false;
   sizes.biases = family.biases;
   if (!family.biases.attention_key.empty()) {
     sizes.biases.projections = settings.flag(family.biases.attention_key, family.biases.projections);
     sizes.biases.output = settings.flag(family.biases.attention_key, family.biases.output);
+  }
+  if (!family.biases.projections_key.empty()) {
+    sizes.biases.projections = settings.flag(family.biases.projections_key, family.biases.projections);
+  }
+  if (!family.biases.output_key.empty()) {
+    sizes.biases.output = settings.flag(family.biases.output_key, family.biases.output);
   }
   if (!family.biases.feed_forward_key.empty()) {
     sizes.biases.feed_forward = settings.flag(family.biases.feed_forward_key, family.biases.feed_forward);
@@ -281,6 +328,11 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   if (settings.flag("scale_embedding", family.scales_embedding)) {
     sizes.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(sizes.d_model)));
   }
+  if (reads(family, "embedding_multiplier")) {
+    sizes.embedding_scale = static_cast<float>(settings.number("embedding_multiplier", 1.0, 0.0, 1e6));
+  }
+  sizes.head_scale = static_cast<float>(settings.number("logit_scale", family.logit_scale, 0.0, 1e6) /
+                                        settings.number("logits_scaling", 1.0, 1e-6, 1e6));
   // Before release 5 of transformers T5 scaled its states wherever the head was tied.
   if (family.scales_head && settings.flag("scale_decoder_outputs", sizes.is_tied)) {
     sizes.head_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.d_model)));
@@ -289,7 +341,10 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
 
 /// Options that select a network that Headlight doesn't compute.
 void expect_known(const Settings& settings, const Family& family) {
-  constexpr std::array<std::pair<std::string_view, bool>, 11> kFlags{{{"add_cross_attention", false},
+  constexpr std::array<std::pair<std::string_view, bool>, 14> kFlags{{{"add_cross_attention", false},
+                                                                      {"attn_config.alibi", true},
+                                                                      {"attn_config.prefix_lm", false},
+                                                                      {"attn_config.qk_ln", false},
                                                                       {"apply_residual_connection_post_layernorm", false},
                                                                       {"use_bidirectional_attention", false},
                                                                       {"layer_norm_elementwise_affine", true},
@@ -301,6 +356,7 @@ void expect_known(const Settings& settings, const Family& family) {
                                                                       {"use_rms_norm", false},
                                                                       {"rotary_emb_interleaved", false}}};
   for (const auto& [key, value] : kFlags) {
+    if (family.is_bidirectional_optional && key == "use_bidirectional_attention") continue;
     if (settings.flag(key, value) != value) settings.refuse_network(key, value ? "true" : "false");
   }
   if (family.kind == StackKind::EncoderDecoder && !settings.flag("is_causal", true)) {
@@ -312,6 +368,13 @@ void expect_known(const Settings& settings, const Family& family) {
   }
   if (settings.number("conv_kernel_size", 0.0, 0.0, kMaxLength) > 0.0) settings.refuse_network("conv_kernel_size", "0");
   if (settings.number("rotary_emb_fraction", 1.0, 0.0, 1.0) != 1.0) settings.refuse_network("rotary_emb_fraction", "1");
+  if (settings.text("attn_config.attn_type", "multihead_attention") != "multihead_attention") {
+    settings.refuse_network("attn_config.attn_type", "multihead_attention");
+  }
+  // transformers has 8 whatever MPT's config says, its authors' code what it says.
+  if (settings.number("attn_config.alibi_bias_max", 8.0, 0.0, kMaxCap) != 8.0) {
+    settings.refuse_network("attn_config.alibi_bias_max", "8");
+  }
   if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse_network("inner_group_num", "1");
   if (const std::optional<Settings> mlx = settings.child("quantization"); mlx && mlx->has("group_size")) {
     throw Error("config.json: the weights are quantised by MLX ({} bits): load the original model, or a GGUF file of it",

@@ -34,11 +34,14 @@ struct Sizes {
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;
   bool is_gated = false, is_parallel = false, is_tied = true, is_causal = true;
+  Positions positions = Positions::Learned;
+  bool is_multi_query = false;  ///< one KV head, and a fused projection is [q | k | v] whatever the family's layout
+  bool has_head_norms = true;   ///< of queries and keys, where the family names them
   NormPosition norm_position = NormPosition::Before;
   bool has_final_norm = true, has_embedding_norm = true, has_transform_bias = true, has_head_bias = true;
   Biases biases;
-  float embedding_scale = 1.0f, head_scale = 1.0f;
-  float attention_softcap = 0.0f, head_softcap = 0.0f;
+  float embedding_scale = 1.0f, head_scale = 1.0f, residual_scale = 1.0f;
+  float clip = 0.0f, attention_softcap = 0.0f, head_softcap = 0.0f;
   std::optional<std::uint32_t> dropped_id;  ///< Embedding::dropped_id
   std::vector<std::uint32_t> windows;       ///< [layer] of the encoder; 0: none
   bool has_local_rotary = false;            ///< layers with a window have RoPE frequencies of their own
@@ -51,7 +54,7 @@ struct Sizes {
 Sizes read_sizes(const Settings& settings, const Family& family, StackKind kind);
 
 /// RoPE as config.json describes it, by the keys before release 5 of transformers (rope_theta, rope_scaling) or the later
-/// ones (rope_parameters): default, linear, llama3, yarn and longrope.
+/// ones (rope_parameters): default, linear, dynamic, llama3, yarn and longrope.
 /// `is_local` asks for those of layers with a window, which differ in Gemma 3. Throws Error naming an unsupported value.
 Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t head_size, std::uint32_t max_length,
                    bool is_local);

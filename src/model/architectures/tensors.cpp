@@ -99,11 +99,45 @@ Linear FamilyTensors::linear(std::string_view prefix, Names names, const Shape& 
   return linear;
 }
 
-Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width, const Sizes& sizes) {
+Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width, const Sizes& sizes, bool has_bias) {
+  if (family_.is_norm_plain) {
+    return {.weight = Tensor(Shape{width}, std::vector<float>(width, 1.0f)),
+            .epsilon = sizes.epsilon,
+            .kind = family_.norm,
+            .is_plain = true};
+  }
   const bool is_older = find(prefix, names, ".weight").empty() && !find(prefix, names, ".gamma").empty();
   const auto part = [&](std::string_view suffix) { return take(prefix, names, is_older ? older(suffix) : suffix, {width}); };
   Norm norm{.weight = part(".weight"), .epsilon = sizes.epsilon, .kind = family_.norm, .weight_offset = family_.norm_offset};
-  if (family_.norm == Norm::Kind::Layer && sizes.biases.norms) norm.bias = part(".bias");
+  if (family_.norm == Norm::Kind::Layer && has_bias) norm.bias = part(".bias");
+  return norm;
+}
+
+Norm FamilyTensors::head_norm(Names names, std::uint32_t heads, std::uint32_t d_k, const Sizes& sizes) {
+  const bool has_bias = family_.biases.head_norms && family_.norm == Norm::Kind::Layer;
+  if (family_.head_norms != HeadNorms::Own) {
+    const bool spans_heads = family_.head_norms == HeadNorms::Whole;
+    Norm norm = this->norm(prefix_, names, spans_heads ? heads * d_k : d_k, sizes, has_bias);
+    norm.spans_heads = spans_heads;
+    return norm;
+  }
+  Norm norm{.weight = {}, .epsilon = sizes.epsilon, .kind = family_.norm, .weight_offset = family_.norm_offset};
+  const std::size_t hole = names.find("{}");
+  const auto of_heads = [&](std::string_view suffix) -> Parameter {
+    std::vector<float> values;
+    const auto add = [&](const Parameter& some) {
+      const Tensor tensor = some.tensor();
+      values.insert(values.end(), tensor.values.begin(), tensor.values.end());
+    };
+    if (hole == Names::npos) add(take(prefix_, names, suffix, {heads, d_k}));
+    for (std::uint32_t head = 0; head < heads && hole != Names::npos; ++head) {
+      const std::string name = fmt::format("{}{}{}", names.substr(0, hole), head, names.substr(hole + 2));
+      add(take(prefix_, name, suffix, {d_k}));
+    }
+    return Tensor(Shape{heads * d_k}, std::move(values));
+  };
+  norm.weight = of_heads(".weight");
+  if (has_bias) norm.bias = of_heads(".bias");
   return norm;
 }
 
@@ -113,7 +147,9 @@ Linear FamilyTensors::linear(Names names, std::uint32_t out, std::uint32_t in, b
   return linear(prefix_, names, {out, in}, has_bias);
 }
 
-Norm FamilyTensors::norm(Names names, std::uint32_t width, const Sizes& sizes) { return norm(prefix_, names, width, sizes); }
+Norm FamilyTensors::norm(Names names, std::uint32_t width, const Sizes& sizes) {
+  return norm(prefix_, names, width, sizes, sizes.biases.norms);
+}
 
 std::optional<Parameter> FamilyTensors::frequencies(Names names, std::uint32_t count) {
   if (find(prefix_, names, "").empty()) return std::nullopt;
@@ -126,7 +162,9 @@ Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t 
   return linear;
 }
 
-Norm FamilyTensors::head_norm(Names names, std::uint32_t width, const Sizes& sizes) { return norm("", names, width, sizes); }
+Norm FamilyTensors::unembedding_norm(Names names, std::uint32_t width, const Sizes& sizes) {
+  return norm("", names, width, sizes, sizes.biases.norms);
+}
 
 Parameter FamilyTensors::head_bias(Names names, std::uint32_t out, bool is_needed) {
   const std::string name = find("", names, "");

@@ -28,9 +28,11 @@ class FamilyTensors {
   Norm norm(Names names, std::uint32_t width, const Sizes& sizes);
   /// [count] numbers under a whole name; nullopt where the file has none.
   std::optional<Parameter> frequencies(Names names, std::uint32_t count);
+  /// Of the queries or keys of so many heads, as Family::head_norms says.
+  Norm head_norm(Names names, std::uint32_t heads, std::uint32_t d_k, const Sizes& sizes);
 
   Linear head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
-  Norm head_norm(Names names, std::uint32_t width, const Sizes& sizes);
+  Norm unembedding_norm(Names names, std::uint32_t width, const Sizes& sizes);
   /// [out] or [1, out]; empty when there is none and none is needed.
   Parameter head_bias(Names names, std::uint32_t out, bool is_needed);
 
@@ -47,7 +49,7 @@ class FamilyTensors {
   /// The tensor; throws Error naming the first alternative when there is none.
   Parameter take(std::string_view prefix, Names names, std::string_view suffix, const Shape& shape);
   Linear linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias);
-  Norm norm(std::string_view prefix, Names names, std::uint32_t width, const Sizes& sizes);
+  Norm norm(std::string_view prefix, Names names, std::uint32_t width, const Sizes& sizes, bool has_bias);
 
   Checkpoint checkpoint_;
   const Family& family_;
