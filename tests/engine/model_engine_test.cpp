@@ -280,6 +280,15 @@ TEST_SUITE("cpu") {
     CHECK(end == state.text().size());  // the line breaks are part of it
   }
 
+  TEST_CASE("a text of its own takes a line break that the model writes; a line of a batch doesn't") {
+    State state = model_state("gpt2", "the cat");
+    CHECK(take_line_breaks(state));
+    CHECK(state.model().joins_lines);
+    state = model_state("gpt2", "the cat\nsat on");
+    CHECK_FALSE(take_line_breaks(state));
+    CHECK_FALSE(state.model().joins_lines);
+  }
+
   TEST_CASE("another model replaces one that is being loaded") {
     Bench bench;
     bench.log->is_load_held = true;

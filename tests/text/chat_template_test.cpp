@@ -11,6 +11,7 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 #include "text/chat_template.h"
+#include "text/chat_turns.h"
 #include "text/tokenizer.h"
 
 namespace chat_template_test {
@@ -133,6 +134,28 @@ TEST_SUITE("cpu") {
     CHECK(refusal(source, "assistant: ") == "the chat has no turn: type at least one");
     CHECK(refusal(source, "[{\"content\": 1}]") == "message 1 of the chat has no \"role\"");
     CHECK(refusal(source, "[{").starts_with("the chat begins as JSON"));
+  }
+
+  TEST_CASE("an open answer keeps its white space and grows") {
+    const std::string source =
+        "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}.{% endfor %}{{ '|' if add_generation_prompt }}";
+    const auto shown = [&](const std::string& chat) { return ChatTemplate(source, {}).render(chat, true); };
+    CHECK(shown("user: a\nassistant: b \n") == "<user>a.<assistant>b \n");
+    CHECK(shown("user: a\nassistant: \n") == "<user>a.|\n");
+    const auto grown = [&](const char* chat, const char* more) { return ChatTemplate::with_answer(chat, more); };
+    CHECK(grown("a", " hi") == "a\nassistant: hi");
+    CHECK(grown("user: a\n", "hi") == "user: a\nassistant: hi");
+    CHECK(grown("user: a\nassistant:", " hi") == "user: a\nassistant: hi");
+    CHECK(grown("user: a\nassistant: b", " c") == "user: a\nassistant: b c");
+    CHECK(shown(grown("user: a\nassistant: b", "\n\n")) == "<user>a.<assistant>b\n\n");
+    const std::string json = R"([{"role":"user","content":"a"}])";
+    CHECK(shown(grown(json.c_str(), " b")) == "<user>a.<assistant>b");
+    CHECK(shown(ChatTemplate::with_answer(grown(json.c_str(), "b"), " c")) == "<user>a.<assistant>b c");
+    const std::string typed = "hello\nUser: a\nassistant: user: b";
+    std::vector<std::string> roles;
+    for (const text::ByteRange role : text::role_ranges(typed))
+      roles.push_back(typed.substr(role.begin, role.end - role.begin));
+    CHECK(roles == std::vector<std::string>{"User:", "assistant:"});
   }
 
   TEST_CASE("a template's special tokens are tokens, and typed characters keep their places") {
