@@ -208,8 +208,8 @@ std::vector<double> HeadReference::weights_of(std::uint32_t row) {
     Array rows = reference::widen(distances->table);
     return distances->is_projected ? reference::apply(projection, rows) : rows;
   };
-  const Array for_query = vectors(layer_.config.has_content_position, key_);
-  const Array for_key = vectors(layer_.config.has_position_content, query_);
+  const Array for_query = vectors(layer_.config.has_content_position, key_.linear);
+  const Array for_key = vectors(layer_.config.has_position_content, query_.linear);
   const double scale = static_cast<double>(layer_.config.scale.factor(shape_.d_k));
   const auto product = [&](const double* vector, const Array& rows, std::size_t number) {
     if (rows.values.empty()) return 0.0;

@@ -1,5 +1,7 @@
 #include "app/quantities/formulas.h"
 
+#include "capture/attention_of.h"
+
 namespace headlight::app::formulas {
 namespace {
 
@@ -33,6 +35,7 @@ std::string scaled_from(const FormulaSubject& subject, const std::string& scores
     if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
     if (config.position_bias) scaled += " + bias";
   }
+  if (subject.score && subject.score->bias) scaled += " + captured bias";
   if (!subject.mask) return scaled;
   const char* painted = subject.mask->biases.empty() ? "" : " + painted bias";
   if (!subject.mask->score_expression) return scaled + painted;
@@ -138,7 +141,7 @@ std::string position_content(const FormulaSubject& /*subject*/) { return "P_{ij}
 std::string masked(const FormulaSubject& /*subject*/) { return "the scaled score, or the fill"; }
 
 std::string weights(const FormulaSubject& subject) {
-  if (!subject.pattern) return "A = softmax(masked)";
+  if (!subject.pattern) return subject.score && subject.score->sinks ? "A = softmax(masked, sink)" : "A = softmax(masked)";
   return fmt::format("A = softmax(masked), of the {} pattern", attention::to_string(subject.pattern->kind));
 }
 
@@ -149,7 +152,7 @@ std::string map(attention::Stage stage, const FormulaSubject& subject) {
   std::string scaled = scaled_from(subject, "QK^T");
   if (stage == attention::Stage::Scaled) return scaled;
   if (subject.pattern) return fmt::format("replaced by the {} pattern", attention::to_string(subject.pattern->kind));
-  return fmt::format("softmax( {} )", scaled);
+  return fmt::format("softmax( {}{} )", scaled, subject.score && subject.score->sinks ? ", sink" : "");
 }
 
 std::string heads(const FormulaSubject& subject) { return fmt::format("H_{{{}}} = A V", subject.head); }

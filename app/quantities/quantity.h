@@ -7,6 +7,10 @@
 #include "inference/run.h"
 #include "model/network.h"
 
+namespace headlight::capture {
+struct CapturedScore;
+}
+
 namespace headlight::app {
 
 template <typename Result>
@@ -68,6 +72,7 @@ struct FormulaSubject {
   std::uint32_t head = 0;
   const attention::MaskSpec* mask = nullptr;  ///< whose score expression and biases are shown; null: none
   std::optional<attention::ReplacementPattern> pattern = std::nullopt;  ///< that takes the place of the head's own
+  const capture::CapturedScore* score = nullptr;                        ///< of a capture: its bias and sinks
 };
 
 /// What can be drawn of a run, or of two: one matrix for each head, block or kind of attention.

@@ -243,14 +243,17 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a text with line feeds is one text; texts of a batch have none") {
-    const Exported one("gpt2", {"--text", "the\ncat", "--stages", "weights"});
-    CHECK(one.run_json()["tokens"]["ids"].size() == 1);
-    CHECK(one.run_json()["model"]["joins_lines"] == true);
-    const Exported lines("gpt2", {"--text", "the\ncat", "--join-lines", "off", "--stages", "weights"});
-    CHECK(lines.run_json()["tokens"]["ids"].size() == 2);
-    const Exported batch("gpt2", {"--text", "the", "--text", "cat", "--stages", "weights"});
-    CHECK(batch.run_json()["tokens"]["ids"] == lines.run_json()["tokens"]["ids"]);
-    CHECK(export_complaint("gpt2", {"--text", "the\ncat", "--text", "a"}, 2)
+    const auto run_of = [](std::vector<std::string> more) {
+      more.insert(more.begin(), {"--model", golden_path("gpt2"), "--format", "npy", "--stages", "weights"});
+      return test::Exported(more).json("run.json");
+    };
+    const nlohmann::json one = run_of({"--text", "the\ncat"});
+    CHECK(one["tokens"]["ids"].size() == 1);
+    CHECK(one["model"]["joins_lines"] == true);
+    const nlohmann::json lines = run_of({"--text", "the\ncat", "--join-lines", "off"});
+    CHECK(lines["tokens"]["ids"].size() == 2);
+    CHECK(run_of({"--text", "the", "--text", "cat"})["tokens"]["ids"] == lines["tokens"]["ids"]);
+    CHECK(refusal("gpt2", {"--text", "the\ncat", "--text", "a"}, 2)
               .starts_with("--text: texts with line feeds make no batch"));
   }
 
@@ -293,7 +296,7 @@ TEST_SUITE("gpu") {
     CHECK(generated.out.size() > 1);
     CHECK(continued.out.starts_with(end + "u the cat" + end + "a"));
     CHECK(continued.out.ends_with(generated.out));
-    CHECK(export_complaint("gpt2", {"--chat", "--text", "a"}, 1).find("has no chat template") != std::string::npos);
+    CHECK(refusal("gpt2", {"--chat", "--text", "a"}, 1).find("has no chat template") != std::string::npos);
     write_template("{% include 'x' %}");
     const std::string problem =
         folder.string() +

@@ -35,6 +35,7 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   const bool is_mean = selection.mean != HeadMean::None;
   FormulaSubject subject{
       .block = selection.block, .layer = layer, .head = selection.head, .mask = &frame.state.masks[selection.block.kind]};
+  if (frame.result.capture) subject.score = frame.result.capture->score(selection.block);
   if (shows_norms(frame.state)) return quantity(is_mean ? kNormsOfLayer : kNorms).formula(subject);
   if (frame.result.shapes.at(selection.block).only_weights) return is_mean ? "mean over heads of A" : "A, as captured";
   if (is_mean) return "mean over heads of " + formulas::map(Stage::Weights, subject);

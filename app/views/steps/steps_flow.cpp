@@ -171,7 +171,8 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
                   .layer = subject.layer,
                   .head = subject.geometry.head,
                   .mask = &frame.state.masks[subject.block.kind],
-                  .pattern = fixed_pattern(frame.state, subject.block, subject.geometry.head)});
+                  .pattern = fixed_pattern(frame.state, subject.block, subject.geometry.head),
+                  .score = frame.result.capture ? frame.result.capture->score(subject.block) : nullptr});
   }
   const ShownMask shown(frame);
   const attention::KeyRange keys = key_range(frame, subject.block.kind);

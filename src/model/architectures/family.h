@@ -86,10 +86,10 @@ enum class Positions : std::uint8_t {
 /// Which parts have biases, and the keys of config.json that override this.
 struct Biases {
   bool projections = true, output = true, feed_forward = true;
+  bool norms = true, head_norms = true;                    ///< of LayerNorms, and of those of queries and keys
   std::string_view attention_key = "";                     ///< of projections and output together …
   std::string_view projections_key = "", output_key = "";  ///< … or of one of them
   std::string_view feed_forward_key = "", norm_key = "";
-  bool norms = true, head_norms = true;  ///< of LayerNorms, and of those of queries and keys
 };
 
 /// The norms of queries and keys.

@@ -34,7 +34,6 @@ struct Sizes {
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;
   bool is_gated = false, is_parallel = false, is_tied = true, is_causal = true;
-  Positions positions = Positions::Learned;
   bool is_multi_query = false;  ///< one KV head, and a fused projection is [q | k | v] whatever the family's layout
   bool has_head_norms = true;   ///< of queries and keys, where the family names them
   NormPosition norm_position = NormPosition::Before;
