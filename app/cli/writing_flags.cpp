@@ -33,11 +33,10 @@ void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::st
             "of every block as .npy, figures, and the tokens as JSON",
             attention);
   add_model_flag(model_group, "a trained model", fmt::format(" (default: {})", bundled), model);
-  model_group.take_choice(
-      "--precision", "f32|f16",
-      "how weights are kept on the device: exactly, as the file has them (f32), or rounded to "
-      "float16; arithmetic is float32 (default f32)",
-      precision, {{"f32", inference::Precision::F32}, {"f16", inference::Precision::F16}});
+  model_group.take_choice("--precision", "f32|f16",
+                          "how weights are kept on the device: exactly, as the file has them (f32), or rounded to "
+                          "float16; arithmetic is float32 (default f32)",
+                          precision, {{"f32", inference::Precision::F32}, {"f16", inference::Precision::F16}});
   FlagGroup(app, "Device")
       .take_count("--batch", "N",
                   fmt::format("lines to compute together, 1 to {} (default {})", kMaxItems, decoding.items_at_once),

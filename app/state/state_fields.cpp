@@ -176,11 +176,10 @@ void add_model(std::vector<Field>& fields) {
   fields.push_back(std::move(chat));
   fields.push_back(switch_field("model", "thinks", "Switch thinking", in_model<&Model::thinks>(),
                                 {.name = "--thinking", .help = "the switch of a chat template that has one"}));
-  fields.push_back(choice_field(
-      "model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
-      {.name = "--precision",
-       .help = "how weights are kept on the device: exactly, as the file has them (f32), or "
-               "rounded to float16; arithmetic is float32"}));
+  fields.push_back(choice_field("model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
+                                {.name = "--precision",
+                                 .help = "how weights are kept on the device: exactly, as the file has them (f32), or "
+                                         "rounded to float16; arithmetic is float32"}));
   fields.push_back(switch_field("model", "joins_lines", "Join lines", in_model<&Model::joins_lines>(),
                                 {.name = "--join-lines", .help = "all lines of a text are one item of the batch"}));
   fields.push_back(switch_field("model", "stretches_positions", "Stretch positions", in_model<&Model::stretches_positions>(),

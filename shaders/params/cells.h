@@ -1,7 +1,7 @@
 // Parameters of attention_cells_*.comp: one rectangle of one stage's map, for consecutive heads. Needs params/mask.h before
 // it. 128 bytes, all that every device has.
 struct CellsParameters {
-  uint stage;       // MapStage: 0 scores, 1 and 2 what distances add, 3 scaled, 4 masked, 5 weights, 6 weights pooled by the mean
+  uint stage;  // MapStage: 0 scores, 1 and 2 what distances add, 3 scaled, 4 masked, 5 weights, 6 weights pooled by the mean
   uint batch_item;  // for the mask
   uint heads;
   uint group;     // query heads per KV head

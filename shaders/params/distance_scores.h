@@ -2,7 +2,7 @@
 struct DistanceScoresParameters {
   uint first_item;  // of this dispatch, for the output
   uint heads;
-  uint rows;  // of each head of x
+  uint rows;       // of each head of x
   uint first_row;  // of this dispatch
   uint columns;
   uint x_tokens;  // capacity in rows of a head of x

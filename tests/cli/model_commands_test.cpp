@@ -155,7 +155,7 @@ TEST_SUITE("gpu") {
     CHECK(info.out.find("70.6 B") != std::string::npos);
     const std::string why =
         complaint({"export", "--model", folder.path().string(), "--ids", "1,2", "--out", folder.path().string()}, 1);
-    CHECK(why.starts_with("the weights take 265164 MiB, but '"));
+    CHECK(why.starts_with("the weights take 132600 MiB, but '"));
     CHECK(why.find("choose a smaller model") != std::string::npos);
   }
 

@@ -98,8 +98,10 @@ TEST_CASE("every line of the table is complete, and found by its id") {
     CHECK((line.columns == Axis::Feature) == !line.width.empty());
     REQUIRE((line.formula != nullptr));
     CHECK(line.formula({.block = kFirst, .layer = nullptr, .head = 0}) != "");
-    const bool is_missing = attention::is_of_stream(line.stage) && !line.shape(run->shape(kFirst));
-    if (is_missing) continue;  // the playground has no feed-forward
+    // The playground has no feed-forward, and no scores of distances.
+    const bool may_be_missing =
+        attention::is_of_stream(line.stage) || line.stage == Stage::ContentPosition || line.stage == Stage::PositionContent;
+    if (may_be_missing && !line.shape(run->shape(kFirst))) continue;
     CHECK(line.shape(run->shape(kFirst)).has_value());
     CHECK(space_of(line, run->shape(kFirst), kFirst.kind).starts_with("ℝ^{n×"));
     REQUIRE((line.evaluate != nullptr));

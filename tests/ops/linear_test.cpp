@@ -172,7 +172,9 @@ TEST_SUITE("gpu") {
         fill_numbers(one, static_cast<std::uint32_t>(number++));
         test::round_weight(one);
         constexpr std::array kTiled{LinearKernel::Tiled};
-        const test::Deviation deviation = check_all(kernels, one, 1e-12, kTiled);
+        // Squares double the error of a sum: observed 1.2e-12.
+        const double most_nmse = activation == Activation::Relu2 ? 4e-12 : 1e-12;
+        const test::Deviation deviation = check_all(kernels, one, most_nmse, kTiled);
         // Observed 2e-5: sums of 1,029 products up to 1; of their squares 9.2e-4.
         CHECK(deviation.max_abs < (activation == Activation::Relu2 ? 5e-3 : 1e-4));
         const LinearTiles division =
