@@ -217,8 +217,10 @@ TEST_SUITE("gpu") {
         CHECK(rounded.nmse > 1e-10);                                                   // or float32 was kept
         test::widen(worst, rounded);
         // Numbers up to 1, then up to 2^-14, which are subnormal: a device may convert those to 0.
-        for (const auto& [type, size] :
+        for (const auto& stored :
              {std::pair{WeightType::F16, 1.0f}, {WeightType::F16, 0x1p-14f}, {WeightType::BF16, 1.0f}}) {
+          const WeightType type = stored.first;
+          const float size = stored.second;
           CAPTURE(size);
           fill_numbers(one, tokens);
           one.type = type;
