@@ -204,7 +204,7 @@ std::vector<double> HeadReference::weights_of(std::uint32_t row) {
   const model::DistanceVectors* distances =
       layer_.config.distances ? &subject_.network->layers->distances[*layer_.config.distances] : nullptr;
   const auto vectors = [&](bool exists, const model::Linear& projection) {
-    if (!exists) return Array{};
+    if (!exists || distances == nullptr) return Array{};
     Array rows = reference::widen(distances->table);
     return distances->is_projected ? reference::apply(projection, rows) : rows;
   };

@@ -356,15 +356,15 @@ std::string HeadAbout::text() const {
 }
 
 std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure) {
-  const std::string whole = about.text();
+  std::string whole = about.text();
   if (measure(whole) <= room) return whole;
   HeadAbout left = about;
   left.grouping = about.brief_grouping;
-  if (const std::string brief = left.text(); measure(brief) <= room) return brief;
+  if (std::string brief = left.text(); measure(brief) <= room) return brief;
   for (std::string* part : std::array{&left.sizes, &left.grouping, &left.line}) {
     if (part->empty()) continue;
     part->clear();
-    const std::string text = left.text() + " …";
+    std::string text = left.text() + " …";
     if (measure(text) <= room) return text;
   }
   return view::shorten(about.kind, room, measure);
