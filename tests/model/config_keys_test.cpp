@@ -17,6 +17,7 @@
 #include "model/load_network.h"
 #include "support/golden_model.h"
 #include "support/temporary_directory.h"
+#include "tools/reference/reference_run.h"
 
 namespace config_keys_test {
 

@@ -182,7 +182,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a folder's template: a text, the default of a list, a file of its own") {
     const TemporaryDirectory scratch;
-    const std::filesystem::path folder = scratch.path();
+    const std::filesystem::path& folder = scratch.path();
     CHECK(ChatTemplate::load(folder) == nullptr);
     write_file_atomically(folder / "tokenizer_config.json", std::string_view(R"({"bos_token": "<b>"})"));
     CHECK(ChatTemplate::load(folder) == nullptr);
