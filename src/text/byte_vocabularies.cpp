@@ -169,24 +169,12 @@ ByteVocabulary read_tiktoken_vocabulary(const std::filesystem::path& file) {
   return result;
 }
 
-/// Adds the file's name to errors that `build` throws.
-template <typename Build>
-Stages naming(const std::filesystem::path& file, Build build) {
-  try {
-    return build();
-  } catch (const LocatedError&) {
-    throw;
-  } catch (const Error& error) {
-    throw Error("{}: {}", file.string(), error.what());
-  }
-}
-
 }  // namespace
 
 Stages read_tekken(const std::filesystem::path& file) {
   const nlohmann::json document = read_json(file);
   const JsonNode root(document, fmt::format("{}: ", file.string()));
-  return naming(file, [&] {
+  return build_from(file, [&] {
     const JsonNode pattern = root.at("config").at("pattern");
     nlohmann::json split = {{"type", "Split"}, {"pattern", {{"Regex", pattern.string()}}}, {"behavior", "Isolated"}};
     nlohmann::json letters = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
@@ -204,7 +192,7 @@ bool is_tiktoken(const std::filesystem::path& file) {
 }
 
 Stages read_tiktoken(const std::filesystem::path& file, const FolderNotes& notes) {
-  return naming(file, [&] {
+  return build_from(file, [&] {
     const TiktokenFamily& family = find_tiktoken_family(file, notes);
     ByteVocabulary vocabulary = read_tiktoken_vocabulary(file);
     add_special(notes, family, vocabulary);

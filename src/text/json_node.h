@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -20,6 +22,18 @@ class LocatedError : public Error {
  public:
   using Error::Error;
 };
+
+/// Adds the file's name to errors that `build` throws.
+template <typename Build>
+auto build_from(const std::filesystem::path& file, Build build) {
+  try {
+    return build();
+  } catch (const LocatedError&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error("{}: {}", file.string(), error.what());
+  }
+}
 
 /// A JSON value with its path in the file, so that every error names both:
 /// "tokenizer.json: model.merges[3] must be a string, but is number". The document must outlive it.

@@ -31,12 +31,6 @@ std::string text_or(const Value& value, std::string_view fallback) {
   return value.is_undefined() || (value.data && value.data->is_null()) ? std::string(fallback) : text_of(value);
 }
 
-std::int64_t number_or(const Value& value, std::int64_t fallback) {
-  if (value.is_undefined() || (value.data && value.data->is_null())) return fallback;
-  if (!value.data || !value.data->is_number_integer()) throw Error("a whole number is needed");
-  return value.data->get<std::int64_t>();
-}
-
 /// Without the characters of `set` at the ends, or without white space where it is none.
 std::string_view stripped(std::string_view text, const Value& set, bool left, bool right) {
   const std::u32string letters = set.is_text() ? to_utf32(set.text()) : std::u32string();
@@ -370,52 +364,6 @@ const Function* find_function(std::string_view name, Use use) {
   return found == std::end(kFunctions) ? nullptr : &*found;
 }
 
-bool has_type(const Value& value, bool (TemplateJson::*is_type)() const noexcept) {
-  return value.data && (*value.data.*is_type)();
-}
-
-bool are_same(const Value& value, const Arguments& arguments) {
-  const Value other = arguments.get(0, "");
-  return value.data && other.data ? *value.data == *other.data : value.is_undefined() && other.is_undefined();
-}
-
-struct Test {
-  std::string_view name;
-  bool (*run)(const Value& value, const Arguments& arguments);
-};
-constexpr Test kTests[] = {
-    {"defined", [](const Value& v, const Arguments&) { return !v.is_undefined(); }},
-    {"undefined", [](const Value& v, const Arguments&) { return v.is_undefined(); }},
-    {"none", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_null); }},
-    {"string", [](const Value& v, const Arguments&) { return v.is_text(); }},
-    {"mapping", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_object); }},
-    {"sequence", [](const Value& v, const Arguments&) { return v.is_text() || has_type(v, &TemplateJson::is_structured); }},
-    {"iterable",
-     [](const Value& v, const Arguments&) {
-       return v.is_undefined() || v.is_text() || has_type(v, &TemplateJson::is_structured);
-     }},
-    {"number",
-     [](const Value& v, const Arguments&) {
-       return has_type(v, &TemplateJson::is_number) || has_type(v, &TemplateJson::is_boolean);
-     }},
-    {"integer", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_number_integer); }},
-    {"float", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_number_float); }},
-    {"boolean", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_boolean); }},
-    {"true", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_boolean) && is_true(v); }},
-    {"false", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_boolean) && !is_true(v); }},
-    {"callable", [](const Value& v, const Arguments&) { return v.macro != nullptr; }},
-    {"even", [](const Value& v, const Arguments&) { return number_or(v, 1) % 2 == 0; }},
-    {"odd", [](const Value& v, const Arguments&) { return number_or(v, 0) % 2 != 0; }},
-    {"equalto", are_same},
-    {"eq", are_same},
-    {"==", are_same},
-    {"sameas", are_same},
-    {"ne", [](const Value& v, const Arguments& a) { return !are_same(v, a); }},
-    {"in", [](const Value& v, const Arguments& a) {
-       TemplateBudget none(0);
-       return is_true(operate("in", v, a.get(0, "seq"), none));
-     }}};
-
 /// keys(), values(), items() and get() of a dictionary.
 Value call_on_dictionary(const Value& value, std::string_view name, const Arguments& arguments) {
   if (name == "items") return to_items(value);
@@ -434,15 +382,10 @@ Value call_on_dictionary(const Value& value, std::string_view name, const Argume
 }  // namespace
 
 bool is_template_filter(std::string_view name) { return find_function(name, kFilter) != nullptr; }
-bool is_template_test(std::string_view name) { return std::ranges::find(kTests, name, &Test::name) != std::end(kTests); }
 
 TemplateValue apply_template_filter(std::string_view name, const Value& value, const Arguments& arguments,
                                     TemplateBudget& budget) {
   return find_function(name, kFilter)->run({value, arguments, budget});
-}
-
-bool meets_template_test(std::string_view name, const Value& value, const Arguments& arguments) {
-  return std::ranges::find(kTests, name, &Test::name)->run(value, arguments);
 }
 
 TemplateValue call_method(const Value& value, std::string_view name, const Arguments& arguments, TemplateBudget& budget) {

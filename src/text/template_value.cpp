@@ -134,6 +134,12 @@ TemplateValue TemplateArguments::get(std::size_t place, std::string_view name) c
   return found == named.end() ? TemplateValue() : found->second;
 }
 
+std::int64_t number_or(const TemplateValue& value, std::int64_t fallback) {
+  if (value.is_undefined() || (value.data && value.data->is_null())) return fallback;
+  if (!value.data || !value.data->is_number_integer()) throw Error("a whole number is needed");
+  return value.data->get<std::int64_t>();
+}
+
 bool is_true(const TemplateValue& value) {
   if (!value.data) return !value.is_undefined();
   const TemplateJson& data = *value.data;

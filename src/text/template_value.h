@@ -53,6 +53,8 @@ struct TemplateArguments {
 };
 
 bool is_true(const TemplateValue& value);
+/// A whole number; `fallback` of undefined and none. Throws Error for others.
+std::int64_t number_or(const TemplateValue& value, std::int64_t fallback);
 /// What copying a value costs: its parts and the bytes of its texts. Throws Error where it is nested too deeply.
 std::size_t cost_of(const TemplateJson& value, unsigned depth = 0);
 /// As Python's str() writes it: None, True, ['a', 1].

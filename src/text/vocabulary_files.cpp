@@ -123,18 +123,6 @@ std::uint32_t require(const Vocabulary& vocabulary, std::string_view token_strin
   return *id;
 }
 
-/// Adds the file's name to errors that `build` throws.
-template <typename Build>
-auto build_from(const std::filesystem::path& file, Build build) {
-  try {
-    return build();
-  } catch (const LocatedError&) {
-    throw;
-  } catch (const Error& error) {
-    throw Error("{}: {}", file.string(), error.what());
-  }
-}
-
 /// Special tokens around texts, as the family puts them or the notes say.
 PostProcessor make_surroundings(const Family& family, const Vocabulary& vocabulary, const FolderNotes& notes) {
   if (!family.processing.empty()) {

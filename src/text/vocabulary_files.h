@@ -7,8 +7,8 @@
 
 namespace headlight::text {
 
-/// vocab.json and merges.txt of GPT-2 and its kin, with the stages that `transformers` adds. Throws Error naming file and
-/// place.
+/// vocab.json and merges.txt of GPT-2 and models with such files, with the stages that `transformers` adds. Throws Error
+/// naming file and place.
 Stages read_merges_folder(const std::filesystem::path& folder, const FolderNotes& notes);
 
 /// vocab.txt of BERT, MPNet and ESM: one token per line. Throws Error naming file and place.
