@@ -30,6 +30,12 @@ std::string refusal(std::string_view model, std::vector<std::string> more, int s
   return test::export_complaint(more, status);
 }
 
+/// The tokens that an export with these flags read.
+nlohmann::json tokens_of_model(const fs::path& model, std::vector<std::string> more) {
+  more.insert(more.begin(), {"--model", model.string(), "--stages", "weights", "--format", "npy"});
+  return test::Exported(more).json("run.json")["tokens"];
+}
+
 /// A Llama of 70 billion numbers in float16 whose file takes no room: its weights are a hole.
 void write_huge_model(const fs::path& folder) {
   constexpr std::uint32_t kWidth = 8192, kInner = 28672, kKeys = 1024, kLayers = 80, kVocabulary = 128256;
@@ -267,17 +273,7 @@ TEST_SUITE("gpu") {
     write_template(
         "{% for m in messages %}{{ bos_token }}{{ m.role[0] }} {{ m.content }}{% endfor %}{{ bos_token ~ 'a' if "
         "add_generation_prompt }}");
-    const auto tokens_of = [&](const std::vector<std::string>& more) {
-      const fs::path out = directory.path() / "out";
-      fs::remove_all(out);
-      std::vector<std::string> flags = {"export",   "--model", folder.string(), "--stages",  "weights",
-                                        "--format", "npy",     "--out",         out.string()};
-      flags.insert(flags.end(), more.begin(), more.end());
-      const Outcome outcome = run_headlight(flags);
-      INFO(outcome.err);
-      REQUIRE(outcome.status == 0);
-      return nlohmann::json::parse(read_file(out / "run.json"))["tokens"];
-    };
+    const auto tokens_of = [&](const std::vector<std::string>& more) { return tokens_of_model(folder, more); };
     const std::string end = "<|endoftext|>";
     const nlohmann::json asked = tokens_of({"--chat", "--text", "the cat"});
     CHECK(asked == tokens_of({"--no-special", "--text", end + "u the cat" + end + "a"}));
@@ -324,17 +320,7 @@ TEST_SUITE("gpu") {
     ++file[16];                                                                                       // of keys
     const fs::path path = directory.path() / "chat.gguf";
     write_file_atomically(path, std::string_view(file));
-    const auto tokens_of = [&](const std::vector<std::string>& more) {
-      const fs::path out = directory.path() / "out";
-      fs::remove_all(out);
-      std::vector<std::string> flags = {"export",   "--model", path.string(), "--stages",  "weights",
-                                        "--format", "npy",     "--out",       out.string()};
-      flags.insert(flags.end(), more.begin(), more.end());
-      const Outcome outcome = run_headlight(flags);
-      INFO(outcome.err);
-      REQUIRE(outcome.status == 0);
-      return nlohmann::json::parse(read_file(out / "run.json"))["tokens"];
-    };
+    const auto tokens_of = [&](const std::vector<std::string>& more) { return tokens_of_model(path, more); };
     CHECK(tokens_of({"--chat", "--text", "a cat"}) ==
           tokens_of({"--no-special", "--text", std::string(source.find('{'), ' ') + "a cat the"}));
   }
