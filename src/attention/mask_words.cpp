@@ -244,8 +244,7 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
 std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest,
                                                std::span<const std::uint32_t> key_ranges) {
   if (bias.kind == model::PositionBias::Kind::KeySlopes) {
-    constexpr std::uint32_t kOfKeys = 0x40000000u;  // as in shaders/lib/score.glsl
-    std::vector<std::uint32_t> words{kOfKeys | farthest, bias.heads()};
+    std::vector<std::uint32_t> words{ops::kOfKeysBit | farthest, bias.heads()};
     for (std::size_t item = 0; item < key_ranges.size(); item += 2) {
       for (std::uint32_t head = 0; head < bias.heads(); ++head) {
         for (std::uint32_t key = 0; key < farthest; ++key) {

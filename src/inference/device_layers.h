@@ -11,7 +11,6 @@ namespace headlight::inference {
 struct DeviceBranchNorms {
   std::optional<ops::DeviceNorm> before, inside, after;
   bool is_bare_residual = false;
-
   float scale = 1.0f;  ///< of the branch, in its sum with the residual
 
   bool is_empty() const { return !before && !inside && !after && !is_bare_residual; }
@@ -77,7 +76,7 @@ struct FirstUpload {
 };
 
 /// Bytes that upload_layers() will take on the device. `has_halves`: weights of linear layers are rounded to float16; else
-/// they have the bits of their file where these are 16, or are float32.
+/// they are what ops::WeightType has of their file, or float32.
 std::size_t device_bytes(const model::Layers& layers, bool has_halves);
 
 /// Throws Error when the device can't hold them, before anything is allocated, and when the observer says stop.

@@ -127,10 +127,9 @@ void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, fl
     if (p.softcap > 0.0f) scores[i] = p.softcap * std::tanh(scores[i] / p.softcap);
     if (p.bias_at == 0 || has_distances) continue;
     const std::uint32_t* words = map.task.mask_words + p.bias_at;
-    constexpr std::uint32_t kOfKeys = 0x40000000u;
     const std::uint32_t key = first_key + i;
-    if ((words[0] & kOfKeys) != 0) {
-      const std::size_t keys = words[0] ^ kOfKeys, map_number = std::size_t{map.item} * words[1] + map.head;
+    if ((words[0] & kOfKeysBit) != 0) {
+      const std::size_t keys = words[0] ^ kOfKeysBit, map_number = std::size_t{map.item} * words[1] + map.head;
       if (key < keys) scores[i] += std::bit_cast<float>(words[2 + map_number * keys + key]);
       continue;
     }

@@ -17,6 +17,8 @@ struct MaskExpressions {
 
 /// Set in the first word at MaskData::bias_at where that is about distances (shaders/lib/score.glsl).
 inline constexpr std::uint32_t kDistancesBit = 0x8000'0000u;
+/// Likewise where it is about each key (kOfKeys there).
+inline constexpr std::uint32_t kOfKeysBit = 0x4000'0000u;
 
 /// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and
 /// bit planes of cells that are denied or allowed regardless of the rule (shaders/lib/mask.glsl).
