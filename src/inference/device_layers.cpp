@@ -225,7 +225,7 @@ class Uploader {
     if (!norm) return std::nullopt;
     ops::DeviceNorm device;
     if (context_ != nullptr) device = upload(*context_, *norm, d_k, inspection_);
-    const std::size_t count = norm->weight.element_count(), width = d_k == 0 ? count : d_k;
+    const std::size_t count = norm->weight.element_count(), width = d_k == 0 ? std::max<std::size_t>(count, 1) : d_k;
     add(count / width * ((width + 3) / 4 * 4) * 2 * sizeof(float));
     return device;
   }

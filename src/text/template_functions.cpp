@@ -306,56 +306,56 @@ Value lines_of(const std::string& text) {
   return value_of(std::move(lines));
 }
 
-enum Use : unsigned char { kFilter = 1, kMethod = 2, kBoth = 3 };
+enum Use : unsigned char { Filter = 1, Method = 2, Both = 3 };
 struct Function {
   std::string_view name;
   Use use;
   Value (*run)(const Call& call);
 };
 constexpr Function kFunctions[] = {
-    {"trim", kFilter, [](const Call& c) { return strip(c, true, true); }},
-    {"strip", kMethod, [](const Call& c) { return strip(c, true, true); }},
-    {"lstrip", kMethod, [](const Call& c) { return strip(c, true, false); }},
-    {"rstrip", kMethod, [](const Call& c) { return strip(c, false, true); }},
-    {"upper", kBoth, [](const Call& c) { return value_of(cased(c.text(), LetterCase::Upper)); }},
-    {"lower", kBoth, [](const Call& c) { return value_of(lower_cased(c.text())); }},
-    {"title", kBoth, [](const Call& c) { return value_of(cased(c.text(), LetterCase::Title)); }},
-    {"capitalize", kBoth, [](const Call& c) { return value_of(capitalized(c.text())); }},
-    {"replace", kBoth, replaced},
-    {"split", kMethod, [](const Call& c) { return split_text(c, false); }},
-    {"rsplit", kMethod, [](const Call& c) { return split_text(c, true); }},
-    {"splitlines", kMethod, [](const Call& c) { return lines_of(c.text()); }},
-    {"startswith", kMethod, [](const Call& c) { return value_of(meets(c.text(), c.get(0), false)); }},
-    {"endswith", kMethod, [](const Call& c) { return value_of(meets(c.text(), c.get(0), true)); }},
-    {"find", kMethod, [](const Call& c) { return place_of(c.text(), c.text().find(text_of(c.get(0)))); }},
-    {"rfind", kMethod, [](const Call& c) { return place_of(c.text(), c.text().rfind(text_of(c.get(0)))); }},
-    {"count", kMethod, [](const Call& c) { return value_of(occurrences(c.text(), text_of(c.get(0)))); }},
-    {"join", kMethod, [](const Call& c) { return joined(elements_of(c.get(0)), c.text(), c.budget); }},
-    {"removeprefix", kMethod, [](const Call& c) { return without(c.text(), text_of(c.get(0)), false); }},
-    {"removesuffix", kMethod, [](const Call& c) { return without(c.text(), text_of(c.get(0)), true); }},
-    {"join", kFilter,
+    {"trim", Filter, [](const Call& c) { return strip(c, true, true); }},
+    {"strip", Method, [](const Call& c) { return strip(c, true, true); }},
+    {"lstrip", Method, [](const Call& c) { return strip(c, true, false); }},
+    {"rstrip", Method, [](const Call& c) { return strip(c, false, true); }},
+    {"upper", Both, [](const Call& c) { return value_of(cased(c.text(), LetterCase::Upper)); }},
+    {"lower", Both, [](const Call& c) { return value_of(lower_cased(c.text())); }},
+    {"title", Both, [](const Call& c) { return value_of(cased(c.text(), LetterCase::Title)); }},
+    {"capitalize", Both, [](const Call& c) { return value_of(capitalized(c.text())); }},
+    {"replace", Both, replaced},
+    {"split", Method, [](const Call& c) { return split_text(c, false); }},
+    {"rsplit", Method, [](const Call& c) { return split_text(c, true); }},
+    {"splitlines", Method, [](const Call& c) { return lines_of(c.text()); }},
+    {"startswith", Method, [](const Call& c) { return value_of(meets(c.text(), c.get(0), false)); }},
+    {"endswith", Method, [](const Call& c) { return value_of(meets(c.text(), c.get(0), true)); }},
+    {"find", Method, [](const Call& c) { return place_of(c.text(), c.text().find(text_of(c.get(0)))); }},
+    {"rfind", Method, [](const Call& c) { return place_of(c.text(), c.text().rfind(text_of(c.get(0)))); }},
+    {"count", Method, [](const Call& c) { return value_of(occurrences(c.text(), text_of(c.get(0)))); }},
+    {"join", Method, [](const Call& c) { return joined(elements_of(c.get(0)), c.text(), c.budget); }},
+    {"removeprefix", Method, [](const Call& c) { return without(c.text(), text_of(c.get(0)), false); }},
+    {"removesuffix", Method, [](const Call& c) { return without(c.text(), text_of(c.get(0)), true); }},
+    {"join", Filter,
      [](const Call& c) {
        return joined(attributes_of(c.value, c.get(1, "attribute")), text_or(c.get(0, "d"), ""), c.budget);
      }},
-    {"tojson", kFilter, to_json},
-    {"length", kFilter, [](const Call& c) { return count_of(c.value); }},
-    {"count", kFilter, [](const Call& c) { return count_of(c.value); }},
-    {"default", kFilter, or_default},
-    {"d", kFilter, or_default},
-    {"select", kFilter, [](const Call& c) { return selected(c, false, true); }},
-    {"reject", kFilter, [](const Call& c) { return selected(c, false, false); }},
-    {"selectattr", kFilter, [](const Call& c) { return selected(c, true, true); }},
-    {"rejectattr", kFilter, [](const Call& c) { return selected(c, true, false); }},
-    {"map", kFilter, mapped},
-    {"list", kFilter, [](const Call& c) { return list_of(elements_of(c.value)); }},
-    {"first", kFilter, [](const Call& c) { return end_of(c.value, false); }},
-    {"last", kFilter, [](const Call& c) { return end_of(c.value, true); }},
-    {"reverse", kFilter, [](const Call& c) { return in_reverse(c.value); }},
-    {"unique", kFilter, [](const Call& c) { return without_repetitions(c.value); }},
-    {"items", kFilter, [](const Call& c) { return to_items(c.value); }},
-    {"string", kFilter, [](const Call& c) { return value_of(c.text()); }},
-    {"int", kFilter, to_whole},
-    {"safe", kFilter, [](const Call& c) { return c.value; }}};
+    {"tojson", Filter, to_json},
+    {"length", Filter, [](const Call& c) { return count_of(c.value); }},
+    {"count", Filter, [](const Call& c) { return count_of(c.value); }},
+    {"default", Filter, or_default},
+    {"d", Filter, or_default},
+    {"select", Filter, [](const Call& c) { return selected(c, false, true); }},
+    {"reject", Filter, [](const Call& c) { return selected(c, false, false); }},
+    {"selectattr", Filter, [](const Call& c) { return selected(c, true, true); }},
+    {"rejectattr", Filter, [](const Call& c) { return selected(c, true, false); }},
+    {"map", Filter, mapped},
+    {"list", Filter, [](const Call& c) { return list_of(elements_of(c.value)); }},
+    {"first", Filter, [](const Call& c) { return end_of(c.value, false); }},
+    {"last", Filter, [](const Call& c) { return end_of(c.value, true); }},
+    {"reverse", Filter, [](const Call& c) { return in_reverse(c.value); }},
+    {"unique", Filter, [](const Call& c) { return without_repetitions(c.value); }},
+    {"items", Filter, [](const Call& c) { return to_items(c.value); }},
+    {"string", Filter, [](const Call& c) { return value_of(c.text()); }},
+    {"int", Filter, to_whole},
+    {"safe", Filter, [](const Call& c) { return c.value; }}};
 
 /// Null where there is none of this use.
 const Function* find_function(std::string_view name, Use use) {
@@ -369,7 +369,7 @@ Value call_on_dictionary(const Value& value, std::string_view name, const Argume
   if (name == "items") return to_items(value);
   if (name == "keys") return list_of(elements_of(value));
   if (name == "get") {
-    const Value found = item_of(value, arguments.get(0, ""));
+    Value found = item_of(value, arguments.get(0, ""));
     if (!found.is_undefined()) return found;
     return arguments.get(1, "").is_undefined() ? value_of(nullptr) : arguments.get(1, "");
   }
@@ -381,17 +381,17 @@ Value call_on_dictionary(const Value& value, std::string_view name, const Argume
 
 }  // namespace
 
-bool is_template_filter(std::string_view name) { return find_function(name, kFilter) != nullptr; }
+bool is_template_filter(std::string_view name) { return find_function(name, Filter) != nullptr; }
 
 TemplateValue apply_template_filter(std::string_view name, const Value& value, const Arguments& arguments,
                                     TemplateBudget& budget) {
-  return find_function(name, kFilter)->run({value, arguments, budget});
+  return find_function(name, Filter)->run({value, arguments, budget});
 }
 
 TemplateValue call_method(const Value& value, std::string_view name, const Arguments& arguments, TemplateBudget& budget) {
   if (value.data && value.data->is_object()) return call_on_dictionary(value, name, arguments);
   if (!value.is_text()) throw Error("{}() of a value that has no such method", name);
-  const Function* method = find_function(name, kMethod);
+  const Function* method = find_function(name, Method);
   if (method == nullptr) throw Error("Headlight doesn't know the method {}() of a text", name);
   return method->run({value, arguments, budget});
 }

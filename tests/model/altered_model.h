@@ -70,7 +70,7 @@ std::string complaint_of_file(std::string_view name, const Change& change) {
   change(file);
   file.write(folder.path() / "model.safetensors");
   std::filesystem::copy(golden_model_path(name) / "config.json", folder.path() / "config.json");
-  const std::string found = error_message([&] { model::load_network(folder.path()); });
+  std::string found = error_message([&] { model::load_network(folder.path()); });
   if (!found.empty()) CHECK_MESSAGE(found.ends_with(model::kCaptureShows), found);
   return found;
 }
