@@ -28,7 +28,8 @@ class Source {
                              .out = linear_.weight.axis(0),
                              .in = linear_.weight.axis(1),
                              .out_heads = out_heads_,
-                             .in_heads = in_heads_};
+                             .in_heads = in_heads_,
+                             .type = type};
     source.read = [this, has_halves](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
       linear_.weight.read_columns(first, count, to, stride);
       const std::size_t in = linear_.weight.axis(1);
@@ -148,11 +149,13 @@ ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm, std::uint
                           {heads, norm.spans_heads && heads > 1});
 }
 
-/// That of all of them, or float32.
-ops::WeightType stored_type(const std::vector<Source>& sources) {
+/// Can they be packed together as they are stored: in blocks, or all in one type?
+bool keep_types(const std::vector<Source>& sources) {
   const ops::WeightType first = sources.front().stored_type();
-  const bool are_equal = std::ranges::all_of(sources, [&](const Source& one) { return one.stored_type() == first; });
-  return are_equal ? first : ops::WeightType::F32;
+  return std::ranges::all_of(sources, [&](const Source& one) {
+    const ops::WeightType type = one.stored_type();
+    return type == first || (ops::has_blocks(type) && ops::has_blocks(first));
+  });
 }
 
 /// Uploads, or only adds up what that would take.
@@ -204,18 +207,22 @@ class Uploader {
   }
 
   ops::PackedLinear pack(const std::vector<Source>& sources, std::string_view purpose) {
-    const ops::WeightType type = has_halves_ ? ops::WeightType::F16 : stored_type(sources);
+    const bool keeps_types = keep_types(sources);
     std::vector<ops::LinearSource> views;
-    for (const Source& source : sources) views.push_back(source.view(type));
+    for (const Source& source : sources) {
+      views.push_back(source.view(has_halves_   ? ops::WeightType::F16
+                                  : keeps_types ? source.stored_type()
+                                                : ops::WeightType::F32));
+    }
     ops::PackedLinear packed;
     if (context_ != nullptr) {
-      packed = ops::pack(*context_, views, purpose, type);
+      packed = ops::pack(*context_, views, purpose);
       for (const Source& source : sources) {
         source.report(inspection_);
         source.finish();
       }
     }
-    add(ops::packed_bytes(views, type));
+    add(ops::packed_bytes(views));
     return packed;
   }
 

@@ -22,10 +22,8 @@ struct Layer {
   const std::byte* weight;
   const float* bias;
   float *q, *k, *v;
-  std::size_t tile_bytes;
+  PackedLinear::Run run;
   std::uint32_t items, end_tile, activation;
-  WeightType type;
-  BlockDecoder decode;
   LinearParameters parameters;  ///< with first_tile
 };
 
@@ -84,14 +82,14 @@ void store_rows(const Layer& layer, const Columns& columns, std::uint32_t item, 
 
 /// The numbers of some inputs of a tile, kInnerAtOnce at most, as float32 [input, 64].
 void widen(const Layer& layer, const std::byte* from, std::uint32_t inputs, float* to) {
-  if (layer.type == WeightType::F16) return from_halves(from, std::size_t{inputs} * kTileColumns, to);
-  if (layer.type == WeightType::BF16) return from_bfloats(from, std::size_t{inputs} * kTileColumns, to);
-  const auto [numbers, bytes] = block_of(layer.type);
+  if (layer.run.type == WeightType::F16) return from_halves(from, std::size_t{inputs} * kTileColumns, to);
+  if (layer.run.type == WeightType::BF16) return from_bfloats(from, std::size_t{inputs} * kTileColumns, to);
+  const auto [numbers, bytes] = block_of(layer.run.type);
   constexpr std::uint32_t kRowsTurned = 8;  // of blocks that are decoded before they become columns
   std::array<float, std::size_t{kRowsTurned} * kInnerAtOnce> rows;
   for (std::uint32_t input = 0; input < inputs; input += numbers) {
     for (std::uint32_t row = 0; row < kTileColumns; row += kRowsTurned, from += std::size_t{kRowsTurned} * bytes) {
-      layer.decode(from, std::size_t{kRowsTurned} * numbers, rows.data());
+      layer.run.decode(from, std::size_t{kRowsTurned} * numbers, rows.data());
       for (std::uint32_t i = 0; i < numbers; ++i) {
         float* column = to + std::size_t{input + i} * kTileColumns + row;
         for (std::uint32_t r = 0; r < kRowsTurned; ++r) column[r] = rows[std::size_t{r} * numbers + i];
@@ -107,14 +105,14 @@ void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::ui
   const HostTile& kernel = host_tile();
   const LinearParameters& p = layer.parameters;
   const std::uint32_t inner = p.inner4 * 4;
-  const std::byte* weight = layer.weight + tile * layer.tile_bytes;
-  const WeightType type = rows <= kMostToWiden && !has_blocks(layer.type) ? layer.type : WeightType::F32;
+  const std::byte* weight = layer.weight + layer.run.byte_of(tile);
+  const WeightType type = rows <= kMostToWiden && !has_blocks(layer.run.type) ? layer.run.type : WeightType::F32;
   const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
   const float* x = layer.x + (std::size_t{item} * p.x_stride4 + std::size_t{p.x_first + first_row} * p.inner4) * 4;
   for (std::uint32_t k = 0; k < inner; k += kInnerAtOnce) {
     const std::uint32_t count = std::min(kInnerAtOnce, inner - k);
-    const void* block = weight + bytes_of(layer.type, std::size_t{k} * kTileColumns);
-    if (layer.type != type) {
+    const void* block = weight + bytes_of(layer.run.type, std::size_t{k} * kTileColumns);
+    if (layer.run.type != type) {
       widen(layer, static_cast<const std::byte*>(block), count, converted.data());
       block = converted.data();
     }
@@ -160,12 +158,10 @@ void linear_on_host(gpu::Stream& stream, Kernels& kernels, const HostLinear& lin
               .q = numbers<float>(linear.q.buffer()),
               .k = numbers<float>(linear.k.buffer()),
               .v = numbers<float>(linear.v.buffer()),
-              .tile_bytes = linear.weight.tile_bytes(),
+              .run = linear.run,
               .items = linear.x.items,
               .end_tile = linear.end_tile,
               .activation = linear.activation,
-              .type = linear.weight.type,
-              .decode = linear.weight.decode,
               .parameters = linear.parameters};
   layer.parameters.first_tile = linear.first_tile;
   stream.run_on_host([layer, &threads = kernels.host_threads()] { compute(layer, threads); }, multiply_adds(layer));

@@ -13,6 +13,7 @@ namespace headlight::ops {
 struct HostLinear {
   const DeviceTensor& x;
   const PackedLinear& weight;
+  const PackedLinear::Run& run;  ///< with these tiles
   const DeviceTensor &q, &k, &v;
   std::uint32_t first_tile = 0, end_tile = 0;
   std::uint32_t activation = 0;

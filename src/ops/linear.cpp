@@ -72,19 +72,19 @@ KernelVariant sum_kernel(Activation activation) {
 }
 
 /// `rows` of x in all, `tiles` of the weight. Where the driver refuses a kernel, another one.
-LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation,
+LinearChoice choose(Kernels& kernels, LinearKernel kind, WeightType type, std::uint32_t inner4, Activation activation,
                     std::uint32_t rows, std::uint32_t tiles) {
-  const bool has_halves = weight.type == WeightType::F16;
+  const bool has_halves = type == WeightType::F16;
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
   const bool texel = is_texel(kind);             // texel buffers convert halves by themselves
   const auto variant = [&](Shader shader, std::uint32_t per_lane) {
     return KernelVariant{.shader = shader,
                          .reads_texels = texel,
-                         .weights = texel || has_blocks(weight.type) ? WeightType::F32 : weight.type,
+                         .weights = texel || has_blocks(type) ? WeightType::F32 : type,
                          .reads_half_bits = has_halves && !texel && !kernels.half_conversions().unpacking_keeps,
                          .constants = {static_cast<std::uint32_t>(activation), per_lane}};
   };
-  const auto instead = [&](LinearKernel other) { return choose(kernels, other, weight, activation, rows, tiles); };
+  const auto instead = [&](LinearKernel other) { return choose(kernels, other, type, inner4, activation, rows, tiles); };
   if (is_shuffle(kind) && can_shuffle(kernels.context().device()) && rows >= kFewestToShuffle) {
     const std::uint32_t per_group = rows <= 8 ? 8 : 16;
     if (const gpu::Kernel* kernel = kernels.find(variant(Shader::LinearShuffle, per_group))) return {kernel, per_group, 2};
@@ -107,7 +107,7 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
       [[fallthrough]];
     case LinearKernel::Tiled:
       for (LinearTileLimits limits; limits.lanes >= LinearTiles{}.lanes;) {
-        const LinearTiles division = choose_tiles(kernels.context().device(), rows, tiles, weight.inner4, limits);
+        const LinearTiles division = choose_tiles(kernels.context().device(), rows, tiles, inner4, limits);
         if (division.parts > 1 && kernels.find(sum_kernel(activation)) == nullptr) {
           limits.parts = 1;
           continue;
@@ -134,20 +134,20 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
 constexpr std::size_t kMostExpandedBytes = std::size_t{32} << 20;
 
 /// Tiles of a weight of blocks as float32.
-void expand_blocks(gpu::Stream& stream, Kernels& kernels, const PackedLinear& weight, std::uint32_t first_tile,
-                   std::uint32_t tiles, const gpu::Slice& to) {
+void expand_blocks(gpu::Stream& stream, Kernels& kernels, const PackedLinear& weight, const PackedLinear::Run& run,
+                   std::uint32_t first_tile, std::uint32_t tiles, const gpu::Slice& to) {
   constexpr std::size_t kAlignment = 256;  // that any device has for where a binding begins
   constexpr std::uint32_t kNumbers = 32;   // of each row of a workgroup
-  const std::size_t begin = first_tile * weight.tile_bytes(), bound = begin / kAlignment * kAlignment;
-  const gpu::Slice blocks(weight.weight, bound, begin + tiles * weight.tile_bytes() - bound);
+  const std::size_t begin = run.byte_of(first_tile), bound = begin / kAlignment * kAlignment;
+  const gpu::Slice blocks(weight.weight, bound, begin + tiles * run.tile_bytes - bound);
   const ExpandBlocksParameters parameters{.inner = weight.inner4 * 4,
                                           .first_byte = static_cast<std::uint32_t>(begin - bound)};
-  const KernelVariant kernel{.shader = Shader::ExpandBlocks, .constants = {static_cast<std::uint32_t>(weight.type)}};
+  const KernelVariant kernel{.shader = Shader::ExpandBlocks, .constants = {static_cast<std::uint32_t>(run.type)}};
   stream.dispatch(kernels[kernel], {blocks, to}, parameters, {parameters.inner / kNumbers, tiles, 1},
                   static_cast<double>(to.size / sizeof(float)));
 }
 
-/// The part of the weight that a call uses and the destination of its columns.
+/// The part of a run that a call uses and the destination of its columns.
 struct Target {
   std::uint32_t first_tile, end_tile;
   const DeviceTensor* q;
@@ -158,16 +158,17 @@ struct Target {
 constexpr std::uint32_t kNever = 0xffffffffu;
 
 /// One dispatch, or several where a binding would span more than the device allows: runs of batch items × runs of tiles.
-void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const Target& target,
-            LinearParameters parameters, Activation activation = Activation::None) {
+void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
+                const PackedLinear::Run& run, const Target& target, LinearParameters parameters, Activation activation) {
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
-  const bool has_halves = weight.type == WeightType::F16;
+  const bool has_halves = run.type == WeightType::F16;
   if (has_halves && all_rows > kFewRows) kind = tuning.many_rows_of_halves.value_or(kind);
   if (kind == LinearKernel::Host) {
     const HostLinear on_host{x,
                              weight,
+                             run,
                              *target.q,
                              *target.k,
                              *target.v,
@@ -180,15 +181,16 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   }
   const std::size_t texel_range = kernels.max_binding(true);  // of vec4; a float16 element has half the bytes
   const std::size_t weight_texel_range = has_halves ? texel_range / 2 : texel_range;
-  const bool is_expanded = has_blocks(weight.type);
+  const bool is_expanded = has_blocks(run.type);
   const std::size_t tile_numbers = std::size_t{weight.inner4} * 4 * 64;
-  const std::size_t tile_bytes = is_expanded ? tile_numbers * sizeof(float) : weight.tile_bytes();  // as a kernel reads it
+  const std::size_t tile_bytes = is_expanded ? tile_numbers * sizeof(float) : run.tile_bytes;  // as a kernel reads it
   const auto can_read_texels = [&] {  // texel buffers may be far smaller than storage buffers
-    return x.item_bytes() <= texel_range && tile_bytes <= weight_texel_range && weight.type != WeightType::BF16 &&
+    return x.item_bytes() <= texel_range && tile_bytes <= weight_texel_range && run.type != WeightType::BF16 &&
            (!has_halves || kernels.half_conversions().texels_keep);
   };
   if (is_texel(kind) && !can_read_texels()) kind = is_shuffle(kind) ? LinearKernel::Shuffle : LinearKernel::Vec4;
-  const LinearChoice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
+  const LinearChoice choice =
+      choose(kernels, kind, run.type, weight.inner4, activation, all_rows, target.end_tile - target.first_tile);
   parameters.split4 = choice.parts > 1 ? choice.split4 : weight.inner4;
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
   const std::size_t weight_range = is_texel(kind) ? weight_texel_range : in_range;
@@ -225,8 +227,8 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       const gpu::Buffer* const scratch =
           sum_bytes + expanded_bytes == 0 ? nullptr : &stream.scratch(sum_bytes + expanded_bytes, "parts of a layer");
       const gpu::Slice weights = is_expanded ? gpu::Slice(*scratch, 0, expanded_bytes)
-                                             : gpu::Slice(weight.weight, tile * tile_bytes, tiles * tile_bytes, has_halves);
-      if (is_expanded) expand_blocks(stream, kernels, weight, tile, tiles, weights);
+                                             : gpu::Slice(weight.weight, run.byte_of(tile), tiles * tile_bytes, has_halves);
+      if (is_expanded) expand_blocks(stream, kernels, weight, run, tile, tiles, weights);
       const gpu::Slice q = target.q->slice(item, items), k = target.k->slice(item, items), v = target.v->slice(item, items);
       const gpu::Groups groups{divide_up(parameters.rows, choice.rows),
                                divide_up(tiles * choice.groups_per_tile, choice.tiles_per_group), choice.parts};
@@ -243,6 +245,17 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       stream.dispatch(kernels[sum_kernel(activation)], {sums, weight.bias, q, k, v}, parameters,
                       {divide_up(parameters.rows, kRows), tiles, 1});
     }
+  }
+}
+
+/// Each run of the weight that the target touches.
+void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const Target& target,
+            const LinearParameters& parameters, Activation activation = Activation::None) {
+  for (const PackedLinear::Run& run : weight.runs) {
+    Target part = target;
+    part.first_tile = std::max(run.first_tile, target.first_tile);
+    part.end_tile = std::min(run.end_tile, target.end_tile);
+    if (part.first_tile < part.end_tile) record_run(stream, kernels, x, weight, run, part, parameters, activation);
   }
 }
 

@@ -39,6 +39,10 @@ PackedLinear::Section section_of(const LinearSource& source, std::uint32_t first
   return {first_tile, divide_up(source.out_heads * slot4 * 4, kPackedColumns), slot4, source.out_heads};
 }
 
+std::size_t tile_bytes(const LinearSource& source) {
+  return bytes_of(source.type, std::size_t{padded_width4(source.in, source.in_heads)} * 4 * kPackedColumns);
+}
+
 /// Stores numbers with 16 bits each.
 void narrow(WeightType type, const float* from, std::size_t count, std::byte* to) {
   auto* words = reinterpret_cast<std::uint16_t*>(to);
@@ -106,10 +110,8 @@ HEADLIGHT_AVX2_TARGET void end_streams() { _mm_sfence(); }
 /// order in which they are stored, and stay in the cache until they are spread over the tiles.
 class InputPacker {
  public:
-  InputPacker(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
-              std::byte* to)
+  InputPacker(const LinearSource& source, std::uint32_t first, std::uint32_t count, std::byte* to)
       : source_(source),
-        packed_(packed),
         first_out_(first * kPackedColumns),
         outs_(std::min(count * kPackedColumns, source.out - std::min(first_out_, source.out))),
         tiles_(count),
@@ -124,12 +126,12 @@ class InputPacker {
     const WeightPanel panel =
         source_.read_inputs({.first_out = first_out_, .outs = outs_, .first_in = first, .ins = ins}, room);
     const bool is_last = first + ins == source_.in;
-    const std::uint32_t end = is_last ? packed_.inner4 * 4 : first + ins;
-    const std::size_t column_bytes = kPackedColumns * bytes_of(packed_.type, 1);
+    const std::uint32_t end = is_last ? padded_width4(source_.in, source_.in_heads) * 4 : first + ins;
+    const std::size_t column_bytes = kPackedColumns * bytes_of(source_.type, 1);
     for (std::uint32_t tile = 0; tile < tiles_; ++tile) {
       const std::uint32_t begin = tile * kPackedColumns;
       const std::uint32_t outs = std::min(kPackedColumns, outs_ - std::min(begin, outs_));
-      std::byte* to = to_ + tile * packed_.tile_bytes() + first * column_bytes;
+      std::byte* to = to_ + tile * tile_bytes(source_) + first * column_bytes;
       for (std::uint32_t i = first; i < end; ++i, to += column_bytes) {
         if (i < source_.in) {
           write(panel.numbers + (i - first) * panel.stride + begin, outs, to);
@@ -154,7 +156,7 @@ class InputPacker {
       std::fill(std::copy_n(numbers, outs, padded.begin()), padded.end(), 0.0F);
       numbers = padded.data();
     }
-    if (packed_.type != WeightType::F32) return narrow(packed_.type, numbers, kPackedColumns, to);
+    if (source_.type != WeightType::F32) return narrow(source_.type, numbers, kPackedColumns, to);
 #if HEADLIGHT_AVX2
     constexpr std::uintptr_t kVector = 32;
     if (has_avx2() && reinterpret_cast<std::uintptr_t>(to) % kVector == 0) {
@@ -165,7 +167,6 @@ class InputPacker {
   }
 
   const LinearSource& source_;
-  const PackedLinear& packed_;
   std::uint32_t first_out_, outs_, tiles_;
   std::byte* to_;
   std::uint32_t ins_;  ///< of a panel
@@ -228,14 +229,13 @@ class LargePages {
 };
 
 /// Spreads the blocks of a tile's 64 rows, of which each source has fewer in its last tile.
-void pack_blocks(const LinearSource& source, const PackedLinear& packed, std::uint32_t tile, std::vector<std::byte>& room,
-                 std::byte* to) {
+void pack_blocks(const LinearSource& source, std::uint32_t tile, std::vector<std::byte>& room, std::byte* to) {
   const std::uint32_t first = tile * kPackedColumns,
                       rows = std::min(kPackedColumns, source.out - std::min(first, source.out));
-  const std::size_t row_bytes = bytes_of(packed.type, source.in), block_bytes = block_of(packed.type).bytes;
+  const std::size_t row_bytes = bytes_of(source.type, source.in), block_bytes = block_of(source.type).bytes;
   room.resize(rows * row_bytes);
   source.read_blocks(first, rows, room.data());
-  if (rows < kPackedColumns) std::fill_n(to, packed.tile_bytes(), std::byte{});
+  if (rows < kPackedColumns) std::fill_n(to, tile_bytes(source), std::byte{});
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t at = 0; at < row_bytes; at += block_bytes) {
       std::copy_n(room.data() + row * row_bytes + at, block_bytes, to + at * kPackedColumns + row * block_bytes);
@@ -244,12 +244,11 @@ void pack_blocks(const LinearSource& source, const PackedLinear& packed, std::ui
 }
 
 /// Packs tiles [first, first + count) of a section into memory.
-void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
-                std::byte* to) {
-  const std::size_t bytes = count * packed.tile_bytes();
+void pack_tiles(const LinearSource& source, std::uint32_t first, std::uint32_t count, std::byte* to) {
+  const std::size_t one_tile = tile_bytes(source), bytes = count * one_tile;
   const LargePages pages({to, bytes});
   if (source.read_inputs && !has_gaps(source.out, source.out_heads) && !has_gaps(source.in, source.in_heads)) {
-    const InputPacker packer(source, packed, first, count, to);
+    const InputPacker packer(source, first, count, to);
     const std::uint32_t all_pages = pages.count_before(bytes);
     return share(all_pages + packer.panels(), bytes, [&] {
       return [&, room = std::vector<float>()](std::uint32_t i) mutable {
@@ -258,21 +257,19 @@ void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uin
       };
     });
   }
-  if (has_blocks(packed.type)) {
+  if (has_blocks(source.type)) {
     return share(count, bytes, [&] {
       return [&, room = std::vector<std::byte>()](std::uint32_t i) mutable {
-        pack_blocks(source, packed, first + i, room, to + i * packed.tile_bytes());
+        pack_blocks(source, first + i, room, to + i * one_tile);
       };
     });
   }
-  const std::size_t numbers = std::size_t{packed.inner4} * 4 * kPackedColumns;
-  const bool is_read_as_words = packed.type != WeightType::F32 && source.read_words;
-  const bool is_narrow = packed.type != WeightType::F32 && !source.read_words;
+  const std::size_t numbers = std::size_t{padded_width4(source.in, source.in_heads)} * 4 * kPackedColumns;
+  const bool is_read_as_words = source.type != WeightType::F32 && source.read_words;
+  const bool is_narrow = source.type != WeightType::F32 && !source.read_words;
   // Pages are asked for some tiles before they are written: what was cleared is in a cache then.
   constexpr std::uint32_t kTilesAhead = 16;
-  const auto pages_before = [&](std::uint32_t tile) {
-    return pages.count_before(std::min(tile, count) * packed.tile_bytes());
-  };
+  const auto pages_before = [&](std::uint32_t tile) { return pages.count_before(std::min(tile, count) * one_tile); };
   const std::uint32_t first_pages = pages_before(kTilesAhead);
   share(first_pages + count, bytes, [&] {
     return [&, packer = TilePacker<float>(source), word_packer = TilePacker<std::uint16_t>(source),
@@ -282,11 +279,11 @@ void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uin
       for (std::uint32_t page = pages_before(i + kTilesAhead); page < pages_before(i + kTilesAhead + 1); ++page) {
         pages.fetch(page);
       }
-      std::byte* target = to + i * packed.tile_bytes();
+      std::byte* target = to + i * one_tile;
       if (is_read_as_words) return word_packer.pack(first + i, reinterpret_cast<std::uint16_t*>(target));
       if (!is_narrow) return packer.pack(first + i, reinterpret_cast<float*>(target));
       packer.pack(first + i, tile.data());
-      narrow(packed.type, tile.data(), numbers, target);
+      narrow(source.type, tile.data(), numbers, target);
     };
   });
 }
@@ -298,54 +295,57 @@ bool can_keep_blocks(const LinearSource& source, WeightType type) {
          !has_gaps(source.in, source.in_heads);
 }
 
-std::size_t packed_bytes(std::span<const LinearSource> sources, WeightType type) {
+std::size_t packed_bytes(std::span<const LinearSource> sources) {
   std::size_t bytes = 0;
   for (const LinearSource& source : sources) {
-    const std::size_t inner = padded_width4(source.in, source.in_heads) * std::size_t{4};
-    bytes += section_of(source, 0).tiles * kPackedColumns * (bytes_of(type, inner) + sizeof(float));
+    bytes += section_of(source, 0).tiles * (tile_bytes(source) + kPackedColumns * sizeof(float));
   }
   return bytes;
 }
 
-PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose, WeightType type) {
+PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose) {
   PackedLinear packed;
-  packed.type = type;
-  packed.decode = sources.front().decode;
   packed.width = sources.front().out;
   packed.inner4 = padded_width4(sources.front().in, sources.front().in_heads);
   std::uint32_t tiles = 0;
+  std::size_t bytes = 0;
   for (const LinearSource& source : sources) {
     const bool fits = source.read || source.weight.size() == std::size_t{source.out} * source.in;
     if (!fits || source.in != sources.front().in || (!source.bias.empty() && source.bias.size() != source.out)) {
       throw Error("{}: a weight of {} numbers is not [{}, {}]", purpose, source.weight.size(), source.out, source.in);
     }
     packed.sections.push_back(section_of(source, tiles));
+    if (packed.runs.empty() || packed.runs.back().type != source.type) {
+      packed.runs.push_back({source.type, source.decode, tiles, tiles, bytes, tile_bytes(source)});
+    }
     tiles += packed.sections.back().tiles;
+    bytes += packed.sections.back().tiles * tile_bytes(source);
+    packed.runs.back().end_tile = tiles;
   }
-  packed.weight = gpu::Buffer(context, tiles * packed.tile_bytes(), gpu::Memory::Device, purpose);
+  packed.weight = gpu::Buffer(context, bytes, gpu::Memory::Device, purpose);
   packed.bias = gpu::Buffer(context, std::size_t{tiles} * kPackedColumns * sizeof(float), gpu::Memory::Device, purpose);
 
   std::vector<float> bias(std::size_t{tiles} * kPackedColumns, 0.0f);
   std::vector<std::byte> chunk;
-  const auto tiles_per_chunk = static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / packed.tile_bytes()));
+  std::size_t first_byte = 0;
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const LinearSource& source = sources[s];
     const PackedLinear::Section& section = packed.sections[s];
+    const std::size_t one_tile = tile_bytes(source);
     for (std::uint32_t row = 0; row < source.bias.size(); ++row) {
       bias[section.first_tile * kPackedColumns + padded_index(row, source.out, source.out_heads)] = source.bias[row];
     }
     // Where host and device share memory, tiles are packed in place.
-    if (const std::span<std::byte> mapped = packed.weight.mapped(); !mapped.empty()) {
-      pack_tiles(source, packed, 0, section.tiles, mapped.data() + section.first_tile * packed.tile_bytes());
-      continue;
-    }
-    for (std::uint32_t tile = 0; tile < section.tiles; tile += tiles_per_chunk) {
+    const std::span<std::byte> mapped = packed.weight.mapped();
+    if (!mapped.empty()) pack_tiles(source, 0, section.tiles, mapped.data() + first_byte);
+    const auto tiles_per_chunk = static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / one_tile));
+    for (std::uint32_t tile = 0; tile < section.tiles && mapped.empty(); tile += tiles_per_chunk) {
       const std::uint32_t count = std::min(tiles_per_chunk, section.tiles - tile);
-      chunk.resize(count * packed.tile_bytes());
-      pack_tiles(source, packed, tile, count, chunk.data());
-      gpu::write(context, packed.weight, (section.first_tile + tile) * packed.tile_bytes(),
-                 std::span<const std::byte>(chunk));
+      chunk.resize(count * one_tile);
+      pack_tiles(source, tile, count, chunk.data());
+      gpu::write(context, packed.weight, first_byte + tile * one_tile, std::span<const std::byte>(chunk));
     }
+    first_byte += section.tiles * one_tile;
   }
   gpu::write(context, packed.bias, 0, std::span<const float>(bias));
   return packed;

@@ -45,8 +45,9 @@ struct LinearSource {
   std::span<const float> bias = {};    ///< [out], or empty for none
   std::uint32_t out = 0;
   std::uint32_t in = 0;
-  std::uint32_t out_heads = 1;  ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
-  std::uint32_t in_heads = 1;   ///< columns likewise, for inputs stored in padded head slots
+  std::uint32_t out_heads = 1;        ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
+  std::uint32_t in_heads = 1;         ///< columns likewise, for inputs stored in padded head slots
+  WeightType type = WeightType::F32;  ///< of the packed weight
   ColumnReader read = {};
   WordReader read_words = {};    ///< besides `read`, where the weight is packed as it is stored
   BlockReader read_blocks = {};  ///< instead, where the packed weight has blocks
@@ -57,7 +58,7 @@ struct LinearSource {
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the
 /// kernels walk them: [tile of 64 outputs][input][16] vec4, or of blocks [tile][block of inputs][64 outputs], each weight
-/// starting a new tile. All have one type.
+/// starting a new tile.
 struct PackedLinear {
   struct Section {
     std::uint32_t first_tile = 0;
@@ -65,15 +66,23 @@ struct PackedLinear {
     std::uint32_t slot4 = 0;  ///< vec4 of one head's columns
     std::uint32_t heads = 1;
   };
+  /// Tiles of one type, one after the other. There are several where the weights have blocks of different types.
+  struct Run {
+    WeightType type = WeightType::F32;
+    BlockDecoder decode = nullptr;  ///< of blocks
+    std::uint32_t first_tile = 0, end_tile = 0;
+    std::size_t first_byte = 0;  ///< of the weight, where its first tile is
+    std::size_t tile_bytes = 0;
+
+    std::size_t byte_of(std::uint32_t tile) const { return first_byte + (tile - first_tile) * tile_bytes; }
+  };
   gpu::Buffer weight;
   gpu::Buffer bias;  ///< [tile, 16] vec4, zeros without a bias; always float32
   std::uint32_t inner4 = 0;
   std::uint32_t width = 0;  ///< outputs of the first section: a plain layer's columns of y
-  WeightType type = WeightType::F32;
-  BlockDecoder decode = nullptr;  ///< of blocks
   std::vector<Section> sections;
+  std::vector<Run> runs;
 
-  std::size_t tile_bytes() const { return bytes_of(type, std::size_t{inner4} * 4 * 64); }
   std::size_t bytes() const { return weight.size() + bias.size(); }
 };
 
@@ -81,11 +90,11 @@ struct PackedLinear {
 bool can_keep_blocks(const LinearSource& source, WeightType type);
 
 /// Bytes that pack() will take on the device.
-std::size_t packed_bytes(std::span<const LinearSource> sources, WeightType type = WeightType::F32);
+std::size_t packed_bytes(std::span<const LinearSource> sources);
 
 /// Packs and copies to the device with every processor core, some megabytes at a time. Numbers become the nearest float16;
-/// of bfloat16 they must be already. Throws Error when the device's memory is too small.
-PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose,
-                  WeightType type = WeightType::F32);
+/// of bfloat16 they must be already. Types differ only where all have blocks. Throws Error when the device's memory is too
+/// small.
+PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose);
 
 }  // namespace headlight::ops

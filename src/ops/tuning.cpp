@@ -124,8 +124,8 @@ std::optional<LinearKernel> linear_step(Kernels& kernels, const std::vector<Line
   gpu::Context& context = kernels.context();
   const std::uint32_t width = trial_size(context.device()).width;
   const std::vector<float> weight(std::size_t{width} * width * 3, 0.01f);
-  const LinearSource source{.weight = weight, .bias = {}, .out = width * 3, .in = width};
-  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels", type);
+  const LinearSource source{.weight = weight, .bias = {}, .out = width * 3, .in = width, .type = type};
+  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels");
   gpu::Stream setup(context);
   const DeviceTensor x(setup, 1, 1, rows, width, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, width * 3, "a trial of kernels");

@@ -33,8 +33,8 @@ namespace {
 std::vector<float> layer(Kernels& kernels, LinearKernel kind, const Tensor& x, const Tensor& weight, WeightType type,
                          Rows rows) {
   kernels.set_tuning({.few_rows = kind, .many_rows = kind});
-  const LinearSource source{.weight = weight.values, .out = weight.axis(0), .in = weight.axis(1)};
-  const PackedLinear packed = pack(kernels.context(), {&source, 1}, "a test", type);
+  const LinearSource source{.weight = weight.values, .out = weight.axis(0), .in = weight.axis(1), .type = type};
+  const PackedLinear packed = pack(kernels.context(), {&source, 1}, "a test");
   gpu::Stream stream(kernels.context());
   const DeviceTensor from = test::put(stream, x);
   const DeviceTensor to(stream, x.axis(0), 1, x.axis(2), weight.axis(0), "a test");

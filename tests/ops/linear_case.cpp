@@ -91,8 +91,9 @@ LinearOutcome run(Kernels& kernels, const LinearCase& one, LinearKernel kind) {
   const LinearSource source{.weight = one.weight.values,
                             .bias = one.has_bias ? std::span<const float>(one.bias.values) : std::span<const float>(),
                             .out = one.out,
-                            .in = one.in};
-  const PackedLinear packed = pack(context, {&source, 1}, "a test", one.type);
+                            .in = one.in,
+                            .type = one.type};
+  const PackedLinear packed = pack(context, {&source, 1}, "a test");
   gpu::Stream stream(context);
   const DeviceTensor x = put(stream, one.x);
   Tensor marked({one.items, 1, one.tokens, one.out});

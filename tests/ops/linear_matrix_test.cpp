@@ -86,8 +86,8 @@ TEST_SUITE("gpu") {
     kernels.set_tuning(
         {.few_rows = LinearKernel::Vec4, .many_rows = LinearKernel::Vec4, .many_rows_of_halves = LinearKernel::Matrix});
     const auto uses_matrices = [&](WeightType type, std::uint32_t rows) {
-      const LinearSource source{.weight = one.weight.values, .out = one.out, .in = one.in};
-      const PackedLinear packed = pack(context, {&source, 1}, "a test", type);
+      const LinearSource source{.weight = one.weight.values, .out = one.out, .in = one.in, .type = type};
+      const PackedLinear packed = pack(context, {&source, 1}, "a test");
       Kernels fresh(context);
       fresh.set_tuning(kernels.tuning());
       gpu::Stream stream(context);

@@ -20,8 +20,9 @@ struct Shape {
   std::uint32_t out = 1, in = 1;
 };
 
-std::vector<std::uint32_t> packed_bits(gpu::Context& context, const LinearSource& source, WeightType type) {
-  const PackedLinear packed = pack(context, {&source, 1}, "a test", type);
+std::vector<std::uint32_t> packed_bits(gpu::Context& context, LinearSource source, WeightType type) {
+  source.type = type;
+  const PackedLinear packed = pack(context, {&source, 1}, "a test");
   gpu::Stream stream(context);
   const gpu::Download bytes = stream.download(packed.weight);
   gpu::Submission submission = std::move(stream).submit();
