@@ -75,6 +75,8 @@ class CommandHost {
   virtual void write_text() = 0;
   /// Can the shown source have a second text to be compared with?
   virtual bool can_open_second_text() const = 0;
+  /// Is the shown model one with a LoRA adapter?
+  virtual bool has_adapter() const = 0;
   /// Opens the text section and gives the second text's box the keyboard.
   virtual void focus_second_text() = 0;
   /// Leaves, closes or unpins what is nearest to the user: a dialog, a load, the brush, a notice, the dragged range, the

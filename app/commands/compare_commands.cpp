@@ -18,6 +18,12 @@ void keep_baseline(const CommandContext& context) {
   compare.is_second_text = false;
 }
 
+void compare_with_model_alone(const CommandContext& context) {
+  context.state.model().applies_adapter = false;
+  keep_baseline(context);
+  context.state.model().applies_adapter = true;
+}
+
 void open_second_text(const CommandContext& context) {
   if (!has_second_text(context.state)) compare_with_text(context.state, context.state.text());
   context.state.compare.shows_difference = true;
@@ -54,6 +60,15 @@ std::vector<Command> compare_commands() {
        .is_enabled = has_run,
        .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
        .refusal = "There is no run yet that could be the baseline"},
+      {.id = "compare.adapter",
+       .label = "Compare with the model without its LoRA adapter",
+       .help = "Keeps the run of the model alone as baseline: maps show what the adapter's training changed.",
+       .words = "Compare with the model alone",
+       .menu = {.menu = "Edit", .label = "Compare with the model alone", .section = 4},
+       .run = compare_with_model_alone,
+       .is_enabled = [](const CommandContext& context) { return has_run(context) && context.window.has_adapter(); },
+       .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
+       .refusal = "The model on screen has no LoRA adapter"},
       {.id = "compare.difference",
        .label = "Show differences, or the run itself",
        .help = "Whether maps show the present run minus the baseline, or the present run.",

@@ -4,6 +4,7 @@
 #include "app/engine/runner.h"
 #include "app/state/run_interventions.h"
 #include "capture/captured_run.h"
+#include "core/error.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
@@ -64,12 +65,15 @@ RunSource::Source RunSource::build(const Capture& choice) {
 
 std::shared_ptr<const model::Network> RunSource::network_of(const inference::LanguageModel& model, const Model& choice,
                                                             const model::ModelInput& input) {
-  if (!choice.stretches_positions) return model.network;
-  const inference::PositionStretch stretch = inference::needed_stretch(*model.network, input);
-  if (!stretch.is_any()) return model.network;
-  if (stretched_.original != model.network || stretched_.stretch != stretch) {
-    stretched_ = {
-        .original = model.network, .stretch = stretch, .network = inference::stretch_positions(*model.network, stretch)};
+  if (!choice.applies_adapter && !model.without_adapter) {
+    throw Error("{} has no LoRA adapter that could be left out", model.path.string());
+  }
+  const std::shared_ptr<const model::Network>& network = choice.applies_adapter ? model.network : model.without_adapter;
+  if (!choice.stretches_positions) return network;
+  const inference::PositionStretch stretch = inference::needed_stretch(*network, input);
+  if (!stretch.is_any()) return network;
+  if (stretched_.original != network || stretched_.stretch != stretch) {
+    stretched_ = {.original = network, .stretch = stretch, .network = inference::stretch_positions(*network, stretch)};
   }
   return stretched_.network;
 }

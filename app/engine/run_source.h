@@ -49,7 +49,8 @@ class RunSource {
   Source build(const Notebook& choice);
   Source build(const Model& choice, const RoomCheck& expect_room);
   Source build(const Capture& choice);
-  /// The model's network, with its positions stretched where the choice says so and the input needs it.
+  /// The model's network, without its adapter or with its positions stretched where the choice says so and, of positions,
+  /// the input needs it.
   std::shared_ptr<const model::Network> network_of(const inference::LanguageModel& model, const Model& choice,
                                                    const model::ModelInput& input);
 

@@ -94,6 +94,13 @@ void draw_stretch(Form& form, Model& choice) {
               "positions). The model wasn't trained for that.");
 }
 
+void draw_adapter(Frame& frame, Form& form) {
+  form.toggle("adapter", "LoRA adapter", frame.state.model().applies_adapter, {},
+              "Adds the adapter's low-rank matrices to the model's weights; off, the model is as it was before that "
+              "training.");
+  if (form.button("compare_adapter", "Compare with the model alone")) frame.start_command("compare.adapter");
+}
+
 /// What the section is about: its name, with the path as tooltip, a remark, and why it can't be shown.
 void draw_name(Frame& frame, Form& form, const char* mark, const std::string& name, const std::string& path,
                const std::string& remark, const std::string& error) {
@@ -133,6 +140,7 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
   Model& choice = frame.state.model();
   const std::string name = model_name(model, choice.path);
   draw_name(frame, form, "model.name", name, choice.path, model ? in_short(model->description) : std::string(), error);
+  if (model && model->without_adapter) draw_adapter(frame, form);
   // Where a text is too long for the table of positions, what helps is in sight.
   const bool may_stretch = model ? has_position_table(*model) : !error.empty();
   const bool is_wanted = choice.stretches_positions || !error.empty() || !frame.result.error.empty();

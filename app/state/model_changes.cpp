@@ -59,6 +59,8 @@ std::string dropout_in_words(const DropoutChoices& dropout) {
 template <typename Changed>
 std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained) {
   std::vector<std::string> parts = inference::words_of(notebook_edits(changed.source));
+  const auto* model = std::get_if<Model>(&changed.source);
+  if (model != nullptr && !model->applies_adapter) parts.emplace_back("without the adapter");
   const auto knocked_out = static_cast<std::size_t>(
       std::ranges::count_if(changed.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
   if (knocked_out > 0) parts.push_back(counted(knocked_out, "head") + " knocked out");

@@ -45,7 +45,8 @@ struct Model {
   bool thinks = true;        ///< the template's switch for thinking, where it has one
   inference::PaddingSide padding = inference::PaddingSide::Right;
   inference::Precision precision = inference::Precision::F32;
-  bool joins_lines = false;  ///< all lines of a text are one item of the batch
+  bool applies_adapter = true;  ///< of a LoRA adapter's folder; false: the model that it changes, as it is
+  bool joins_lines = false;     ///< all lines of a text are one item of the batch
   /// A learned table of positions is interpolated for texts that are longer than it; others are as they were.
   bool stretches_positions = false;
   attention::MaskSet trained_masks = {};  ///< those of its training

@@ -163,6 +163,7 @@ void change_to_model(State& state, const std::string& path) {
   keep_source(state);
   Model model = std::exchange(state.kept.model, {});
   model.path = path;
+  model.applies_adapter = true;
   model.text = std::exchange(state.kept.playground.text, {});
   state.source = std::move(model);
 }
@@ -253,6 +254,7 @@ void reset_masks(State& state) { state.masks = trained_masks(state.source); }
 
 void restore_training(State& state) {
   if (auto* notebook = std::get_if<Notebook>(&state.source)) notebook->edits = {};
+  if (auto* model = std::get_if<Model>(&state.source)) model->applies_adapter = true;
   state.pass() = {.masks = trained_masks(state.source)};
 }
 

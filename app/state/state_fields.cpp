@@ -180,6 +180,13 @@ void add_model(std::vector<Field>& fields) {
                                 {.name = "--precision",
                                  .help = "how weights are kept on the device: exactly, as the file has them (f32), or "
                                          "rounded to float16; arithmetic is float32"}));
+  Field adapter = switch_field("model", "applies_adapter", "Switch adapter", in_model<&Model::applies_adapter>());
+  adapter.flag = {.name = "--no-adapter",
+                  .help = "the model that a LoRA adapter changes, without the adapter whose folder is given",
+                  .parse = [](const std::string&, const std::string&) -> StateEdit {
+                    return [](State& state) { state.model().applies_adapter = false; };
+                  }};
+  fields.push_back(std::move(adapter));
   fields.push_back(switch_field("model", "joins_lines", "Join lines", in_model<&Model::joins_lines>(),
                                 {.name = "--join-lines", .help = "all lines of a text are one item of the batch"}));
   fields.push_back(switch_field("model", "stretches_positions", "Stretch positions", in_model<&Model::stretches_positions>(),

@@ -213,6 +213,7 @@ constexpr Line kLines[] = {
     Line{"menu.View", "What is shown, in which colours and how large."},
     Line{"model.back", "Leaves the notebook for the playground, where every setting is free."},
     Line{"model.close", "Goes back to the playground and frees the device's memory."},
+    Line{"model.compare_adapter", "Keeps the run without the adapter as baseline: maps show what its training changed."},
     Line{"model.details", "Shows or folds the model's sizes, and settings that are rarely changed."},
     Line{"model.open", "Looks for models on this computer."},
     Line{"model.scale.0", "Scores are divided by the root of a head's width, as in the paper."},

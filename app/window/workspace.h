@@ -213,6 +213,9 @@ class Workspace final : private CommandHost {
   void show_about() override { shows_about_ = true; }
   void write_text() override;
   bool can_open_second_text() const override;
+  bool has_adapter() const override {
+    return is_model(desk_.state.source) && desk_.result.model && desk_.result.model->without_adapter;
+  }
   void focus_second_text() override;
   void dismiss() override;
   bool is_generating() const override { return desk_.generation.is_running(); }

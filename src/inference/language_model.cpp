@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "model/hub_cache.h"
+#include "model/lora.h"
 
 namespace headlight::inference {
 namespace {
@@ -58,6 +59,11 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
   model->words = text::read_word_vocabularies(model->path);
   loaded.network.separators = separators(*model);
   model->network = std::make_shared<const model::Network>(std::move(loaded.network));
+  if (model::has_adapter(model->path)) {
+    model::Network base = model::load_network(model::base_of_adapter(model->path)).network;
+    base.separators = model->network->separators;
+    model->without_adapter = std::make_shared<const model::Network>(std::move(base));
+  }
   return model;
 }
 

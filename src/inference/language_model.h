@@ -16,6 +16,8 @@ struct LanguageModel {
   std::filesystem::path path;
   model::ModelDescription description;
   std::shared_ptr<const model::Network> network;
+  /// Of a LoRA adapter's folder: that of the model that the adapter changes, as it is; else null.
+  std::shared_ptr<const model::Network> without_adapter;
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null where the files have none: only ids can be given
   /// Of what an encoder–decoder writes; the same object but for Marian's folders.
   std::shared_ptr<const text::Tokenizer> target_tokenizer;

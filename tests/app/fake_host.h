@@ -22,6 +22,7 @@ class FakeHost final : public CommandHost {
   void toggle_history() override { calls.emplace_back("history"); }
   bool is_loading_model() const override { return loads; }
   bool can_open_second_text() const override { return true; }
+  bool has_adapter() const override { return true; }
   void focus_second_text() override { calls.emplace_back("second text"); }
   void browse_models() override { calls.emplace_back("browse models"); }
   void save_session() override { calls.emplace_back("save session"); }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/engine/continuation.h"
+#include "app/state/model_changes.h"
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
@@ -19,6 +20,40 @@ using shell::kControl;
 using shell::Key;
 
 TEST_SUITE("gpu") {
+  TEST_CASE("a LoRA adapter is switched off, and compared with the model alone") {
+    State state = with_text("the cat sat on the mat");
+    state.view.tab = "predictions";
+    UiDriver ui(state, open_gpu_runner);
+    ui.window().open_model(std::string(HEADLIGHT_GOLDEN_DIR) + "/lora/llama");
+    ui.settle();
+    REQUIRE(ui.result().error == "");
+    const auto logits = [&] {
+      const PredictionPosition place = prediction_position(ui.state(), ui.result());
+      const Prediction* found = ui.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
+      REQUIRE(found);
+      return found->candidates;
+    };
+    const std::vector<inference::Candidate> adapted = logits();
+    ui.click("model.adapter");
+    REQUIRE(ui.result().error == "");
+    const std::vector<inference::Candidate> alone = logits();
+    CHECK(alone != adapted);
+    CHECK(model_changes(ui.state()) == "without the adapter");
+    ui.press(Key::Z, kControl);
+    CHECK(logits() == adapted);
+    ui.click("model.compare_adapter");
+    CHECK(ui.state().model().applies_adapter);
+    CHECK(ui.state().compare.baseline->name == "without the adapter");
+    CHECK(ui.result().baseline_error == "");
+    CHECK(ui.sees("compare.difference"));
+    // Another model has the switch in its first position, and none where it has no adapter.
+    ui.click("model.adapter");
+    show_golden_model(ui, "llama");
+    CHECK(ui.state().model().applies_adapter);
+    CHECK_FALSE(ui.sees("model.adapter"));
+    CHECK(logits() == alone);
+  }
+
   TEST_CASE("a folder dropped on the window opens as a model, and closing it brings the playground back") {
     UiDriver ui(with_text("the cat"));
     const State before = ui.state();

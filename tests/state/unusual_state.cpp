@@ -35,6 +35,7 @@ State unusual_state() {
                    .thinks = false,
                    .padding = inference::PaddingSide::Left,
                    .precision = inference::Precision::F16,
+                   .applies_adapter = false,
                    .joins_lines = true,
                    .stretches_positions = true};
   state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
