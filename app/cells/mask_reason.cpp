@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include "app/cells/shown_mask.h"
 
 #include "app/state/mask_json.h"

@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include <fmt/ranges.h>
+
 #include "app/lessons/lesson_player.h"
 #include "app/quantities/quantity.h"
 #include "app/state/field.h"

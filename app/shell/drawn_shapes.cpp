@@ -116,7 +116,12 @@ void DrawnShapes::read_triangles(const ImDrawList& list, const ImDrawCmd& comman
     if (pixels.is_empty()) continue;
     FrameHash hash;
     hash.add_bytes(shape.data(), shape.size_bytes());
+#if IMGUI_VERSION_NUM >= 19200
+    hash.add(command.TexRef._TexData);  // which has no id yet where it is new
+    hash.add(command.TexRef._TexID);
+#else
     hash.add(command.GetTexID());
+#endif
     hash.add(clip_that_counts(scissor, bounds));
     const std::uint32_t first = command.IdxOffset + at;
     shapes_.push_back({.pixels = pixels, .content = hash.value(), .first = first, .end = first + count});

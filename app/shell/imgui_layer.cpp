@@ -183,10 +183,11 @@ ImGuiLayer::~ImGuiLayer() {
 ImFontAtlas& ImGuiLayer::font_atlas() { return *ImGui::GetIO().Fonts; }
 
 void ImGuiLayer::start_backend() {
-  const vk::DescriptorPoolSize fonts{.type = vk::DescriptorType::eCombinedImageSampler, .descriptorCount = 4};
+  constexpr std::uint32_t kTextures = 16;  // of the atlas, which has several while it grows
+  const vk::DescriptorPoolSize fonts{.type = vk::DescriptorType::eCombinedImageSampler, .descriptorCount = kTextures};
   pool_ = vk::raii::DescriptorPool(
       handles_.device, vk::DescriptorPoolCreateInfo{.flags = vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet,
-                                                    .maxSets = 4,
+                                                    .maxSets = kTextures,
                                                     .poolSizeCount = 1,
                                                     .pPoolSizes = &fonts});
   ImGui_ImplVulkan_InitInfo info{};
@@ -225,6 +226,14 @@ void ImGuiLayer::abandon_backend() {
   io.BackendRendererUserData = nullptr;
   io.BackendRendererName = nullptr;
   io.BackendFlags &= ~ImGuiBackendFlags_RendererHasVtxOffset;
+#if IMGUI_VERSION_NUM >= 19200
+  io.BackendFlags &= ~ImGuiBackendFlags_RendererHasTextures;
+  for (ImTextureData* texture : ImGui::GetPlatformIO().Textures) {
+    texture->BackendUserData = nullptr;
+    texture->SetTexID(ImTextureID_Invalid);
+    texture->SetStatus(ImTextureStatus_Destroyed);
+  }
+#endif
 }
 
 void ImGuiLayer::release_device() {
@@ -232,6 +241,15 @@ void ImGuiLayer::release_device() {
   stop_backend();
   pool_ = nullptr;
 }
+
+#if IMGUI_VERSION_NUM >= 19200
+
+/// The backend uploads glyphs as they are rasterised, for the scale of the frame.
+void ImGuiLayer::upload_fonts(float /*scale*/) {
+  if (!has_backend_) start_backend();
+}
+
+#else
 
 void ImGuiLayer::upload_fonts(float scale) {
   // 1.86 can replace the atlas' image only by a restart of the backend; its pipeline is small.
@@ -246,6 +264,8 @@ void ImGuiLayer::upload_fonts(float scale) {
   ImGui::GetIO().Fonts->ClearTexData();
   ImGui::GetIO().FontGlobalScale = 1.0F / scale;
 }
+
+#endif
 
 void ImGuiLayer::apply_modifiers(const Modifiers& modifiers) { set_modifiers(ImGui::GetIO(), modifiers); }
 
@@ -299,6 +319,10 @@ void ImGuiLayer::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
   io.DeltaTime = static_cast<float>(std::clamp(elapsed_s, 1e-4, 1.0));
   ImGui_ImplVulkan_NewFrame();
   ImGui::NewFrame();
+#if IMGUI_VERSION_NUM >= 19200
+  // Fonts that text is drawn with directly, without PushFont().
+  for (ImFont* font : io.Fonts->Fonts) font->CurrentRasterizerDensity = scale;
+#endif
 }
 
 void ImGuiLayer::end_frame(float scale) {

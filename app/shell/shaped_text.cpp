@@ -153,7 +153,7 @@ TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
   PangoRectangle ink, logical;
   pango_layout_get_pixel_extents(layout.get(), &ink, &logical);
   TextImage image;
-  image.width = ink.width;
+  image.width = std::min(ink.width, kWidestTextImage);
   image.height = ink.height;
   image.advance = logical.width;
   image.left = ink.x;
@@ -168,18 +168,18 @@ TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
     pango_cairo_show_layout(canvas.get(), drawn.get());
     cairo_surface_flush(surface);
   };
-  const Surface surface = make_surface(ink.width, ink.height);
+  const Surface surface = make_surface(image.width, ink.height);
   draw(surface.get(), 1.0);
   const unsigned char* data = cairo_image_surface_get_data(surface.get());
   const int stride = cairo_image_surface_get_stride(surface.get());
   for (int y = 0; y < ink.height; ++y) {
     image.coverage.insert(image.coverage.end(), data + std::ptrdiff_t{y} * stride,
-                          data + std::ptrdiff_t{y} * stride + ink.width);
+                          data + std::ptrdiff_t{y} * stride + image.width);
   }
   if (!may_have_colors(utf8)) return image;
-  const Surface colored = make_surface(ink.width, ink.height, CAIRO_FORMAT_ARGB32);
+  const Surface colored = make_surface(image.width, ink.height, CAIRO_FORMAT_ARGB32);
   draw(colored.get(), kGrey);
-  image.colors = colors_of(colored.get(), ink.width, ink.height);
+  image.colors = colors_of(colored.get(), image.width, ink.height);
   return image;
 }
 

@@ -108,7 +108,7 @@ std::optional<std::size_t> TextLines::hovered() const {
   }
   const std::size_t end = std::min(text_.find('\n', begin), text_.size());
   if (is_shaped(begin, end)) return std::nullopt;
-  const ImFont* font = ImGui::GetFont();
+  ImFont* font = ImGui::GetFont();
   const char* stop = text_.data() + end;
   // The first character that isn't entirely left of the pointer.
   const char* rest = nullptr;

@@ -1,5 +1,7 @@
 #include "app/state/field_types.h"
 
+#include <fmt/ranges.h>
+
 namespace headlight::app {
 
 std::string help_of(const FlagText& text, const std::string& limits, const std::string& default_value) {

@@ -80,7 +80,7 @@ bool is_figure_path(const std::filesystem::path& path) {
 std::optional<json> load_figure(const std::filesystem::path& path) {
   const json session = read_session(path);
   if (!session.is_object() || !session.contains("figure")) return std::nullopt;
-  return session.at("figure");
+  return std::make_optional<json>(session.at("figure"));
 }
 
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record) {

@@ -1,5 +1,7 @@
 #include <charconv>
 
+#include <fmt/ranges.h>
+
 #include "app/state/field.h"
 #include "app/state/field_types.h"
 #include "app/state/field_values.h"

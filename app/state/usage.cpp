@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include <fmt/ranges.h>
+
 namespace headlight::app {
 namespace {
 

@@ -1,4 +1,6 @@
 
+#include <fmt/ranges.h>
+
 #include "app/state/comparison.h"
 #include "app/state/field.h"
 #include "app/state/field_types.h"

@@ -249,8 +249,7 @@ void draw_view_title(Frame& frame, const std::string& title, float room) {
 
 void draw_title_note(Frame& frame, const std::string& note) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const auto ascent = [](ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; };
-  const float down = ImGui::GetStyle().FramePadding.y + std::round(ascent(fonts.title) - ascent(fonts.small));
+  const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, down);
   put_text(fonts.small, at, frame.ui.theme().text_dim, note);
   // An item that leaves the line where it is, for what follows in it.

@@ -9,8 +9,15 @@
 
 namespace headlight::app {
 
-/// A font's height in UI units. ImFont::FontSize is in pixels: fonts are rasterised for the display's scale.
+/// A font's height in UI units, and the part of it above the baseline. Before Dear ImGui 1.92 fonts are in pixels,
+/// rasterised for the display's scale.
+#if IMGUI_VERSION_NUM >= 19200
+inline float font_size(const ImFont* font) { return font->LegacySize; }
+inline float font_ascent(ImFont* font) { return font->GetFontBaked(font->LegacySize)->Ascent; }
+#else
 inline float font_size(const ImFont* font) { return font->FontSize * font->Scale * ImGui::GetIO().FontGlobalScale; }
+inline float font_ascent(const ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; }
+#endif
 
 /// Font and colour of the text that follows, until the end of the scope.
 class TextStyleScope {

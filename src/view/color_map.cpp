@@ -1,6 +1,7 @@
 #include "view/color_map.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
