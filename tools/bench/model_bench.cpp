@@ -30,9 +30,10 @@ double peak_mib() {
   return 0.0;
 }
 
-/// Every core reads its share of `bytes` once: of a part of them several times, which no cache holds.
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // that are allocated to measure memory; no cache holds them
+
+/// Every core reads its share of `bytes` once: of a part of them several times.
 double stream_ms(std::size_t bytes) {
-  constexpr std::size_t kMostBytes = std::size_t{512} << 20;
   const std::vector<std::uint64_t> words(std::min(bytes, kMostBytes) / sizeof(std::uint64_t), 1);
   const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
   std::atomic<std::uint64_t> sum = 0;
@@ -56,13 +57,14 @@ double stream_ms(std::size_t bytes) {
   return sum == 0 ? 0.0 : best;
 }
 
-/// Every core writes its share of `bytes` of the device's memory that nothing has used yet, which the system clears before;
-/// 0 where the host doesn't reach it. Loading can't take less.
+/// Every core writes its share of `bytes` of the device's memory that nothing has used yet, which the system clears before:
+/// of a part of them. 0 where the host doesn't reach it. Loading can't take less.
 double fill_ms(gpu::Context& context, std::size_t bytes) {
   const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t part = std::min(bytes, kMostBytes);
   double best = 0.0;
   for (int round = 0; round < 5; ++round) {
-    const gpu::Buffer buffer(context, bytes, gpu::Memory::Device, "a measurement of memory");
+    const gpu::Buffer buffer(context, part, gpu::Memory::Device, "a measurement of memory");
     const std::span<std::byte> mapped = buffer.mapped();
     if (mapped.empty()) return 0.0;
     const auto start = Clock::now();
@@ -70,10 +72,10 @@ double fill_ms(gpu::Context& context, std::size_t bytes) {
       std::vector<std::jthread> writers;
       for (std::size_t i = 0; i < threads; ++i) {
         const std::size_t begin = mapped.size() * i / threads, end = mapped.size() * (i + 1) / threads;
-        writers.emplace_back([part = mapped.subspan(begin, end - begin)] { std::ranges::fill(part, std::byte{1}); });
+        writers.emplace_back([share = mapped.subspan(begin, end - begin)] { std::ranges::fill(share, std::byte{1}); });
       }
     }
-    const double ms = milliseconds_since(start);
+    const double ms = milliseconds_since(start) * static_cast<double>(bytes) / static_cast<double>(part);
     best = round == 0 ? ms : std::min(best, ms);
   }
   return best;
