@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 // Tiles of a weight that is kept as quantised blocks, as the float32 that linear_*.comp read. src/model/quantised_blocks.h has the
 // layouts of the blocks, which are ggml's; numbers have the same bits as there.
-//   blocks [tile, inner / numbers of a block, 64 rows, bytes of a block]
+//   blocks [tile, inner / numbers of a block, bytes of a block, 64 rows]
 //   weight [tile, inner, 64 rows]
 // A workgroup expands 32 numbers of each of a tile's 64 rows, one lane a row.
 #include "params/expand_blocks.h"
@@ -17,7 +17,12 @@ const uint kQ8_0 = 3u, kQ4_0 = 4u, kQ4_K = 5u, kQ5_K = 6u, kQ6_K = 7u, kMXFP4 = 
 const uint kBytes = kType == kQ8_0 ? 34u : kType == kQ4_0 ? 18u : kType == kQ4_K ? 144u : kType == kQ5_K ? 176u : kType == kQ6_K ? 210u : 17u;
 const uint kParts = kType == kQ4_K || kType == kQ5_K || kType == kQ6_K ? 8u : 1u;  // of 32 numbers in a block
 
-uint byte_at(uint at) { return blocks[at / 4u] >> (at % 4u * 8u) & 255u; }
+uint first;  // byte of this row's block
+
+uint byte_at(uint byte) {
+  uint at = first + byte * 64u;
+  return blocks[at / 4u] >> (at % 4u * 8u) & 255u;
+}
 int signed_at(uint at) { return int(byte_at(at) << 24) >> 24; }
 
 // A float16 by integers: a device's conversion may give 0 for subnormal numbers.
@@ -36,48 +41,48 @@ float fp4(uint code) {
   return code > 8u ? -whole : whole;
 }
 
-// Scale and minimum number `group` of Q4_K and Q5_K, six bits each, in twelve bytes.
-uvec2 six_bits(uint at, uint group) {
-  if (group < 4u) return uvec2(byte_at(at + group), byte_at(at + group + 4u)) & 63u;
-  uint both = byte_at(at + group + 4u);
-  return uvec2(both & 15u, both >> 4) | (uvec2(byte_at(at + group - 4u), byte_at(at + group)) >> 6 << 4);
+// Scale and minimum number `group` of Q4_K and Q5_K, six bits each, in twelve bytes from byte 4 on.
+uvec2 six_bits(uint group) {
+  if (group < 4u) return uvec2(byte_at(4u + group), byte_at(8u + group)) & 63u;
+  uint both = byte_at(8u + group);
+  return uvec2(both & 15u, both >> 4) | (uvec2(byte_at(group), byte_at(4u + group)) >> 6 << 4);
 }
 
 void main() {
   uint row = gl_LocalInvocationID.x, group = gl_WorkGroupID.x, tile = gl_WorkGroupID.y;
   uint part = group % kParts, in_row = p.inner / (32u * kParts);
-  uint at = p.first_byte + ((tile * in_row + group / kParts) * 64u + row) * kBytes;
+  first = p.first_byte + (tile * in_row + group / kParts) * 64u * kBytes + row;
   uint to = (tile * p.inner + group * 32u) * 64u + row;
   precise float scale = 1.0, least = 0.0, upper_scale = 1.0;  // of numbers 0 … 15 and, where they differ, 16 … 31
   if (kType == kQ8_0 || kType == kQ4_0) {
-    scale = half_at(at);
+    scale = half_at(0u);
   } else if (kType == kMXFP4) {
-    uint exponent = byte_at(at);
+    uint exponent = byte_at(0u);
     scale = uintBitsToFloat(exponent < 2u ? 0x00200000u << exponent : (exponent - 1u) << 23);
   } else if (kType == kQ6_K) {
-    uint scales = at + 192u + part / 4u * 8u + part % 4u * 2u;
-    scale = half_at(at + 208u);
+    uint scales = 192u + part / 4u * 8u + part % 4u * 2u;
+    scale = half_at(208u);
     upper_scale = scale * float(signed_at(scales + 1u));
     scale *= float(signed_at(scales));
   } else {
-    uvec2 codes = six_bits(at + 4u, part);
-    scale = half_at(at) * float(codes.x);
-    least = half_at(at + 2u) * float(codes.y);
+    uvec2 codes = six_bits(part);
+    scale = half_at(0u) * float(codes.x);
+    least = half_at(2u) * float(codes.y);
   }
   for (uint i = 0u; i < 32u; ++i) {
     precise float number = 0.0;
     if (kType == kQ8_0) {
-      number = scale * float(signed_at(at + 2u + i));
+      number = scale * float(signed_at(2u + i));
     } else if (kType == kQ4_0 || kType == kMXFP4) {
-      uint code = byte_at(at + (kType == kQ4_0 ? 2u : 1u) + i % 16u) >> (i / 16u * 4u) & 15u;
+      uint code = byte_at((kType == kQ4_0 ? 2u : 1u) + i % 16u) >> (i / 16u * 4u) & 15u;
       number = scale * (kType == kQ4_0 ? float(int(code) - 8) : fp4(code));
     } else if (kType == kQ6_K) {
-      uint low = byte_at(at + part / 4u * 64u + part % 2u * 32u + i) >> (part % 4u / 2u * 4u) & 15u;
-      uint high = byte_at(at + 128u + part / 4u * 32u + i) >> (part % 4u * 2u) & 3u;
+      uint low = byte_at(part / 4u * 64u + part % 2u * 32u + i) >> (part % 4u / 2u * 4u) & 15u;
+      uint high = byte_at(128u + part / 4u * 32u + i) >> (part % 4u * 2u) & 3u;
       number = (i < 16u ? scale : upper_scale) * float(int(low | high << 4) - 32);
     } else {
-      uint code = byte_at(at + (kType == kQ4_K ? 16u : 48u) + part / 2u * 32u + i) >> (part % 2u * 4u) & 15u;
-      if (kType == kQ5_K) code |= (byte_at(at + 16u + i) >> part & 1u) << 4;
+      uint code = byte_at((kType == kQ4_K ? 16u : 48u) + part / 2u * 32u + i) >> (part % 2u * 4u) & 15u;
+      if (kType == kQ5_K) code |= (byte_at(16u + i) >> part & 1u) << 4;
       precise float product = scale * float(code);
       number = product - least;
     }

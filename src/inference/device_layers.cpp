@@ -41,8 +41,8 @@ class Source {
       }
     };
     if (ops::has_blocks(type)) {
-      source.decode = model::decoder(linear_.weight.type());
-      source.read_blocks = [this, type, decode = source.decode](std::uint32_t first, std::uint32_t count, std::byte* to) {
+      source.read_blocks = [this, type, decode = model::decoder(linear_.weight.type())](std::uint32_t first,
+                                                                                        std::uint32_t count, std::byte* to) {
         linear_.weight.read_blocks(first, count, to);
         std::vector<float> row(linear_.weight.axis(1));
         for (std::uint32_t r = 0; r < count; ++r, to += ops::bytes_of(type, row.size())) {

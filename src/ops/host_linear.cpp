@@ -80,21 +80,19 @@ void store_rows(const Layer& layer, const Columns& columns, std::uint32_t item, 
   }
 }
 
-/// The numbers of some inputs of a tile, kInnerAtOnce at most, as float32 [input, 64].
-void widen(const Layer& layer, const std::byte* from, std::uint32_t inputs, float* to) {
-  if (layer.run.type == WeightType::F16) return from_halves(from, std::size_t{inputs} * kTileColumns, to);
-  if (layer.run.type == WeightType::BF16) return from_bfloats(from, std::size_t{inputs} * kTileColumns, to);
-  const auto [numbers, bytes] = block_of(layer.run.type);
-  constexpr std::uint32_t kRowsTurned = 8;  // of blocks that are decoded before they become columns
-  std::array<float, std::size_t{kRowsTurned} * kInnerAtOnce> rows;
-  for (std::uint32_t input = 0; input < inputs; input += numbers) {
-    for (std::uint32_t row = 0; row < kTileColumns; row += kRowsTurned, from += std::size_t{kRowsTurned} * bytes) {
-      layer.run.decode(from, std::size_t{kRowsTurned} * numbers, rows.data());
-      for (std::uint32_t i = 0; i < numbers; ++i) {
-        float* column = to + std::size_t{input + i} * kTileColumns + row;
-        for (std::uint32_t r = 0; r < kRowsTurned; ++r) column[r] = rows[std::size_t{r} * numbers + i];
-      }
-    }
+/// Numbers [first, first + count) of the inputs of a tile, kInnerAtOnce at most, as float32 [input, 64].
+void widen(const Layer& layer, const std::byte* tile, std::uint32_t first, std::uint32_t count, float* to) {
+  const WeightType type = layer.run.type;
+  const std::byte* from = tile + bytes_of(type, std::size_t{first} * kTileColumns);
+  if (type == WeightType::F16) return from_halves(from, std::size_t{count} * kTileColumns, to);
+  if (type == WeightType::BF16) return from_bfloats(from, std::size_t{count} * kTileColumns, to);
+  constexpr std::uint32_t kExpanded = HostTile::kExpanded;
+  const auto expand = host_tile().expand[static_cast<std::size_t>(type) - kPlainWeightTypes];
+  const std::uint32_t parts = block_of(type).numbers / kExpanded;
+  for (std::uint32_t group = first / kExpanded; group < (first + count) / kExpanded;
+       ++group, to += kExpanded * kTileColumns) {
+    const std::byte* block = tile + std::size_t{group / parts} * block_of(type).bytes * kTileColumns;
+    expand(reinterpret_cast<const std::uint8_t*>(block), group % parts, to);
   }
 }
 
@@ -109,12 +107,15 @@ void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::ui
   const WeightType type = rows <= kMostToWiden && !has_blocks(layer.run.type) ? layer.run.type : WeightType::F32;
   const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
   const float* x = layer.x + (std::size_t{item} * p.x_stride4 + std::size_t{p.x_first + first_row} * p.inner4) * 4;
-  for (std::uint32_t k = 0; k < inner; k += kInnerAtOnce) {
-    const std::uint32_t count = std::min(kInnerAtOnce, inner - k);
-    const void* block = weight + bytes_of(layer.run.type, std::size_t{k} * kTileColumns);
+  // What is expanded for a few rows is multiplied while it is in the first-level cache.
+  const std::uint32_t at_once = has_blocks(layer.run.type) && rows <= kMostToWiden ? HostTile::kExpanded : kInnerAtOnce;
+  for (std::uint32_t k = 0; k < inner; k += at_once) {
+    const std::uint32_t count = std::min(at_once, inner - k);
+    const void* block = converted.data();
     if (layer.run.type != type) {
-      widen(layer, static_cast<const std::byte*>(block), count, converted.data());
-      block = converted.data();
+      widen(layer, weight, k, count, converted.data());
+    } else {
+      block = weight + bytes_of(type, std::size_t{k} * kTileColumns);
     }
     multiply(
         {.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums.data(), .adds = k > 0});

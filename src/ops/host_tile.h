@@ -23,6 +23,10 @@ struct HostTile {
     bool adds;
   };
   void (*multiply[kPlainWeightTypes])(const Product& product);
+  /// Numbers 32 · part to 32 · part + 31 of a block of each of 64 rows, [byte][64 rows], as float32 [32, 64]; the first type
+  /// is the first that has blocks.
+  static constexpr std::uint32_t kExpanded = 32;
+  void (*expand[kWeightTypes - kPlainWeightTypes])(const std::uint8_t* block, std::uint32_t part, float* to);
   /// The same of float32, with each product rounded before it is added, as drivers for processors compile scores: a weight
   /// that a kernel evaluates later is exp(score − m), exactly 1 for the largest only when both are the same bits.
   void (*multiply_rounded)(const Product& product);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "core/half.h"
@@ -228,17 +230,36 @@ class LargePages {
   std::uintptr_t begin_, end_;
 };
 
-/// Spreads the blocks of a tile's 64 rows, of which each source has fewer in its last tile.
+/// Byte b of word r becomes byte r of word b, by exchanging halves, quarters and eighths (Warren, Hacker's Delight, 7-3).
+void transpose_bytes(std::array<std::uint64_t, 8>& words) {
+  constexpr std::array<std::pair<std::size_t, std::uint64_t>, 3> kSteps{
+      {{4, 0x0000'0000'ffff'ffff}, {2, 0x0000'ffff'0000'ffff}, {1, 0x00ff'00ff'00ff'00ff}}};
+  for (const auto& [distance, mask] : kSteps) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if ((i & distance) != 0) continue;
+      const std::uint64_t exchanged = (words[i] >> (8 * distance) ^ words[i + distance]) & mask;
+      words[i] ^= exchanged << (8 * distance);
+      words[i + distance] ^= exchanged;
+    }
+  }
+}
+
+/// The bytes of the blocks of a tile's 64 rows, of which each source has fewer in its last tile.
 void pack_blocks(const LinearSource& source, std::uint32_t tile, std::vector<std::byte>& room, std::byte* to) {
   const std::uint32_t first = tile * kPackedColumns,
                       rows = std::min(kPackedColumns, source.out - std::min(first, source.out));
-  const std::size_t row_bytes = bytes_of(source.type, source.in), block_bytes = block_of(source.type).bytes;
+  const std::size_t row_bytes = bytes_of(source.type, source.in);
   room.resize(rows * row_bytes);
   source.read_blocks(first, rows, room.data());
   if (rows < kPackedColumns) std::fill_n(to, tile_bytes(source), std::byte{});
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t at = 0; at < row_bytes; at += block_bytes) {
-      std::copy_n(room.data() + row * row_bytes + at, block_bytes, to + at * kPackedColumns + row * block_bytes);
+  for (std::size_t byte = 0; byte < row_bytes; byte += sizeof(std::uint64_t)) {
+    const std::size_t bytes = std::min(sizeof(std::uint64_t), row_bytes - byte);
+    for (std::uint32_t row = 0; row < rows; row += 8) {
+      std::array<std::uint64_t, 8> some{};
+      const std::uint32_t count = std::min(8U, rows - row);
+      for (std::uint32_t r = 0; r < count; ++r) std::memcpy(&some[r], &room[(row + r) * row_bytes + byte], bytes);
+      transpose_bytes(some);
+      for (std::size_t b = 0; b < bytes; ++b) std::memcpy(to + (byte + b) * kPackedColumns + row, &some[b], sizeof(some[b]));
     }
   }
 }
@@ -316,7 +337,7 @@ PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, 
     }
     packed.sections.push_back(section_of(source, tiles));
     if (packed.runs.empty() || packed.runs.back().type != source.type) {
-      packed.runs.push_back({source.type, source.decode, tiles, tiles, bytes, tile_bytes(source)});
+      packed.runs.push_back({source.type, tiles, tiles, bytes, tile_bytes(source)});
     }
     tiles += packed.sections.back().tiles;
     bytes += packed.sections.back().tiles * tile_bytes(source);

@@ -15,8 +15,6 @@ using WordReader = std::function<void(std::uint32_t first, std::uint32_t count, 
 
 /// Reads the stored blocks of rows [first, first + count), row after row. Called from several threads at once.
 using BlockReader = std::function<void(std::uint32_t first, std::uint32_t count, std::byte* to)>;
-/// Numbers of whole blocks as float32.
-using BlockDecoder = void (*)(const std::byte* from, std::size_t count, float* to);
 
 /// A rectangle of a weight [out, in].
 struct WeightPart {
@@ -51,14 +49,13 @@ struct LinearSource {
   ColumnReader read = {};
   WordReader read_words = {};    ///< besides `read`, where the weight is packed as it is stored
   BlockReader read_blocks = {};  ///< instead, where the packed weight has blocks
-  BlockDecoder decode = nullptr;
   InputReader read_inputs = {};  ///< besides `read`, where the weight is stored as [in, out]
   InputObserver see_inputs = {};
 };
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the
-/// kernels walk them: [tile of 64 outputs][input][16] vec4, or of blocks [tile][block of inputs][64 outputs], each weight
-/// starting a new tile.
+/// kernels walk them: [tile of 64 outputs][input][16] vec4, or of blocks [tile][block of inputs][byte of a block][64
+/// outputs], each weight starting a new tile.
 struct PackedLinear {
   struct Section {
     std::uint32_t first_tile = 0;
@@ -69,7 +66,6 @@ struct PackedLinear {
   /// Tiles of one type, one after the other. There are several where the weights have blocks of different types.
   struct Run {
     WeightType type = WeightType::F32;
-    BlockDecoder decode = nullptr;  ///< of blocks
     std::uint32_t first_tile = 0, end_tile = 0;
     std::size_t first_byte = 0;  ///< of the weight, where its first tile is
     std::size_t tile_bytes = 0;
