@@ -106,7 +106,7 @@ bool is_special(const ChipMarks& marks, const model::TokenBatch& tokens, std::ui
   return index < line.size() && line[index].is_special;
 }
 
-void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMarks& marks, const ImFont& font, float width) {
+void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMarks& marks, ImFont& font, float width) {
   layout.chips.clear();
   layout.item_top.clear();
   const float left = tokens.batch > 1 ? kChipGutter : 0.0F;

@@ -18,6 +18,22 @@ void close_tables(const ImGuiContext& context) {
   }
 }
 
+/// Takes the stacks of the current window back to where it began.
+void recover_window() {
+#if IMGUI_VERSION_NUM >= 19130
+  ImGuiContext& context = *ImGui::GetCurrentContext();
+  const ImGuiIO before = context.IO;
+  context.IO.ConfigErrorRecoveryEnableAssert = context.IO.ConfigErrorRecoveryEnableTooltip = false;
+  context.IO.ConfigErrorRecoveryEnableDebugLog = false;
+  ImGui::ErrorRecoveryTryToRecoverWindowState(&context.CurrentWindowStack.back().StackSizesInBegin);
+  context.IO.ConfigErrorRecoveryEnableAssert = before.ConfigErrorRecoveryEnableAssert;
+  context.IO.ConfigErrorRecoveryEnableTooltip = before.ConfigErrorRecoveryEnableTooltip;
+  context.IO.ConfigErrorRecoveryEnableDebugLog = before.ConfigErrorRecoveryEnableDebugLog;
+#else
+  ImGui::ErrorCheckEndWindowRecover(nullptr);
+#endif
+}
+
 }  // namespace
 
 FrameGuard::FrameGuard() {
@@ -32,12 +48,12 @@ void FrameGuard::unwind() const {
   const ImGuiContext& context = *ImGui::GetCurrentContext();
   while (context.CurrentWindowStack.Size > window_count_) {
     close_tables(context);
-    ImGui::ErrorCheckEndWindowRecover(nullptr);
+    recover_window();
     const bool is_child = (context.CurrentWindow->Flags & ImGuiWindowFlags_ChildWindow) != 0;
     is_child ? ImGui::EndChild() : ImGui::End();
   }
   close_tables(context);
-  ImGui::ErrorCheckEndWindowRecover(nullptr);
+  recover_window();
   // ImGui's recovery goes back to where a window began; what was taken off the stacks since then, it leaves that much too
   // high.
   ImGui::PopStyleColor(std::max(context.ColorStack.Size - color_count_, 0));

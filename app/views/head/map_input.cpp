@@ -76,7 +76,13 @@ class MapInput {
     viewport_ = zoomed.moved(point - zoomed.matrix().origin - cells * zoomed.cell_size());
   }
 
-  bool wants_to_pan() const { return io_.KeyShift || ImGui::IsKeyDown(ImGui::GetKeyIndex(ImGuiKey_Space)); }
+  bool wants_to_pan() const {
+#if IMGUI_VERSION_NUM >= 18700
+    return io_.KeyShift || ImGui::IsKeyDown(ImGuiKey_Space);
+#else
+    return io_.KeyShift || ImGui::IsKeyDown(ImGui::GetKeyIndex(ImGuiKey_Space));
+#endif
+  }
 
   void begin_stroke(attention::Cell cell) {
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) memory("middle") = 1;
