@@ -6,7 +6,7 @@ import platform
 
 from safetensors import safe_open
 
-from . import families, gguf_files
+from . import families, gguf_architectures, gguf_files
 
 PACKAGES = ("transformers", "torch", "safetensors", "tokenizers", "gguf", "numpy")
 
@@ -96,7 +96,9 @@ Together {total:.1f} MB.
   `rope_freqs.weight` for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16
   and F32, SentencePiece tokens with all bytes; the others have GPT-2's kind of tokenizer. `llama-mixed-k`: Q4_K and Q6_K,
   whose blocks are random because gguf-py can't quantise to them. transformers' own reader of GGUF finds the same weights.
-  `bert` and `nomic-bert`, which it can't read, have the names that gguf gives the tensors of transformers, and no tokenizer.
+  `bert`, `nomic-bert` and those from `bloom` on have the names that gguf gives the tensors of transformers, rows and norms
+  rearranged as the converter does (fused projections to [q | k | v], norms with their 1, a head's own norms in one tensor),
+  and no tokenizer.
 """
 
 
@@ -126,9 +128,11 @@ def write(target):
     models |= {"llama-f16": "LlamaForCausalLM in F16", "llama-bf16": "LlamaForCausalLM in BF16"}
     for name, what in models.items():
         text += row(name, what, bytes_of((target / name).iterdir()), target / name / "reference.safetensors")
-    for name, plan in (gguf_files.FILES | gguf_files.ENCODERS).items():
+    files = {name: plan["row"] for name, plan in (gguf_files.FILES | gguf_files.ENCODERS).items()}
+    files |= {name: plan[1] for name, plan in gguf_architectures.FILES.items()}
+    for name, plan in files.items():
         path = target / "gguf" / f"{name}.reference.safetensors"
-        text += row(f"gguf/{name}.gguf", plan["row"]["class"], bytes_of((target / "gguf").glob(f"{name}.*")), path)
+        text += row(f"gguf/{name}.gguf", plan["class"], bytes_of((target / "gguf").glob(f"{name}.*")), path)
     total = bytes_of(path for path in target.rglob("*") if path.is_file() and path.name != "README.md")
     text += BOTTOM.format(sharded=f"{bytes_of((target / 'llama-sharded').iterdir()) / 1000:.0f}", total=total / 1e6)
     (target / "README.md").write_text(text, encoding="utf-8")
