@@ -103,6 +103,9 @@ FAMILIES = {
     "deberta-v2": encoder("DebertaV2ForMaskedLM", DEBERTA | {
         "num_hidden_layers": 1, "max_relative_positions": 7, "share_att_key": True, "pos_att_type": "c2p",
         "type_vocab_size": 2}, types=True),
+    "deberta-v2-own-keys": encoder("DebertaV2ForMaskedLM", DEBERTA | {
+        "position_buckets": 6, "max_position_embeddings": 12, "position_biased_input": False, "share_att_key": False,
+        "pos_att_type": "c2p|p2c", "type_vocab_size": 0}),
     "bert-relative-key": encoder("BertForMaskedLM", SMALL_ENCODER | {
         "num_hidden_layers": 1, "position_embedding_type": "relative_key"}, types=True, release="4.46.3"),
     "bert-relative-key-query": encoder("BertForMaskedLM", SMALL_ENCODER | {

@@ -80,7 +80,7 @@ Together {total:.1f} MB.
 - `esm`, `esm-absolute`: cases 1 and 2 have masked tokens, whose share rescales a line's vectors.
 - `bert-relative-key`, `bert-relative-key-query`: made with release 4.46.3, because release 5 has dropped them.
 - `deberta-v3`: distances in logarithmic buckets, normed; `deberta-v2`: one row for each distance, and ends that hold for all
-  further ones, content to position alone.
+  further ones, content to position alone; `deberta-v2-own-keys`: projections of distances that aren't those of the content.
 - `led`: no token has global attention; transformers' band of weights is written as a map.
 - `bart-encoder`, `t5-encoder`: a stack saved alone, the one without and the other with the names of the whole model.
 - `phi3-longrope`: case 1 is longer than 16 tokens and takes `long_factor`, the others `short_factor`.

@@ -109,6 +109,12 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
   };
   weights.query_norm = head_norm(names.query_norm, config.heads);
   weights.key_norm = head_norm(names.key_norm, config.kv_head_count());
+  const auto of_distances = [&](bool is_used, Names name) -> std::optional<Linear> {
+    if (!is_used || name.empty() || sizes_.shares_projections) return std::nullopt;
+    return tensors_.linear(whole(name), queries, config.d_model, true);
+  };
+  weights.position_query = of_distances(config.has_position_content, names.position_query);
+  weights.position_key = of_distances(config.has_content_position, names.position_key);
   const bool is_bare = number == 0 && family_.skips_first_norm;
   return {.config = config,
           .weights = std::move(weights),

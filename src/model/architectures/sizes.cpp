@@ -121,7 +121,7 @@ DistanceVectors bert_distances(const Settings& settings, const Family& family, b
   return {.origin = length - 1};
 }
 
-/// DeBERTa's. Throws Error where keys of distances have projections of their own, as no known model of version 2 or 3 has.
+/// DeBERTa's.
 std::optional<DistanceVectors> deberta_distances(const Settings& settings, const Family& family, Sizes& sizes) {
   constexpr Names kTypes = "pos_att_type";
   if (!settings.flag("relative_attention", false)) return std::nullopt;
@@ -130,7 +130,7 @@ std::optional<DistanceVectors> deberta_distances(const Settings& settings, const
     sizes.has_content_position = sizes.has_content_position || type == "c2p";
     sizes.has_position_content = sizes.has_position_content || type == "p2c";
   }
-  if (!settings.flag("share_att_key", false)) settings.refuse_network("share_att_key", "true");
+  sizes.shares_projections = settings.flag("share_att_key", false);
   double reach = settings.number("max_relative_positions", -1.0, -1.0, kMaxLength);
   if (reach < 1.0) reach = settings.count(family.keys.max_length, kMaxLength);
   const double buckets = settings.number("position_buckets", -1.0, -1.0, kMaxLength);
