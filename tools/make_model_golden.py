@@ -21,7 +21,8 @@ import transformers
 
 transformers.utils.logging.disable_progress_bar()
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from golden_models import cases, families, gguf_files, networks, older_config, readme, reference, tiny_text  # noqa: E402
+from golden_models import (  # noqa: E402
+    cases, families, gguf_architectures, gguf_files, networks, older_config, readme, reference, tiny_text)
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/models"
 STORED = {"llama-f16": torch.float16, "llama-bf16": torch.bfloat16}
@@ -92,6 +93,8 @@ def main():
                 say(f"gguf/{file}", gguf_files.make(file, folder))
             for file in gguf_files.ENCODERS:
                 say(f"gguf/{file}", gguf_files.make_encoder(file, folder))
+            for file in gguf_architectures.FILES:
+                say(f"gguf/{file}", gguf_architectures.make(file, folder))
         elif name == "llama-sharded":
             make_sharded()
         elif name in STORED:

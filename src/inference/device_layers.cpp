@@ -265,6 +265,12 @@ class Uploader {
       device.projections =
           pack({Source(weights.query, heads), Source(weights.key, kv_heads), Source(weights.value, kv_heads)},
                "the weights of Q, K and V");
+      if (weights.position_query || weights.position_key) {
+        device.position_projections =
+            pack({Source(weights.position_query.value_or(weights.query), heads),
+                  Source(weights.position_key.value_or(weights.key), kv_heads), Source(weights.value, kv_heads)},
+                 "the weights of distances");
+      }
       device.query_norm = norm(weights.query_norm, layer.config.d_k);
       device.key_norm = norm(weights.key_norm, layer.config.d_k);
     }

@@ -26,7 +26,8 @@ void LayerRecorder::relate(const LayerPosition& place, const attention::BlockRun
     const Hidden plain = kept(1, count, width, kPurpose), values = kept(heads, count, block.shape.d_v, kPurpose);
     queries = kept(heads, count, d_k, kPurpose);
     plain->upload(stream_, Tensor({1, 1, count, width}, rows));
-    ops::project_heads(stream_, kernels_, *plain, *device.projections, queries.get(), keys.get(), values.get());
+    const ops::PackedLinear& weights = device.position_projections ? *device.position_projections : *device.projections;
+    ops::project_heads(stream_, kernels_, *plain, weights, queries.get(), keys.get(), values.get());
   } else {
     Tensor all({1, heads, count, width});
     for (std::uint32_t head = 0; head < heads; ++head) {

@@ -91,7 +91,8 @@ Settings text_settings(const Family& family, const Settings& settings) {
 LoadedNetwork build(const Family& family, const Settings& whole, const Checkpoint& checkpoint) {
   const Settings settings = text_settings(family, whole).only(keys_of(family)).over(family.defaults);
   FamilyTensors tensors(checkpoint, family);
-  const Sizes sizes = read_sizes(settings, family, stored_kind(family, tensors));
+  Sizes sizes = read_sizes(settings, family, stored_kind(family, tensors));
+  find_parts(family, tensors, sizes);
   LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
                        .description = describe(family, settings, sizes, checkpoint)};
   const std::uint32_t vocabulary = std::max(sizes.vocabulary, sizes.target_vocabulary);

@@ -50,6 +50,8 @@ class Counter {
     add(weights.output);
     add(weights.query_norm);
     add(weights.key_norm);
+    add(weights.position_query);
+    add(weights.position_key);
   }
   void add(const AttentionLayer& layer) {
     add(layer.weights);

@@ -60,7 +60,8 @@ struct PositionBias {
 /// Vectors r of distances that queries and keys are multiplied with beside each other (DeBERTa, He et al. 2021; Shaw et al.
 /// 2018, Huang et al. 2020). For query i and key j of a head, before the scale:
 ///   q_i·k_j + q_i·key(r) + k_j·query(r),  r of the distance i − j, with the terms that the layer's config names
-/// where key(r) and query(r) are the layer's own projections of r (DeBERTa), or r itself in every head (BERT).
+/// where key(r) and query(r) are the layer's own projections of r (DeBERTa; AttentionWeights), or r itself in every head
+/// (BERT).
 struct DistanceVectors {
   Tensor table = {};          ///< [rows, d_model] where they are projected, else [rows, d_k]
   std::uint32_t origin = 0;   ///< row of distance 0; further ones end at the table's first and last row

@@ -203,8 +203,11 @@ HeadDistances head_distances(const DistanceVectors& distances, const AttentionLa
                         .bias = linear->has_bias() ? linear->bias.rows(head * d_k, d_k) : Parameter()},
                  table);
   };
-  return {of_head(layer.config.has_content_position, layer.weights ? &layer.weights->key : nullptr),
-          of_head(layer.config.has_position_content, layer.weights ? &layer.weights->query : nullptr)};
+  if (!layer.weights)
+    return {of_head(layer.config.has_content_position, nullptr), of_head(layer.config.has_position_content, nullptr)};
+  const AttentionWeights& weights = *layer.weights;
+  return {of_head(layer.config.has_content_position, weights.position_key ? &*weights.position_key : &weights.key),
+          of_head(layer.config.has_position_content, weights.position_query ? &*weights.position_query : &weights.query)};
 }
 
 }  // namespace

@@ -82,6 +82,9 @@ void check_shapes(const AttentionWeights& weights, const AttentionConfig& config
   expect_linear("the query projection", weights.query, config.heads * config.d_k, config.d_model);
   expect_linear("the key projection", weights.key, config.kv_head_count() * config.d_k, config.d_model);
   expect_linear("the value projection", weights.value, config.kv_head_count() * config.d_v, config.d_model);
+  for (const std::optional<Linear>& of_distances : {weights.position_query, weights.position_key}) {
+    if (of_distances) expect_linear("a projection of distances", *of_distances, config.heads * config.d_k, config.d_model);
+  }
   if (weights.output) {
     const std::uint32_t out = weights.output->weight.is_empty() ? 0 : weights.output->out();
     expect_linear("the output projection", *weights.output, out, config.heads * config.d_v);

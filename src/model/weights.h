@@ -62,6 +62,8 @@ struct AttentionWeights {
   /// Before rotary positions, over d_k of each head: by weights [d_k] (Qwen 3), or [heads·d_k] where each head has its own
   /// (Cohere) or the norm spans heads (OLMo 2).
   std::optional<Norm> query_norm = {}, key_norm = {};
+  /// Of vectors of distances (DistanceVectors), in place of those of queries and keys: [heads·d_k, d_model].
+  std::optional<Linear> position_query = {}, position_key = {};
 };
 
 /// The order of Q, K and V rows in one fused weight.

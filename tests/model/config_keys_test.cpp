@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <set>
@@ -12,11 +11,8 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/architectures/families.h"
-#include "model/file_bytes.h"
-#include "model/gguf.h"
 #include "model/load_network.h"
 #include "support/golden_model.h"
-#include "support/temporary_directory.h"
 #include "tools/reference/reference_run.h"
 
 namespace config_keys_test {
@@ -188,50 +184,6 @@ TEST_SUITE("cpu") {
       const Family& family = *left.first;
       CAPTURE(family.name);
       for (const std::string& key : left.second) FAIL_CHECK(key);
-    }
-  }
-
-  TEST_CASE("metadata of a GGUF file that its family doesn't read changes nothing") {
-    constexpr std::uint32_t kUnsigned = 4, kFloat = 6, kString = 8;
-    constexpr std::size_t kCountAt = 16, kValuesAt = 24, kAlignment = 32;
-    const std::string original = read_file(golden_model_path("gguf") / "llama.gguf");
-    const Family& family = *find_gguf_family("llama");
-    std::set<std::string> foreign{"sliding_window", "no_rope_layers", "layer_norm_eps", "hidden_act", "scale_embedding"};
-    for (const Family& other : gguf_families()) {
-      for (const std::string_view key : keys_of(other)) foreign.emplace(key);
-    }
-    std::erase_if(foreign, [&](const std::string& key) { return reads(family, key); });
-    CHECK(foreign.size() > 8);
-    const auto changed = [&](bool is_whole) {
-      FileBytes values;
-      for (const std::string& key : foreign) {
-        values.text("llama." + key).number(is_whole ? kUnsigned : kFloat);
-        is_whole ? values.number(1u) : values.number(0.3f);
-      }
-      // What is stored behind the metadata stays aligned.
-      values.text("padding").number(kString);
-      const std::size_t length = kAlignment - (values.bytes().size() + sizeof(std::uint64_t)) % kAlignment;
-      values.text(std::string(length, ' '));
-      std::uint64_t count = 0;
-      std::memcpy(&count, original.data() + kCountAt, sizeof(count));
-      count += foreign.size() + 1;
-      std::string bytes = original;
-      std::memcpy(bytes.data() + kCountAt, &count, sizeof(count));
-      return bytes.insert(kValuesAt, values.bytes());
-    };
-    const auto cases = read_golden_cases(golden_model_path("gguf") / "llama.reference.safetensors");
-    const auto weights_of = [&](const std::filesystem::path& path) {
-      const LoadedNetwork loaded = load_network(path);
-      const reference::Run run =
-          reference::run(loaded.network, cases.front().input, trained_mask(loaded.description, cases.front()), -kInfinity);
-      return run.logits.values;
-    };
-    const std::vector<double> own = weights_of(golden_model_path("gguf") / "llama.gguf");
-    for (const bool is_whole : {false, true}) {
-      const TemporaryDirectory folder;
-      write_file_atomically(folder.path() / "m.gguf", changed(is_whole));
-      CHECK(GgufFile(folder.path() / "m.gguf").has("llama.attention.sliding_window"));
-      CHECK(weights_of(folder.path() / "m.gguf") == own);
     }
   }
 

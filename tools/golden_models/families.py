@@ -12,13 +12,13 @@ THIRDS = {"num_attention_heads": 3, "num_key_value_heads": 1}  # heads of 8 comp
 LOCAL = {"sliding_window": 6, "layer_types": ["sliding_attention", "full_attention"]}
 SEQUENCE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
             "decoder_attention_heads": 4, "encoder_ffn_dim": 52, "decoder_ffn_dim": 44, "max_position_embeddings": 32}
-SMALL = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 36, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "max_position_embeddings": 32, "pad_token_id": 0}
-SMALL_ROBERTA = SMALL | {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "max_position_embeddings": 34,
+SMALL_ENCODER = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 36, "num_hidden_layers": 2,
+                 "num_attention_heads": 4, "max_position_embeddings": 32, "pad_token_id": 0}
+SMALL_ROBERTA = SMALL_ENCODER | {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "max_position_embeddings": 34,
                          "type_vocab_size": 1}
-ESM = {**SMALL, "vocab_size": 33, "pad_token_id": 1, "mask_token_id": 32, "token_dropout": True,
+ESM = {**SMALL_ENCODER, "vocab_size": 33, "pad_token_id": 1, "mask_token_id": 32, "token_dropout": True,
        "max_position_embeddings": 34}
-DEBERTA = {**SMALL, "relative_attention": True, "max_relative_positions": -1, "layer_norm_eps": 1e-7}
+DEBERTA = {**SMALL_ENCODER, "relative_attention": True, "max_relative_positions": -1, "layer_norm_eps": 1e-7}
 SMALL_SEQUENCE = {**SEQUENCE, "vocab_size": 53, "d_model": 16, "encoder_ffn_dim": 28, "decoder_ffn_dim": 20,
                   "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
 T5 = {"vocab_size": 85, "d_model": 36, "d_kv": 6, "d_ff": 52, "num_layers": 2, "num_heads": 4,
@@ -75,8 +75,8 @@ FAMILIES = {
         "embedding_size": 20, "num_hidden_layers": 3, "num_hidden_groups": 1, "inner_group_num": 1},
         types=True, attention=1.6),
     "electra": encoder("ElectraForMaskedLM", BERT | {"embedding_size": 44, "hidden_size": 28}, types=True, attention=1.6),
-    "ernie": encoder("ErnieForMaskedLM", SMALL | {"use_task_id": True}, types=True),
-    "megatron-bert": encoder("MegatronBertForMaskedLM", SMALL | {"hidden_act": "quick_gelu"}, types=True),
+    "ernie": encoder("ErnieForMaskedLM", SMALL_ENCODER | {"use_task_id": True}, types=True),
+    "megatron-bert": encoder("MegatronBertForMaskedLM", SMALL_ENCODER | {"hidden_act": "quick_gelu"}, types=True),
     "data2vec-text": encoder("Data2VecTextForMaskedLM", SMALL_ROBERTA),
     "roberta-prelayernorm": encoder("RobertaPreLayerNormForMaskedLM", SMALL_ROBERTA),
     "xlm-roberta-xl": encoder("XLMRobertaXLForMaskedLM", SMALL_ROBERTA),
@@ -86,14 +86,14 @@ FAMILIES = {
     "esm": encoder("EsmForMaskedLM", ESM | {"position_embedding_type": "rotary"}, masked=True),
     "esm-absolute": encoder("EsmForMaskedLM", ESM | {
         "position_embedding_type": "absolute", "emb_layer_norm_before": True}, masked=True),
-    "nomic_bert": encoder("NomicBertForMaskedLM", SMALL, types=True),
+    "nomic_bert": encoder("NomicBertForMaskedLM", SMALL_ENCODER, types=True),
     "modernbert": encoder("ModernBertForMaskedLM", {
-        **SMALL, "hidden_size": 16, "intermediate_size": 28, "num_hidden_layers": 4, "local_attention": 8, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1,
+        **SMALL_ENCODER, "hidden_size": 16, "intermediate_size": 28, "num_hidden_layers": 4, "local_attention": 8, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1,
         "sep_token_id": 2, "rope_parameters": {
             "full_attention": {"rope_type": "default", "rope_theta": 1000.0},
             "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
     "modernbert-biased": encoder("ModernBertForMaskedLM", {
-        **SMALL, "num_hidden_layers": 2, "local_attention": 12, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1,
+        **SMALL_ENCODER, "num_hidden_layers": 2, "local_attention": 12, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1,
         "sep_token_id": 2, "layer_types": ["sliding_attention", "full_attention"], "norm_bias": True,
         "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False,
         "classifier_activation": "silu"}),
@@ -103,9 +103,12 @@ FAMILIES = {
     "deberta-v2": encoder("DebertaV2ForMaskedLM", DEBERTA | {
         "num_hidden_layers": 1, "max_relative_positions": 7, "share_att_key": True, "pos_att_type": "c2p",
         "type_vocab_size": 2}, types=True),
-    "bert-relative-key": encoder("BertForMaskedLM", SMALL | {
+    "deberta-v2-own-keys": encoder("DebertaV2ForMaskedLM", DEBERTA | {
+        "position_buckets": 6, "max_position_embeddings": 12, "position_biased_input": False, "share_att_key": False,
+        "pos_att_type": "c2p|p2c", "type_vocab_size": 0}),
+    "bert-relative-key": encoder("BertForMaskedLM", SMALL_ENCODER | {
         "num_hidden_layers": 1, "position_embedding_type": "relative_key"}, types=True, release="4.46.3"),
-    "bert-relative-key-query": encoder("BertForMaskedLM", SMALL | {
+    "bert-relative-key-query": encoder("BertForMaskedLM", SMALL_ENCODER | {
         "position_embedding_type": "relative_key_query"}, types=True, release="4.46.3"),
     "gpt_neox": decoder("GPTNeoXForCausalLM", {
         **DECODER, "hidden_size": 48, "intermediate_size": 60, "num_hidden_layers": 2, "num_attention_heads": 3,

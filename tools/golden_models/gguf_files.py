@@ -13,6 +13,7 @@ from gguf import GGMLQuantizationType as Type
 from safetensors.torch import load_file, save_file
 
 from . import cases, families, networks, reference, tiny_text
+from .gguf_architectures import halves, pairs
 
 NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 
@@ -89,22 +90,11 @@ def gguf_name(name, arch=None):
     raise KeyError(name)
 
 
-def interleave(weight, heads):
-    """Rows of each head from halves [first | second] to pairs, because llama.cpp's RoPE rotates adjacent rows."""
-    rows = weight.shape[0]
-    return weight.reshape(heads, 2, rows // heads // 2, -1).swapaxes(1, 2).reshape(weight.shape)
-
-
-def deinterleave(weight, heads):
-    rows = weight.shape[0]
-    return weight.reshape(heads, rows // heads // 2, 2, -1).swapaxes(1, 2).reshape(weight.shape)
-
-
 def layout(name, config):
     """(to the file's order, and its inverse) for a tensor of the model."""
     if config.model_type == "llama" and ("q_proj" in name or "k_proj" in name):
         heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
-        return lambda w: interleave(w, heads), lambda w: deinterleave(w, heads)
+        return lambda w: pairs(w, heads), lambda w: halves(w, heads)
     if config.model_type == "gpt2" and name.endswith("weight") and (".c_" in name):
         return lambda w: np.ascontiguousarray(w.T), lambda w: np.ascontiguousarray(w.T)
     return (lambda w: w), (lambda w: w)

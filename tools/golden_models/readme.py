@@ -6,7 +6,7 @@ import platform
 
 from safetensors import safe_open
 
-from . import families, gguf_files
+from . import families, gguf_architectures, gguf_files
 
 PACKAGES = ("transformers", "torch", "safetensors", "tokenizers", "gguf", "numpy")
 
@@ -80,7 +80,7 @@ Together {total:.1f} MB.
 - `esm`, `esm-absolute`: cases 1 and 2 have masked tokens, whose share rescales a line's vectors.
 - `bert-relative-key`, `bert-relative-key-query`: made with release 4.46.3, because release 5 has dropped them.
 - `deberta-v3`: distances in logarithmic buckets, normed; `deberta-v2`: one row for each distance, and ends that hold for all
-  further ones, content to position alone.
+  further ones, content to position alone; `deberta-v2-own-keys`: projections of distances that aren't those of the content.
 - `led`: no token has global attention; transformers' band of weights is written as a map.
 - `bart-encoder`, `t5-encoder`: a stack saved alone, the one without and the other with the names of the whole model.
 - `phi3-longrope`: case 1 is longer than 16 tokens and takes `long_factor`, the others `short_factor`.
@@ -96,7 +96,9 @@ Together {total:.1f} MB.
   `rope_freqs.weight` for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16
   and F32, SentencePiece tokens with all bytes; the others have GPT-2's kind of tokenizer. `llama-mixed-k`: Q4_K and Q6_K,
   whose blocks are random because gguf-py can't quantise to them. transformers' own reader of GGUF finds the same weights.
-  `bert` and `nomic-bert`, which it can't read, have the names that gguf gives the tensors of transformers, and no tokenizer.
+  `bert`, `nomic-bert` and those from `bloom` on have the names that gguf gives the tensors of transformers, rows and norms
+  rearranged as the converter does (fused projections to [q | k | v], norms with their 1, a head's own norms in one tensor),
+  and no tokenizer.
 """
 
 
@@ -126,9 +128,11 @@ def write(target):
     models |= {"llama-f16": "LlamaForCausalLM in F16", "llama-bf16": "LlamaForCausalLM in BF16"}
     for name, what in models.items():
         text += row(name, what, bytes_of((target / name).iterdir()), target / name / "reference.safetensors")
-    for name, plan in (gguf_files.FILES | gguf_files.ENCODERS).items():
+    files = {name: plan["row"] for name, plan in (gguf_files.FILES | gguf_files.ENCODERS).items()}
+    files |= {name: plan[1] for name, plan in gguf_architectures.FILES.items()}
+    for name, plan in files.items():
         path = target / "gguf" / f"{name}.reference.safetensors"
-        text += row(f"gguf/{name}.gguf", plan["row"]["class"], bytes_of((target / "gguf").glob(f"{name}.*")), path)
+        text += row(f"gguf/{name}.gguf", plan["class"], bytes_of((target / "gguf").glob(f"{name}.*")), path)
     total = bytes_of(path for path in target.rglob("*") if path.is_file() and path.name != "README.md")
     text += BOTTOM.format(sharded=f"{bytes_of((target / 'llama-sharded').iterdir()) / 1000:.0f}", total=total / 1e6)
     (target / "README.md").write_text(text, encoding="utf-8")

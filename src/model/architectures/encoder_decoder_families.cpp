@@ -35,7 +35,7 @@ constexpr Keys kBartKeys{
     .decoder = {.layers = "decoder_layers", .heads = "decoder_attention_heads", .d_ff = "decoder_ffn_dim"},
     .d_model = "hidden_size|d_model",
     .activation = "activation_function"};
-constexpr std::array<Names, 4> kBartReads{
+constexpr std::array<Names, 5> kBartReads{
     "hidden_size|d_model|num_hidden_layers|encoder_layers|num_attention_heads|encoder_attention_heads|encoder_ffn_dim",
     "decoder_layers|decoder_attention_heads|decoder_ffn_dim",
     "max_position_embeddings|activation_function|scale_embedding|is_causal"};

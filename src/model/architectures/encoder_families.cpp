@@ -161,6 +161,8 @@ constexpr Family deberta() {
   names.self.query = "attention.self.query_proj";
   names.self.key = "attention.self.key_proj";
   names.self.value = "attention.self.value_proj";
+  names.self.position_query = "attention.self.pos_query_proj";
+  names.self.position_key = "attention.self.pos_key_proj";
   names.distances = "encoder.rel_embeddings";
   names.distance_norm = "encoder.LayerNorm";
   family.head = {.linear = "cls.predictions.decoder",

@@ -106,16 +106,11 @@ std::string unsupported(std::string_view model_type, bool has_other_senses) {
 }
 
 std::string unsupported_gguf(std::string_view architecture) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames{{{"gptneox", "gpt_neox"}}};
   std::string names;
   add_names(gguf_families(), names);
-  std::string_view type = architecture;
-  for (const auto& [theirs, ours] : kOtherNames) {
-    if (architecture == theirs) type = ours;
-  }
-  OtherNetworks why = other(type);
+  OtherNetworks why = other(architecture);
   if (why.reason == kOtherSenses && why.has_text) why.reason = kUnknown;
-  if (find_family(type) != nullptr) why.reason = "Headlight reads it from a folder with config.json only";
+  if (find_family(architecture) != nullptr) why.reason = "Headlight reads it from a folder with config.json only";
   return refusal("architecture", architecture, why, " in GGUF files: " + names);
 }
 

@@ -18,6 +18,7 @@ struct AttentionNames {
   FusedLayout fused_layout = FusedLayout::QueryKeyValue;
   Names output = "";
   Names query_norm = "", key_norm = "";
+  Names position_query = "", position_key = "";  ///< of distances, where they share none with queries and keys
   Names norm = "";         ///< before the branch or after the sum, depending on the family
   Names inside_norm = "";  ///< of the branch's output
 };
@@ -108,7 +109,8 @@ struct Family {
   StackKind kind = StackKind::Decoder;
   /// Lists of the keys of config.json, or of a GGUF file's metadata, that such a network depends on in transformers (in
   /// llama.cpp). All other keys are ignored, as they are there: files keep keys of other families that mean nothing.
-  std::array<Names, 4> reads = {};
+  std::array<Names, 5> reads = {};
+  std::array<Names, 3> needs = {};  ///< of these keys, those without which the network isn't known
   Keys keys = {};
   StackNames encoder = {};  ///< the only stack of Encoder and Decoder
   StackNames decoder = {};
@@ -123,6 +125,7 @@ struct Family {
   NormPosition norm_position = NormPosition::Before;
   bool skips_first_norm = false;  ///< the first layer's attention reads the embedding, normed already, as it is
   Biases biases = {};
+  bool finds_parts = false;         ///< tensors, not keys, say which optional parts there are: find_parts()
   bool is_transposed = false;       ///< linear weights are [in, out]: GPT-2's Conv1D
   bool is_projected_first = false;  ///< Embedding::adds_positions_last; such projections have no bias
   bool is_gated = false;
@@ -153,6 +156,7 @@ struct Family {
   bool scales_embedding = false;           ///< by √d_model: the default of scale_embedding
   double attention_multiplier = 0.0;       ///< default of the key of this name; 0: 1/√d_k
   double logit_scale = 1.0;                ///< default of logit_scale
+  bool divides_logits = false;             ///< by logit_scale, which multiplies elsewhere
   bool scales_attention = true;            ///< by 1/√d_k
   bool scales_head = false;                ///< by 1/√d_model: the default of scale_decoder_outputs where the head is tied
   double query_scalar = 0.0;               ///< default of query_pre_attn_scalar; 0: the family has none

@@ -66,9 +66,24 @@ json rope_scaling(const GgufFile& file, const std::string& architecture) {
 json query_scalar(const json& settings, const std::string& architecture) {
   const auto number = [&](const char* key) { return settings.value(key, json()); };
   const json layers = number("block_count"), width = number("embedding_length"), heads = number("attention.head_count");
+  const json head_size = number("attention.key_length");
   const bool is_largest = (architecture == "gemma2" && layers == 46) || (architecture == "gemma3" && layers == 62);
-  if (!is_largest || !width.is_number() || !heads.is_number() || heads == 0) return number("attention.key_length");
-  return width.get<double>() / heads.get<double>();
+  if (!width.is_number() || !heads.is_number() || heads == 0) return head_size;
+  return is_largest || head_size.is_null() ? json(width.get<double>() / heads.get<double>()) : head_size;
+}
+
+/// Adds which layers have the window as config.json has it: a truth value for each layer, or a period.
+void add_window_layers(json& settings) {
+  const json pattern = settings.value("attention.sliding_window_pattern", json());
+  if (!pattern.is_array()) {
+    settings["sliding_window_pattern"] = pattern;
+    return;
+  }
+  json& types = settings["layer_types"] = json::array();
+  for (const json& has_window : pattern) {
+    const bool is_set = has_window.is_boolean() ? has_window.get<bool>() : has_window != 0;
+    types.push_back(is_set ? "sliding_attention" : "full_attention");
+  }
 }
 
 }  // namespace
@@ -100,6 +115,10 @@ Settings gguf_settings(const GgufFile& file) {
   if (table != nullptr && !table->shape.empty()) settings["vocab_size"] = table->shape.front();
   settings["rope_scaling"] = rope_scaling(file, architecture);
   settings["query_pre_attn_scalar"] = query_scalar(settings, architecture);
+  add_window_layers(settings);
+  const auto has_tensor = [&](std::string_view name) { return file.tensors().find(name) != nullptr; };
+  settings["tie_word_embeddings"] = !has_tensor("output.weight");
+  settings["feed_forward_proj"] = has_tensor("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu";  // T5's
   return Settings(std::move(settings), file.path().string());
 }
 

@@ -109,6 +109,12 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
   };
   weights.query_norm = head_norm(names.query_norm, config.heads);
   weights.key_norm = head_norm(names.key_norm, config.kv_head_count());
+  const auto of_distances = [&](bool is_used, Names name) -> std::optional<Linear> {
+    if (!is_used || name.empty() || sizes_.shares_projections) return std::nullopt;
+    return tensors_.linear(whole(name), queries, config.d_model, true);
+  };
+  weights.position_query = of_distances(config.has_position_content, names.position_query);
+  weights.position_key = of_distances(config.has_content_position, names.position_key);
   const bool is_bare = number == 0 && family_.skips_first_norm;
   return {.config = config,
           .weights = std::move(weights),
@@ -260,10 +266,11 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
 PositionBias read_buckets(const Settings& settings, const Family& family, Names names, std::uint32_t heads,
                           bool is_bidirectional, FamilyTensors& tensors) {
   constexpr std::uint32_t kMaxBuckets = 4096, kMaxDistance = 1u << 20;
-  const std::uint32_t buckets = settings.count("relative_attention_num_buckets", 32, kMaxBuckets, 4);
+  constexpr Names kBuckets = "relative_attention_num_buckets|attention.relative_buckets_count";
+  const std::uint32_t buckets = settings.count(kBuckets, 32, kMaxBuckets, 4);
   const std::uint32_t distance = settings.count("relative_attention_max_distance", 128, kMaxDistance);
   const std::uint32_t used = family.buckets == 0 ? buckets : family.buckets;
-  if (used > buckets) settings.refuse("relative_attention_num_buckets", fmt::format("at least {}", used));
+  if (used > buckets) settings.refuse(kBuckets, fmt::format("at least {}", used));
   if (distance <= used / 2) settings.refuse("relative_attention_max_distance", fmt::format("more than {}", used / 2));
   return {.kind = PositionBias::Kind::Buckets,
           .table = tensors.weight(names, {buckets, heads}).rows(0, used).tensor(),
@@ -335,6 +342,32 @@ StackKind stored_kind(const Family& family, const FamilyTensors& tensors) {
                 tensors.checkpoint().path().string(), family.name);
   }
   return has_encoder && !has_decoder ? StackKind::Encoder : family.kind;
+}
+
+void find_parts(const Family& family, const FamilyTensors& tensors, Sizes& sizes) {
+  if (!family.finds_parts) return;
+  const StackNames& stack = family.encoder;
+  const auto any = [&](Names names, bool (FamilyTensors::*has)(Names) const) {
+    bool is_found = false;
+    for_each_name(names, [&](std::string_view name) {
+      is_found = is_found || (tensors.*has)(fmt::format("{}{}", numbered(stack.layer, 0), name));
+    });
+    return is_found;
+  };
+  const auto find_bias = [&](bool by_default, Names key, Names names) {
+    return (by_default && key.empty()) || any(names, &FamilyTensors::has_bias);
+  };
+  const Biases& own = family.biases;
+  const Names projections_key = own.projections_key.empty() ? own.attention_key : own.projections_key;
+  const Names output_key = own.output_key.empty() ? own.attention_key : own.output_key;
+  const std::string projections = fmt::format("{}|{}", stack.self.query, stack.self.fused);
+  sizes.biases = {.projections = find_bias(own.projections, projections_key, projections),
+                  .output = find_bias(own.output, output_key, stack.self.output),
+                  .feed_forward = find_bias(own.feed_forward, own.feed_forward_key, stack.feed_forward.out),
+                  .norms = find_bias(own.norms, own.norm_key, stack.self.norm)};
+  const FeedForwardNames& feed_forward = stack.feed_forward;
+  if (!family.head_norms_key.empty()) sizes.has_head_norms = any(stack.self.query_norm, &FamilyTensors::has);
+  if (!feed_forward.parallel_norm.empty()) sizes.is_parallel = !any(feed_forward.norm, &FamilyTensors::has);
 }
 
 Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors) {

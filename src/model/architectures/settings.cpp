@@ -1,5 +1,6 @@
 #include "model/architectures/settings.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -18,7 +19,12 @@ Settings::Settings(std::string_view json, std::string where) : where_(std::move(
 
 Settings::Found Settings::find(Names keys) const {
   Found found{keys.substr(0, keys.find('|')), nullptr};
+  bool is_named = known_.empty();
   for_each_name(keys, [&](std::string_view key) {
+    if (!is_named && std::ranges::count(known_, key) > 0) {
+      found.key = key;
+      is_named = true;
+    }
     if (found.value != nullptr || key.empty()) return;
     const auto it = json_.find(std::string(key));
     if (it != json_.end() && !it->is_null()) found = {key, &*it};
@@ -31,13 +37,17 @@ Settings Settings::only(std::span<const std::string_view> keys) const {
   for (const std::string_view key : keys) {
     if (const auto it = json_.find(std::string(key)); it != json_.end()) kept[std::string(key)] = *it;
   }
-  return Settings(std::move(kept), where_);
+  Settings settings(std::move(kept), where_);
+  settings.known_.assign(keys.begin(), keys.end());
+  return settings;
 }
 
 Settings Settings::over(std::string_view defaults) const {
   nlohmann::json all = parse_json(defaults).value();
   all.update(json_);
-  return Settings(std::move(all), where_);
+  Settings settings(std::move(all), where_);
+  settings.known_ = known_;
+  return settings;
 }
 
 bool Settings::is_null(Names keys) const {

@@ -22,7 +22,7 @@ class Settings {
   Settings(std::string_view json, std::string where);
   Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
 
-  /// These settings without any key that isn't in `keys`.
+  /// These settings without any key that isn't in `keys`; errors name none of those.
   Settings only(std::span<const std::string_view> keys) const;
   /// These settings, with missing keys taken from `defaults`, a JSON object.
   Settings over(std::string_view defaults) const;
@@ -68,6 +68,7 @@ class Settings {
 
   nlohmann::json json_;
   std::string where_;
+  std::vector<std::string_view> known_ = {};  ///< of only(); empty: all
 };
 
 /// A GGUF file's metadata of its architecture, as load_network reads a config.json: "llama.block_count" as "block_count",

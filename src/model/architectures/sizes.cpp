@@ -121,7 +121,7 @@ DistanceVectors bert_distances(const Settings& settings, const Family& family, b
   return {.origin = length - 1};
 }
 
-/// DeBERTa's. Throws Error where keys of distances have projections of their own, as no known model of version 2 or 3 has.
+/// DeBERTa's.
 std::optional<DistanceVectors> deberta_distances(const Settings& settings, const Family& family, Sizes& sizes) {
   constexpr Names kTypes = "pos_att_type";
   if (!settings.flag("relative_attention", false)) return std::nullopt;
@@ -130,7 +130,7 @@ std::optional<DistanceVectors> deberta_distances(const Settings& settings, const
     sizes.has_content_position = sizes.has_content_position || type == "c2p";
     sizes.has_position_content = sizes.has_position_content || type == "p2c";
   }
-  if (!settings.flag("share_att_key", false)) settings.refuse_network("share_att_key", "true");
+  sizes.shares_projections = settings.flag("share_att_key", false);
   double reach = settings.number("max_relative_positions", -1.0, -1.0, kMaxLength);
   if (reach < 1.0) reach = settings.count(family.keys.max_length, kMaxLength);
   const double buckets = settings.number("position_buckets", -1.0, -1.0, kMaxLength);
@@ -269,7 +269,7 @@ void read_rotating_layers(const Settings& settings, const Family& family, Sizes&
 void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.scales.assign(sizes.encoder.layers, {});
   const double scalar = settings.number("query_pre_attn_scalar", family.query_scalar, 0.0, 1e9);
-  constexpr Names kMultiplier = "attention_multiplier|attn_config.softmax_scale";
+  constexpr Names kMultiplier = "attention_multiplier|attn_config.softmax_scale|attention.scale";
   const bool is_scaled = family.scales_attention && settings.flag("scale_attn_weights", true);
   const bool has_multiplier = family.attention_multiplier > 0.0 || settings.has(kMultiplier);
   const bool falls = settings.flag("scale_attn_by_inverse_layer_idx", false);
@@ -288,7 +288,7 @@ void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
       sizes.scales[layer] = {.kind = Scale::Kind::Value, .value = static_cast<float>(factor)};
     }
   }
-  sizes.clip = static_cast<float>(settings.number("clip_qkv|attn_config.clip_qkv", 0.0, 0.0, kMaxCap));
+  sizes.clip = static_cast<float>(settings.number("clip_qkv|attn_config.clip_qkv|attention.clamp_kqv", 0.0, 0.0, kMaxCap));
   sizes.attention_softcap = static_cast<float>(settings.number("attn_logit_softcapping", 0.0, 0.0, kMaxCap));
   sizes.head_softcap = static_cast<float>(settings.number("final_logit_softcapping", 0.0, 0.0, kMaxCap));
 }
@@ -299,13 +299,13 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
                       settings.flag("new_decoder_architecture", false);
   sizes.is_multi_query = is_multi_query(settings, family);
   sizes.has_head_norms = family.head_norms_key.empty() || settings.flag(family.head_norms_key, false);
-  sizes.residual_scale = static_cast<float>(settings.number("residual_multiplier", 1.0, 0.0, 1e6));
+  sizes.residual_scale = static_cast<float>(settings.number("residual_multiplier|residual_scale", 1.0, 0.0, 1e6));
   sizes.is_tied = settings.flag("tie_word_embeddings", family.is_tied);
   sizes.norm_position = settings.flag("do_layer_norm_before", true) ? family.norm_position : NormPosition::After;
   sizes.has_final_norm = sizes.norm_position == NormPosition::Before && !settings.flag("_remove_final_layer_norm", false);
-  sizes.is_causal =
-      sizes.kind == StackKind::EncoderDecoder ||
-      (sizes.kind == StackKind::Decoder ? settings.flag("is_causal", true) : settings.flag("is_decoder", false));
+  sizes.is_causal = sizes.kind == StackKind::EncoderDecoder ||
+                    (sizes.kind == StackKind::Decoder ? settings.flag("is_causal|attention.causal", true)
+                                                      : settings.flag("is_decoder", false));
   if (is_bidirectional(settings, family)) sizes.is_causal = false;
   sizes.biases = family.biases;
   if (!family.biases.attention_key.empty()) {
@@ -328,11 +328,13 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   if (settings.flag("scale_embedding", family.scales_embedding)) {
     sizes.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(sizes.d_model)));
   }
-  if (reads(family, "embedding_multiplier")) {
-    sizes.embedding_scale = static_cast<float>(settings.number("embedding_multiplier", 1.0, 0.0, 1e6));
+  constexpr Names kEmbeddingScale = "embedding_multiplier|embedding_scale";
+  if (settings.has(kEmbeddingScale)) {
+    sizes.embedding_scale = static_cast<float>(settings.number(kEmbeddingScale, 1.0, 0.0, 1e6));
   }
-  sizes.head_scale = static_cast<float>(settings.number("logit_scale", family.logit_scale, 0.0, 1e6) /
-                                        settings.number("logits_scaling", 1.0, 1e-6, 1e6));
+  const double logit_scale = settings.number("logit_scale", family.logit_scale, family.divides_logits ? 1e-6 : 0.0, 1e6);
+  sizes.head_scale = static_cast<float>(
+      family.divides_logits ? 1.0 / logit_scale : logit_scale / settings.number("logits_scaling", 1.0, 1e-6, 1e6));
   // Before release 5 of transformers T5 scaled its states wherever the head was tied.
   if (family.scales_head && settings.flag("scale_decoder_outputs", sizes.is_tied)) {
     sizes.head_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.d_model)));
@@ -341,7 +343,12 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
 
 /// Options that select a network that Headlight doesn't compute.
 void expect_known(const Settings& settings, const Family& family) {
-  constexpr std::array<std::pair<std::string_view, bool>, 14> kFlags{{{"add_cross_attention", false},
+  for (const Names keys : family.needs) {
+    for_each_name(keys, [&](std::string_view key) {
+      if (!key.empty() && !settings.has(key)) settings.refuse(key, "a number or a truth value");
+    });
+  }
+  constexpr std::array<std::pair<std::string_view, bool>, 15> kFlags{{{"add_cross_attention", false},
                                                                       {"attn_config.alibi", true},
                                                                       {"attn_config.prefix_lm", false},
                                                                       {"attn_config.qk_ln", false},
@@ -354,7 +361,8 @@ void expect_known(const Settings& settings, const Family& family) {
                                                                       {"mlp_fc1_bias", false},
                                                                       {"mlp_fc2_bias", false},
                                                                       {"use_rms_norm", false},
-                                                                      {"rotary_emb_interleaved", false}}};
+                                                                      {"rotary_emb_interleaved", false},
+                                                                      {"rope.scaling.finetuned", true}}};
   for (const auto& [key, value] : kFlags) {
     if (family.is_bidirectional_optional && key == "use_bidirectional_attention") continue;
     if (settings.flag(key, value) != value) settings.refuse_network(key, value ? "true" : "false");
@@ -372,9 +380,11 @@ void expect_known(const Settings& settings, const Family& family) {
     settings.refuse_network("attn_config.attn_type", "multihead_attention");
   }
   // transformers has 8 whatever MPT's config says, its authors' code what it says.
-  if (settings.number("attn_config.alibi_bias_max", 8.0, 0.0, kMaxCap) != 8.0) {
-    settings.refuse_network("attn_config.alibi_bias_max", "8");
-  }
+  constexpr Names kLargestBias = "attn_config.alibi_bias_max|attention.max_alibi_bias";
+  if (settings.number(kLargestBias, 8.0, 0.0, kMaxCap) != 8.0) settings.refuse_network(kLargestBias, "8");
+  // Of a network for images: its text part is rotated in sections, and its rows have another order.
+  constexpr Names kSections = "rope.dimension_sections";
+  if (settings.has(kSections)) settings.refuse_network(kSections, "absent");
   if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse_network("inner_group_num", "1");
   if (const std::optional<Settings> mlx = settings.child("quantization"); mlx && mlx->has("group_size")) {
     throw Error("config.json: the weights are quantised by MLX ({} bits): load the original model, or a GGUF file of it",

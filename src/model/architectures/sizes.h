@@ -29,7 +29,8 @@ struct Sizes {
   bool is_length_limited = false;            ///< no token beyond max_length has a position
   std::optional<DistanceVectors> distances;  ///< without their table, of `distance_rows` rows
   std::uint32_t distance_rows = 0;
-  bool norms_distances = false, has_content_position = false, has_position_content = false;
+  bool norms_distances = false, shares_projections = true;  ///< of distances with those of queries and keys
+  bool has_content_position = false, has_position_content = false;
   std::uint32_t groups = 0;  ///< number of groups of layers that share weights (ALBERT); 0: none share
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;

@@ -20,6 +20,7 @@ class FamilyTensors {
   /// Does one of the alternatives exist? With `prefix` below the family's, else without a prefix.
   bool has(Names names) const { return !find(prefix_, names, ".weight").empty(); }
   bool has_head(Names names) const { return !find("", names, ".weight").empty(); }
+  bool has_bias(Names names) const { return !find(prefix_, names, ".bias").empty(); }
 
   Parameter weight(Names names, const Shape& shape);
   /// [out, in], however it is stored.
@@ -59,6 +60,10 @@ class FamilyTensors {
 
 /// The stacks of the family that the checkpoint holds. Throws Error for a decoder without its encoder.
 StackKind stored_kind(const Family& family, const FamilyTensors& tensors);
+
+/// Where Family::finds_parts: the biases and norms of heads that a key of config.json decides about are there when the first
+/// layer has them, and a feed-forward without a norm of its own is parallel to attention.
+void find_parts(const Family& family, const FamilyTensors& tensors, Sizes& sizes);
 
 /// The whole network of a family. Throws Error naming tensors that are missing or mis-shaped.
 Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors);
