@@ -172,8 +172,7 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
     figure.rows.title = "writes";
   }
   const auto thumbnails = [&](const model::TokenBatch& tokens, const IndexSet& indices) {
-    const std::optional<PatchImage> image = patch_image_of(capture, input, tokens, matrix.batch);
-    return image ? patch_thumbnails(*image, indices) : std::vector<exporting::Pixels>();
+    return patch_thumbnails(patch_images_of(capture, input, tokens, matrix.batch), indices);
   };
   figure.rows.thumbnails = thumbnails(row_tokens, rows);
   figure.columns.title = axes.column_name;

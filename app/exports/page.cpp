@@ -66,15 +66,19 @@ class PageReader {
   std::uint64_t cells_ = 0, read_ = 0;
 };
 
-/// Where a side's tokens are patches of an image with pixels, which becomes one of the page's if it isn't yet.
-std::optional<exporting::PagePatches> page_patches(const std::optional<PatchImage>& image,
-                                                   std::vector<std::shared_ptr<const exporting::Pixels>>& images) {
-  if (!image || !image->pixels) return std::nullopt;
-  const auto found = std::ranges::find(images, image->pixels);
-  const auto index = static_cast<std::size_t>(found - images.begin());
-  if (found == images.end()) images.push_back(image->pixels);
-  return exporting::PagePatches{
-      .image = index, .rows = image->grid.rows, .columns = image->grid.columns, .first = image->grid.first};
+/// Where a side's tokens are patches of images with pixels, which become some of the page's if they aren't yet.
+std::vector<exporting::PagePatches> page_patches(const capture::PatchImages& among,
+                                                 std::vector<std::shared_ptr<const exporting::Pixels>>& images) {
+  std::vector<exporting::PagePatches> patches;
+  for (const auto& [grid, pixels] : among.images) {
+    if (!pixels) continue;
+    const auto found = std::ranges::find(images, pixels);
+    const auto index = static_cast<std::size_t>(found - images.begin());
+    if (found == images.end()) images.push_back(pixels);
+    patches.push_back(
+        {.image = index, .rows = grid.rows, .columns = grid.columns, .first = grid.first, .step = grid.row_step()});
+  }
+  return patches;
 }
 
 /// Nothing was computed: the weights themselves were captured.
@@ -106,7 +110,7 @@ void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
       exporting::PageSet set = reader.read(blocks, item);
       if (set.values.empty()) continue;
       const auto patches = [&](const model::TokenBatch& tokens) {
-        return page_patches(patch_image_of(capture, input, tokens, item), page.images);
+        return page_patches(patch_images_of(capture, input, tokens, item), page.images);
       };
       set.row_patches = patches(input.queries(blocks.kind));
       set.column_patches = patches(input.keys(blocks.kind));

@@ -10,17 +10,39 @@ constexpr float kMutedPart = 0.55F;           // of the image's grey; the rest i
 constexpr float kImageGap = 6.0F;             // between the image and the words around it
 constexpr std::uint32_t kPixelsPerPatch = 8;  // of a ground without an image
 
-/// Running text that becomes a part of the whole.
-float add_words(std::span<const RunningToken> tokens, std::span<const float> widths, const TextMeasures& measures, float top,
-                PatchLines& placed) {
-  if (tokens.empty()) return top;
-  const TextLines words = lay_out_text(tokens, widths, measures);
-  for (view::Rect rect : words.tokens) {
-    rect.origin.y += top;
-    placed.lines.tokens.push_back(rect);
+/// Tokens that are words and come one after another, as running text.
+class Words {
+ public:
+  Words(std::span<const RunningToken> tokens, std::span<const float> widths, const TextMeasures& measures)
+      : all_(tokens), all_widths_(widths), measures_(measures) {}
+
+  void add(std::size_t token) {
+    indices_.push_back(token);
+    tokens_.push_back(all_[token]);
+    widths_.push_back(all_widths_[token]);
   }
-  return top + words.height + kImageGap;
-}
+  /// Places those that were added since the last time; returns what is below them.
+  float place(float top, PatchLines& placed) {
+    if (tokens_.empty()) return top;
+    const TextLines lines = lay_out_text(tokens_, widths_, measures_);
+    for (std::size_t i = 0; i < indices_.size(); ++i) {
+      placed.lines.tokens[indices_[i]] = lines.tokens[i];
+      placed.lines.tokens[indices_[i]].origin.y += top;
+    }
+    indices_.clear();
+    tokens_.clear();
+    widths_.clear();
+    return top + lines.height + kImageGap;
+  }
+
+ private:
+  std::span<const RunningToken> all_;
+  std::span<const float> all_widths_;
+  const TextMeasures& measures_;
+  std::vector<std::size_t> indices_;
+  std::vector<RunningToken> tokens_;
+  std::vector<float> widths_;
+};
 
 /// Pixels of a thumbnail's edge: two for each unit of the largest that figures draw.
 constexpr std::uint32_t kMaxThumbnailEdge = 48;
@@ -51,34 +73,44 @@ exporting::Pixels thumbnail(const exporting::Pixels& image, const capture::Patch
 
 }  // namespace
 
-glm::vec2 fitted_image(const PatchImage& image, glm::vec2 most) {
+glm::vec2 fitted_image(const capture::PatchImage& image, glm::vec2 most) {
   const glm::vec2 shape =
       image.pixels ? glm::vec2(image.pixels->width, image.pixels->height) : glm::vec2(image.grid.columns, image.grid.rows);
   return shape * std::min(std::max(most.x, 1.0F) / shape.x, std::max(most.y, 1.0F) / shape.y);
 }
 
 PatchLines lay_out_patches(std::span<const RunningToken> tokens, std::span<const float> widths, const TextMeasures& measures,
-                           const PatchImage& image, glm::vec2 most) {
-  const capture::PatchGrid& grid = image.grid;
-  const std::size_t first = std::min<std::size_t>(grid.first, tokens.size());
-  const std::size_t end = std::min<std::size_t>(first + grid.count(), tokens.size());
+                           const capture::PatchImages& images, glm::vec2 most) {
   PatchLines placed;
-  float y = add_words(tokens.first(first), widths.first(first), measures, 0.0F, placed);
-  placed.image = {.origin = {0.0F, y}, .size = fitted_image(image, most)};
-  const glm::vec2 edge = placed.image.size / glm::vec2(grid.columns, grid.rows);
-  for (std::size_t token = first; token < end; ++token) {
-    const auto place = *grid.place(static_cast<std::uint32_t>(token));
-    placed.lines.tokens.push_back({.origin = placed.image.origin + glm::vec2(place.column, place.row) * edge, .size = edge});
+  placed.lines.tokens.resize(tokens.size());
+  Words words(tokens, widths, measures);
+  float y = 0.0F;
+  std::size_t token = 0;
+  for (const capture::PatchImage& image : images.images) {
+    for (; token < std::min<std::size_t>(image.grid.first, tokens.size()); ++token) words.add(token);
+    y = words.place(y, placed);
+    const view::Rect rect{.origin = {0.0F, y}, .size = fitted_image(image, most)};
+    placed.images.push_back(rect);
+    const glm::vec2 edge = rect.size / glm::vec2(image.grid.columns, image.grid.rows);
+    for (; token < std::min<std::size_t>(image.grid.end(), tokens.size()); ++token) {
+      const auto place = image.grid.place(static_cast<std::uint32_t>(token));
+      if (place) {
+        placed.lines.tokens[token] = {.origin = rect.origin + glm::vec2(place->column, place->row) * edge, .size = edge};
+      } else {
+        words.add(token);
+      }
+    }
+    y = rect.end().y + kImageGap;
   }
-  y = placed.image.end().y + kImageGap;
-  y = add_words(tokens.subspan(end), widths.subspan(end), measures, y, placed);
+  for (; token < tokens.size(); ++token) words.add(token);
+  y = words.place(y, placed);
   placed.lines.line_of.assign(tokens.size(), 0);
   placed.lines.first_of = {0, static_cast<std::uint32_t>(tokens.size())};
   placed.lines.height = y;
   return placed;
 }
 
-exporting::Pixels muted_image(const PatchImage& image, bool is_dark) {
+exporting::Pixels muted_image(const capture::PatchImage& image, bool is_dark) {
   const float ground = is_dark ? 24.0F : 255.0F;
   if (!image.pixels) {
     const auto grey = static_cast<std::uint32_t>(is_dark ? 60 : 225);
@@ -113,18 +145,21 @@ exporting::Pixels shaded_image(exporting::Pixels muted, const capture::PatchGrid
   return muted;
 }
 
-std::optional<PatchImage> patch_image_of(const capture::CaptureFile* capture, const model::ModelInput& input,
-                                         const model::TokenBatch& tokens, std::uint32_t line) {
-  return capture != nullptr && &tokens == &input.source ? patch_image_of(*capture, line) : std::nullopt;
+capture::PatchImages patch_images_of(const capture::CaptureFile* capture, const model::ModelInput& input,
+                                     const model::TokenBatch& tokens, std::uint32_t line) {
+  return capture != nullptr ? capture->images(&tokens == &input.source, line) : capture::PatchImages();
 }
 
-std::vector<exporting::Pixels> patch_thumbnails(const PatchImage& image, const IndexSet& tokens) {
+std::vector<exporting::Pixels> patch_thumbnails(const capture::PatchImages& images, const IndexSet& tokens) {
   std::vector<exporting::Pixels> thumbnails;
   bool has_any = false;
   for (const std::uint32_t token : tokens.indices()) {
-    const auto place = image.pixels ? image.grid.place(token) : std::nullopt;
-    thumbnails.push_back(place ? thumbnail(*image.pixels, image.grid, *place) : exporting::Pixels{});
-    has_any = has_any || place;
+    exporting::Pixels& shown = thumbnails.emplace_back();
+    const auto found = images.find(token);
+    const capture::PatchImage* image = found ? &images.images[found->image] : nullptr;
+    if (image == nullptr || !image->pixels) continue;
+    shown = thumbnail(*image->pixels, image->grid, found->place);
+    has_any = true;
   }
   if (!has_any) thumbnails.clear();
   return thumbnails;

@@ -38,7 +38,7 @@ struct BlockOf {
   view::Rgb color;
   const ShadedText* shades = nullptr;        ///< null: not shaded
   std::optional<std::uint32_t> chosen = {};  ///< the token that is outlined
-  const std::optional<PatchImage>& image;    ///< none: all tokens are words
+  const capture::PatchImages& images;        ///< none: all tokens are words
 };
 
 class BlockMaker {
@@ -58,14 +58,16 @@ class BlockMaker {
         .space = metrics_.width(" ", exporting::kTextFigureSize),
         .padding = 2.0F,
         .is_right_to_left = runs_backwards(tokens)};
-    const PatchLines placed = shown.image ? lay_out_patches(tokens, widths, measures, *shown.image, glm::vec2(width_))
-                                          : PatchLines{.lines = lay_out_text(tokens, widths, measures), .image = {}};
+    const bool has_images = !shown.images.is_empty();
+    const PatchLines placed = has_images ? lay_out_patches(tokens, widths, measures, shown.images, glm::vec2(width_))
+                                         : PatchLines{.lines = lay_out_text(tokens, widths, measures)};
     const TextLines& lines = placed.lines;
     exporting::TextFigure::Block block{.caption = shown.caption, .color = shown.color, .height = lines.height};
     const float largest = shown.shades ? largest_shade(*shown.shades) : 0.0F;
-    if (shown.image) block.picture = picture_of(shown, placed.image, largest);
+    for (std::size_t image = 0; image < placed.images.size(); ++image)
+      block.pictures.push_back(picture_of(shown, image, placed.images[image], largest));
     for (std::size_t token = 0; token < tokens.size(); ++token) {
-      if (shown.image && shown.image->grid.place(static_cast<std::uint32_t>(token))) {
+      if (shown.images.find(static_cast<std::uint32_t>(token))) {
         block.tokens.push_back({.rect = lines.tokens[token], .text = {}, .is_outlined = shown.chosen == token});
         continue;
       }
@@ -79,20 +81,24 @@ class BlockMaker {
                               .is_outlined = shown.chosen == token,
                               .is_dim = tokens[token].place.is_special});
     }
-    if (has_numbers && !shown.image) add_numbers(*shown.shades, lines, largest, block);
+    if (has_numbers && !has_images) add_numbers(*shown.shades, lines, largest, block);
     return block;
   }
 
  private:
   /// The image, muted, with its patches' shades on it.
-  exporting::TextFigure::Picture picture_of(const BlockOf& shown, const view::Rect& rect, float largest) const {
-    std::vector<PatchShade> shades(shown.image->grid.count());
+  exporting::TextFigure::Picture picture_of(const BlockOf& shown, std::size_t index, const view::Rect& rect,
+                                            float largest) const {
+    const capture::PatchImage& image = shown.images.images[index];
+    const capture::PatchGrid& grid = image.grid;
+    std::vector<PatchShade> shades(std::size_t{grid.rows} * grid.columns);
     for (std::size_t patch = 0; patch < shades.size() && shown.shades && largest > 0.0F; ++patch) {
-      const float weight = shade_of(*shown.shades, shown.image->grid.first + patch);
+      const std::size_t token = grid.first + patch / grid.columns * grid.row_step() + patch % grid.columns;
+      const float weight = shade_of(*shown.shades, token);
       shades[patch] = {.share = std::min(std::abs(weight) / largest, 1.0F),
                        .color = shown.shades->is_difference ? exporting::sign_color(weight) : shown.color};
     }
-    return {.rect = rect, .pixels = shaded_image(muted_image(*shown.image, style_.is_dark), shown.image->grid, shades)};
+    return {.rect = rect, .pixels = shaded_image(muted_image(image, style_.is_dark), grid, shades)};
   }
 
   /// Is most of a text, without what the model's template added, in a right-to-left script?
@@ -145,10 +151,8 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
     const RunningToken& token = chosen[shown.chosen.token];
     name = token.part.empty() ? token.place.text : token.part;
   }
-  const std::optional<PatchImage>& chosen_image = is_cross && !is_row ? shown.key_image : shown.query_image;
-  if (const auto place = chosen_image ? chosen_image->grid.place(shown.chosen.token) : std::nullopt) {
-    name = fmt::format("patch row {}, column {}", place->row, place->column);
-  }
+  const capture::PatchImages& chosen_images = is_cross && !is_row ? shown.key_images : shown.query_images;
+  if (const std::string patch = chosen_images.name(shown.chosen.token); !patch.empty()) name = patch;
   exporting::TextFigure figure{
       .title = shown.title, .subtitle = shown.subtitle, .style = shown.style, .session = shown.session};
   if (!figure.subtitle.empty()) figure.subtitle += "; ";
@@ -161,7 +165,7 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
   if (shown.style.map_edge > 0.0F) figure.width = std::max(shown.style.map_edge, kMinTextWidth);
   const BlockMaker maker(shown.style, figure.width);
   const auto add = [&](const std::vector<RunningToken>& tokens, MapSide side, std::string caption) {
-    const std::optional<PatchImage>& image = side == MapSide::Query ? shown.query_image : shown.key_image;
+    const capture::PatchImages& images = side == MapSide::Query ? shown.query_images : shown.key_images;
     const bool is_shaded = !is_cross || shown.chosen.side != side, is_chosen = !is_cross || shown.chosen.side == side;
     const MapSide colored = is_cross ? side : is_row ? MapSide::Key : MapSide::Query;
     figure.blocks.push_back(maker.make({.tokens = tokens,
@@ -169,7 +173,7 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
                                         .color = side_color(colored, shown.style.is_dark),
                                         .shades = is_shaded ? &shown : nullptr,
                                         .chosen = is_chosen ? std::optional(shown.chosen.token) : std::nullopt,
-                                        .image = image}));
+                                        .images = images}));
   };
   if (is_cross) add(shown.keys, MapSide::Key, "keys: the source");
   add(shown.queries, MapSide::Query, is_cross ? "queries: what the decoder reads" : "");

@@ -12,7 +12,7 @@ struct ShadedText {
   std::string subtitle = {};          ///< in front of what is shown: settings; may be empty
   std::vector<RunningToken> queries;  ///< [token]
   std::vector<RunningToken> keys;     ///< of attention between two texts; empty: the queries are the keys
-  std::optional<PatchImage> query_image = {}, key_image = {};  ///< whose patches the tokens of a side are
+  capture::PatchImages query_images = {}, key_images = {};  ///< whose patches are among the tokens of a side
   LockedToken chosen = {};
   std::vector<float> weights;  ///< [token of the other side]; NaN and negative ones count as 0
   bool is_difference = false;  ///< of two runs: red where there is more, blue where there is less, NaN as 0

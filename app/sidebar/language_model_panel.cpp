@@ -44,9 +44,14 @@ void draw_facts_of_capture(Form& form, const EngineResult& result) {
              "As they were saved; or the softmax of the queries and keys that were saved.");
   if (const std::string parts = parts_of_scores(*result.capture); !parts.empty())
     form.value("Scores", parts, "What scores of some layers have beside scale and mask, as the file says.");
-  if (const auto& patches = result.capture->patches()) {
-    form.value("Patches", fmt::format("{} \u00D7 {}", patches->rows, patches->columns),
-               "Rows and columns of the image's patches, which are its tokens. The view Text shows weights on the image.");
+  for (const bool is_source : {true, false}) {
+    const std::vector<capture::PatchImage>& images = result.capture->images(is_source, 0).images;
+    if (images.empty()) continue;
+    form.value("Patches",
+               images.size() > 1 ? fmt::format("of {} images", images.size())
+                                 : fmt::format("{} \u00D7 {}", images.front().grid.rows, images.front().grid.columns),
+               "Rows and columns of an image's patches, which are tokens. The view Text shows weights on the image.");
+    break;
   }
   if (result.capture->is_causal()) form.value("Mask", "causal", "As the file says: no query sees a later key.");
 }

@@ -26,7 +26,9 @@ constexpr float kPatchGap = 4.0F;
 constexpr float kMinPatch = 8.0F;  // smaller ones show nothing
 
 /// What thumbnails of patches need between labels and cells.
-float patch_room(const AxisTokens& tokens) { return tokens.patches != nullptr ? kPatchEdge + kPatchGap : 0.0F; }
+float patch_room(const AxisTokens& tokens) {
+  return tokens.patches != nullptr && !tokens.patches->is_empty() ? kPatchEdge + kPatchGap : 0.0F;
+}
 
 float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small) + 2.0F; }
 
@@ -161,7 +163,7 @@ class AxisPainter {
   /// A patch's thumbnail; `room`: from one label to the next.
   void draw_patch_beside(const AxisTokens& tokens, std::uint32_t index, glm::vec2 center, float room,
                          PicturePlace place) const {
-    const auto patch = tokens.patches != nullptr ? tokens.patches->grid.place(index) : std::nullopt;
+    const auto patch = tokens.patches != nullptr ? tokens.patches->find(index) : std::nullopt;
     const float edge = std::floor(std::min(kPatchEdge, room - 1.0F));
     if (!patch || edge < kMinPatch) return;
     draw_patch(frame_, *tokens.patches, place, *patch,

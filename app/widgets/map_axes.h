@@ -1,9 +1,9 @@
 #pragma once
 
-#include "app/engine/patch_image.h"
 #include "app/frame.h"
 #include "app/quantities/grouped_map.h"
 #include "attention/mask.h"
+#include "capture/patch_grid.h"
 #include "view/viewport.h"
 
 namespace headlight::app {
@@ -13,9 +13,9 @@ struct AxisTokens {
   const std::vector<std::string>* texts = nullptr;  ///< may be null or shorter than the map: then indices are shown
   std::uint32_t count = 0;
   attention::KeyRange real = 0;
-  const char* name = "";                ///< of the axis: "query", "key"
-  bool has_indices = false;             ///< each label begins with its token's number, from 0
-  const PatchImage* patches = nullptr;  ///< whose patches the tokens are: thumbnails beside their labels; null: words
+  const char* name = "";                          ///< of the axis: "query", "key"
+  bool has_indices = false;                       ///< each label begins with its token's number, from 0
+  const capture::PatchImages* patches = nullptr;  ///< thumbnails beside the labels of their tokens; null or empty: none
 
   std::string label(std::uint32_t index) const;
 };

@@ -7,21 +7,22 @@ namespace headlight::app {
 namespace {
 
 constexpr std::uint64_t kPictureKeys = 0x5049'4354'0000;  // no tile's
+constexpr std::uint64_t kPicturePlaces = 8;
 
 }  // namespace
 
-std::optional<PatchImage> patch_image(const Frame& frame, MapSide side) {
-  if (!frame.result.capture || !frame.result.input) return std::nullopt;
+capture::PatchImages patch_images(const Frame& frame, MapSide side) {
+  if (!frame.result.capture || !frame.result.input) return {};
   const model::BlockKind kind = frame.state.selection.block.kind;
   const model::ModelInput& input = *frame.result.input;
   const bool is_source = &(side == MapSide::Query ? input.queries(kind) : input.keys(kind)) == &input.source;
-  return is_source ? patch_image_of(*frame.result.capture, frame.state.selection.batch) : std::nullopt;
+  return frame.result.capture->images(is_source, frame.state.selection.batch);
 }
 
 std::uint64_t picture_revision(const Frame& frame) { return frame.result.run << 20U | frame.state.selection.batch; }
 
 void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePlace place, std::uint64_t revision,
-                  const view::Rect& area, const std::optional<view::Rect>& clip) {
+                  const view::Rect& area, const std::optional<view::Rect>& clip, std::size_t index) {
   if (pixels == nullptr) {
     const view::Rect shown = clip.value_or(area);
     fill_rect(shown, frame.ui.theme().field);
@@ -29,7 +30,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   }
   shell::HeatmapImage image;
   shell::use_theme(image, frame.ui.theme());
-  image.key = kPictureKeys + static_cast<std::uint64_t>(place);
+  image.key = kPictureKeys + index * kPicturePlaces + static_cast<std::uint64_t>(place);
   image.revision = revision;
   image.rows = pixels->height;
   image.columns = pixels->width;
@@ -40,8 +41,9 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
 
-void draw_patch(const Frame& frame, const PatchImage& image, PicturePlace place, capture::PatchGrid::Place patch,
-                const view::Rect& to) {
+void draw_patch(const Frame& frame, const capture::PatchImages& images, PicturePlace place,
+                capture::PatchImages::Found patch, const view::Rect& to) {
+  const capture::PatchImage& image = images.images[patch.image];
   // The whole image, so large that this patch of it covers the rectangle.
   const glm::vec2 grid(image.grid.columns, image.grid.rows);
   glm::vec2 size = to.size * grid;
@@ -51,22 +53,16 @@ void draw_patch(const Frame& frame, const PatchImage& image, PicturePlace place,
     size = pixels * scale * grid;
   }
   const glm::vec2 of_patch = size / grid;
-  const glm::vec2 corner = glm::vec2(patch.column, patch.row) * of_patch + (of_patch - to.size) * 0.5F;
-  draw_picture(frame, image.pixels.get(), place, picture_revision(frame), {.origin = to.origin - corner, .size = size}, to);
-}
-
-std::string patch_text(const Frame& frame, MapSide side, std::uint32_t token) {
-  const std::optional<PatchImage> image = patch_image(frame, side);
-  const std::optional<capture::PatchGrid::Place> place = image ? image->grid.place(token) : std::nullopt;
-  return place ? fmt::format("patch row {}, column {}", place->row, place->column) : std::string();
+  const glm::vec2 corner = glm::vec2(patch.place.column, patch.place.row) * of_patch + (of_patch - to.size) * 0.5F;
+  draw_picture(frame, image.pixels.get(), place, picture_revision(frame), {.origin = to.origin - corner, .size = size}, to,
+               patch.image);
 }
 
 std::string text_with_patch(const Frame& frame, MapSide side, std::uint32_t token, const std::string& text) {
-  const std::string patch = patch_text(frame, side, token);
-  if (patch.empty()) return text;
-  const std::optional<PatchImage> image = patch_image(frame, side);
-  const capture::PatchGrid::Place place = image->grid.place(token).value_or(capture::PatchGrid::Place{});
-  return text == fmt::format("{},{}", place.row, place.column) ? patch : fmt::format("{} ({})", text, patch);
+  const capture::PatchImages images = patch_images(frame, side);
+  const std::optional<capture::PatchImages::Found> found = images.find(token);
+  if (!found) return text;
+  return text == images.short_name(*found) ? images.name(token) : fmt::format("{} ({})", text, images.name(token));
 }
 
 }  // namespace headlight::app

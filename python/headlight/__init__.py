@@ -6,7 +6,7 @@ docs/PYTHON.md of the project describes the functions and the live link's protoc
 
 from ._captures import Capture
 from ._link import Link, connect
-from ._models import capture
+from ._models import Capturing, capture, capturing
 from ._pages import Page, page, show
 from ._program import HeadlightError, program
 from ._runs import Run, run
@@ -17,12 +17,14 @@ Capture.show = show
 
 __all__ = [
     "Capture",
+    "Capturing",
     "HeadlightError",
     "Link",
     "Page",
     "Run",
     "Window",
     "capture",
+    "capturing",
     "connect",
     "page",
     "program",

@@ -153,6 +153,9 @@ class Capture:
     image's shape. first_patch: the token of the first one, by default so that the patches are the last tokens.
     attention_mask, decoder_attention_mask: what the model was given of a padded batch, [batch, tokens], 0 for padding; the
     second one of a decoder beside an encoder. cached: tokens that were in the cache before the pass, whose rows are missing.
+    positions: images among words, for each line a list of {"image": 0, "patches": [rows, columns], "first": token}
+    (docs/CAPTURES.md); encoder_positions, decoder_positions: among the tokens of these sides. images: those that they count, of
+    any sizes, each as `image` has it.
     scores: of queries and keys how scores are made: scale, softcap and window, each a number or a list with one for each layer.
     """
 
@@ -174,6 +177,10 @@ class Capture:
         decoder_attention_mask=None,
         cached=0,
         scores=None,
+        positions=None,
+        encoder_positions=None,
+        decoder_positions=None,
+        images=None,
     ):
         given = {
             "attentions": attentions,
@@ -211,6 +218,14 @@ class Capture:
         if image is not None or patches is not None:
             self._patches = _grid(patches, self._token_count("", "patches"), self._image)
         self._first_patch = first_patch
+        self._positions = {
+            "positions": positions, "key_positions": encoder_positions, "query_positions": decoder_positions,
+        }  # fmt: skip
+        self._images = [] if images is None else [as_pixels(one) for one in images]
+        if self._images and not any(self._positions.values()):
+            raise HeadlightError("images are those that positions count; give image= of a model whose tokens are all patches")
+        if self._images and image is not None:
+            raise HeadlightError("give image=, or images= and positions=")
         self._masks = {"": (attention_mask, "attention_mask"), "query_": (decoder_attention_mask, "decoder_attention_mask")}
 
     def _token_count(self, side, what):
@@ -246,6 +261,7 @@ class Capture:
             count = self._token_count(prefix, what)
             lengths, starts = _ranges(mask, count, self._read_tokens is not None, what)
             words[prefix + "lengths"], words[prefix + "starts"] = json.dumps(lengths), json.dumps(starts)
+        words.update((name, json.dumps(lines)) for name, lines in self._positions.items() if lines is not None)
         if self._cached:
             words["cached"] = json.dumps(self._cached)
         words.update((name, json.dumps(numbers)) for name, numbers in self._scores.items())
@@ -263,6 +279,7 @@ class Capture:
                 self._look_at(name, arrays[name])
         if self._image is not None:
             arrays["image"] = self._image
+        arrays.update((f"image.{number}", one) for number, one in enumerate(self._images))
         return arrays
 
     def _look_at(self, name, weights):

@@ -1,13 +1,18 @@
 """Captures of transformers models."""
 
 import collections
+import collections.abc
 import contextlib
 
 from ._captures import Capture
+from ._positions import of_images
 from ._program import HeadlightError
 from ._recorded import Recorded, recording
 
 _KINDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
+
+
+_UNKNOWN = "\u2026"  # a token that was in a cache before
 
 
 def _texts_of(tokenizer, ids):
@@ -90,7 +95,7 @@ def _target_ids(model, tokenizer, target):
     return torch.tensor([[start, *ids]])
 
 
-def _inputs(model, tokenizer, texts, target):
+def _inputs(model, tokenizer, texts, target, images=None):
     """What the model reads of each line, tensors [1, tokens] by name."""
     is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
     if target is not None and not is_pair:
@@ -98,9 +103,14 @@ def _inputs(model, tokenizer, texts, target):
     targets = [target] * len(texts) if target is None or isinstance(target, str) else list(target)
     if len(targets) != len(texts):
         raise HeadlightError(f"there are {len(targets)} targets of {len(texts)} texts; give one, or one for each")
+    if images is not None and len(images) != len(texts):
+        raise HeadlightError(f"there are images of {len(images)} texts, but {len(texts)} texts; give a list for each")
     lines = []
-    for text, its_target in zip(texts, targets):
-        inputs = dict(tokenizer([text], return_tensors="pt"))
+    for index, (text, its_target) in enumerate(zip(texts, targets)):
+        if images is None:
+            inputs = dict(tokenizer([text], return_tensors="pt"))
+        else:
+            inputs = dict(tokenizer(text=[text], images=list(images[index]), return_tensors="pt"))
         if not inputs["input_ids"].numel():
             raise HeadlightError(f"{text!r} has no tokens")
         if is_pair:
@@ -128,13 +138,13 @@ def _record(model, lines):
 
     recorded = Recorded(model)
     for members, inputs in _batches(model, lines):
-        with recording(model) as calls, torch.no_grad():
-            if calls is None:
+        with recording(model) as passes, torch.no_grad():
+            if passes is None:
                 return None
             model(**inputs, return_dict=True)
-            if not calls:
+            if not any(one.calls for one in passes):
                 return None
-            recorded.add(calls, members)
+            recorded.add(passes, members)
     return recorded if recorded.is_whole else None
 
 
@@ -168,30 +178,175 @@ def _words(tokenizer, ids, tokens="tokens", mask="attention_mask"):
     return words
 
 
-def capture(model, tokenizer, text, target=None, *, opens=True, **options):
-    """Runs a transformers model on a text, or a list of texts, and opens its attention in the window.
+def _ids_of(passes):
+    """Ids [lines, tokens] of what the passes read one after another, and how many tokens were in the cache before; None: they
+    were given vectors."""
+    import torch
+
+    whole, before = None, 0
+    for one in passes:
+        if one.of_encoder or not one.calls or not one.inputs:
+            continue
+        if one.ids is None:
+            return None, 0
+        past = one.past if one.past is not None else (0 if whole is None else before + whole.shape[1])
+        if not past or whole is None:
+            whole, before = one.ids, past
+        else:
+            whole = torch.cat([whole[:, : past - before], one.ids], dim=1)
+    return whole, before
+
+
+def _padding(mask, total):
+    """A mask [lines, tokens] of which some are 0, of all tokens; None: none are, or others between them aren't."""
+    import torch
+
+    if mask is None or getattr(mask, "ndim", 0) != 2 or mask.shape[1] > total or bool((mask != 0).all()):
+        return None
+    real = torch.nn.functional.pad(mask != 0, (0, total - mask.shape[1]), value=True)
+    is_run = (real.int().diff(dim=1) > 0).sum(1) + real[:, :1].sum(1) <= 1
+    return real if bool(is_run.all()) else None  # else the layers' masks say it
+
+
+def _images_of(model, processor, lines, images):
+    """Options of Capture of all lines: their images' positions, and the images one after another."""
+    found = [
+        of_images(model, processor, [line["input_ids"][0].tolist()], line, None if images is None else images[index])
+        for index, line in enumerate(lines)
+    ]
+    if not any("positions" in one for one in found):
+        return {}
+    positions, pictures = [], []
+    for one in found:
+        spans = one.get("positions", [[]])[0]
+        positions.append([dict(span, image=span["image"] + len(pictures)) for span in spans])
+        pictures += one.get("images") or [None] * len({span["image"] for span in spans})
+    options = {"positions": positions}
+    if all(picture is not None for picture in pictures):
+        options["images"] = pictures
+    return options
+
+
+class Capturing:
+    """What capturing() gives: the passes that a model made meanwhile."""
+
+    def __init__(self, model, tokenizer, passes, images=None):
+        self._model, self._tokenizer, self._passes, self._images = model, tokenizer, passes, images
+
+    def capture(self):
+        """The Capture of the last text that was read, of all passes as one."""
+        passes = [one for one in self._passes if one.calls]
+        if not passes:
+            raise HeadlightError(f"{type(self._model).__name__} made no pass inside of capturing()")
+        recorded = Recorded(self._model)
+        ids, before = _ids_of(passes)
+        inputs = {name: value for one in reversed(passes) for name, value in one.inputs.items() if value is not None}
+        masks = passes[-1].inputs
+        lines = passes[-1].calls[-1].query.shape[0]
+        total = 0 if ids is None else ids.shape[1] + before
+        is_pair = bool(getattr(self._model.config, "is_encoder_decoder", False))
+        own = masks.get("decoder_attention_mask" if is_pair else "attention_mask")
+        source = inputs.get("input_ids") if is_pair else None
+        real = _padding(own, total) if ids is not None else None
+        real_source = _padding(masks.get("attention_mask"), source.shape[1]) if source is not None else None
+        recorded.add(passes, range(lines), real, real_source)
+        if not recorded.is_whole:
+            raise HeadlightError(f"{type(self._model).__name__} gave no queries and keys of one of its stacks")
+        options = {}
+        side = "decoder_" if is_pair or recorded.has_cross else ""
+        if ids is not None and ids.shape[0] == lines:
+            ids = ids.cpu()
+            options[side + "tokens"] = [[_UNKNOWN] * before + self._texts(line) for line in ids]
+            if not is_pair and not recorded.has_cross:
+                with_cache = [[None] * before + line.tolist() for line in ids]
+                options.update(of_images(self._model, self._tokenizer, with_cache, inputs, self._images))
+        if source is not None:
+            options["encoder_tokens"] = [self._texts(line) for line in source.cpu()]
+        if real is not None:
+            options[("decoder_" if is_pair else "") + "attention_mask"] = real
+        if real_source is not None:
+            options["attention_mask"] = real_source
+        return Capture(
+            recorded.tensors(), scores=recorded.scores(), causal=recorded.is_causal, cached=recorded.cached, **options
+        )
+
+    def view(self, **options):
+        """Opens it in the window; options are those of view()."""
+        return self.capture().view(**options)
+
+    def _texts(self, ids):
+        return _texts_of(getattr(self._tokenizer, "tokenizer", self._tokenizer), ids)
+
+
+@contextlib.contextmanager
+def capturing(model, tokenizer, *, images=None):
+    """While it lasts, keeps queries, keys and values of each pass that the model makes, by itself or in generate(): a prompt in
+    chunks, a filled cache and token after token become one capture, whose rows are the tokens that were read meanwhile.
+
+    Gives a Capturing with capture() and view(). Dropout is off, and nothing is kept for gradients. images: of a model that sees
+    those of its text, where what it reads are patches already."""
+    import torch
+
+    with _without_dropout(model), torch.no_grad(), recording(model) as passes:
+        if passes is None:
+            raise HeadlightError(
+                f"{type(model).__name__} doesn't look its attention function up (transformers' AttentionInterface): give "
+                "Capture() what it returns with output_attentions=True"
+            )
+        yield Capturing(model, tokenizer, passes, images)
+
+
+def _capture_of_inputs(model, tokenizer, inputs, images):
+    device = getattr(model, "device", None)
+    on_device = {name: value.to(device) if hasattr(value, "to") and device is not None else value for name, value in inputs.items()}
+    with capturing(model, tokenizer, images=images) as captured:
+        model(**dict(on_device, return_dict=True))
+    return captured.capture()
+
+
+def _list_of_lists(images):
+    """Images of each text, of those of one text or of several."""
+    images = list(images) if isinstance(images, (list, tuple)) else [images]
+    return [list(one) for one in images] if images and isinstance(images[0], (list, tuple)) else [images]
+
+
+def capture(model, tokenizer, text, target=None, *, images=None, opens=True, **options):
+    """Runs a transformers model on a text, a list of texts, or what the model reads itself (a dictionary with input_ids,
+    attention_mask, past_key_values and so on), and opens its attention in the window.
 
     Of a model that looks its attention function up (AttentionInterface) queries, keys and values are kept, and the window
     computes their weights; of others the weights that it returns with output_attentions=True.
     Each line has the attention that it has alone: lines of different lengths are run one after another, and the tokenizer
     needs no padding. Dropout is off; afterwards the model is in training again if it was.
+    images: of a vision-language model those of the text, or a list of such for each text; tokenizer is its processor then.
+    Image positions are shown as patches among the words.
     target: the decoder's text of an encoder-decoder, or one for each line; without one it reads the start token alone. opens:
     False returns the Capture without opening it. options: those of view(), such as tab="model".
     """
+    if isinstance(text, collections.abc.Mapping):
+        made = _capture_of_inputs(model, tokenizer, text, None if images is None else sum(_list_of_lists(images), []))
+        if opens:
+            made.view(**options)
+        return made
     texts = [text] if isinstance(text, str) else list(text)
     if not texts:
         raise HeadlightError("there is no text; give one, or a list of some")
-    lines = _inputs(model, tokenizer, texts, target)
+    pictures = None if images is None else _list_of_lists(images)
+    lines = _inputs(model, tokenizer, texts, target, pictures)
     with _without_dropout(model):
         recorded = _record(model, lines)
         layers = _run(model, lines) if recorded is None else {}
     source = [inputs["input_ids"][0] for inputs in lines]
+    reader, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
     if "decoder_input_ids" in lines[0]:
         words = _words(tokenizer, source, "encoder_tokens")
         read = [inputs["decoder_input_ids"][0] for inputs in lines]
         words.update(_words(tokenizer, read, "decoder_tokens", "decoder_attention_mask"), causal=True)
+    elif recorded is not None and recorded.has_cross:
+        words = _words(tokenizer, source, "decoder_tokens", "decoder_attention_mask")
     else:
         words = _words(tokenizer, source)
+        words.update(_images_of(model, reader, lines, pictures))
     if recorded is not None:
         made = Capture(recorded.tensors(), scores=recorded.scores(), **dict(words, causal=recorded.is_causal))
     else:

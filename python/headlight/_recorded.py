@@ -3,6 +3,7 @@
 import contextlib
 import math
 
+from ._passes import Joined, Pass, inputs_of
 from ._program import HeadlightError
 
 _NAME = "headlight"  # of the attention function, while a model runs
@@ -33,7 +34,7 @@ def _mask(*args, **options):
     return sdpa_mask(*args, **options)
 
 
-_calls = None  # of the model that is running: a list of _Call
+_passes = None  # of the model that is running: a list of Pass, whose calls are of _Call
 
 
 class _Call:
@@ -71,7 +72,11 @@ def _attention(module, query, key, value, attention_mask=None, **options):
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     call = _Call(module, query, key, value, attention_mask, options)
-    _calls.append(call)
+    if not _passes:
+        _passes.append(Pass())  # of an encoder that generate() runs by itself
+    _passes[-1].calls.append(call)
+    if _passes[-1].has_room:
+        call.key, call.value = key.clone(), value.clone()
     if not call.softcap and call.sinks is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **dict(options, dropout=0.0))
     return _by_rows(call).transpose(1, 2).contiguous(), None
@@ -113,65 +118,123 @@ def _visible_rows(call, rows):
     return torch.arange(call.key.shape[2], device=call.query.device)[None] <= query[:, None]
 
 
+def _hooks(model, passes):
+    """Begin a pass whenever the model, or its encoder alone, does."""
+    running = []
+
+    def begin(module, args, options):
+        if module is model or not running:
+            passes.append(Pass(inputs_of(module, args, options), of_encoder=module is not model))
+        if module is model:
+            running.append(module)
+
+    def end(*_):
+        running.clear()
+
+    hooks = [
+        model.register_forward_pre_hook(begin, with_kwargs=True),
+        model.register_forward_hook(end, always_call=True),
+    ]
+    encoder = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) and hasattr(model, "get_encoder") else None
+    if encoder is not None and encoder is not model:
+        hooks.append(encoder.register_forward_pre_hook(begin, with_kwargs=True))
+    return hooks
+
+
 @contextlib.contextmanager
 def recording(model):
-    """While it lasts the model's layers compute attention here: gives the list of its calls, in their order, or None where the
-    model's layers don't look their attention function up. Configurations are as before afterwards."""
-    global _calls
+    """While it lasts the model's layers compute attention here: gives the list of its passes, or None where the model's layers
+    don't look their attention function up. Configurations are as before afterwards."""
+    global _passes
     configs = {id(part.config): part.config for part in model.modules() if hasattr(part, "config")}
     before = {key: getattr(config, "_attn_implementation_internal", None) for key, config in configs.items()}
     if not hasattr(model, "set_attn_implementation") or not _registered():
         yield None
         return
+    if _passes is not None:
+        raise HeadlightError("another model's attention is being captured: leave its capturing() first")
+    passes = []
+    hooks = _hooks(model, passes)
     try:
         try:
             model.set_attn_implementation(_NAME)
-            _calls = []
+            _passes = passes
         except (ValueError, KeyError, ImportError):
-            _calls = None
-        yield _calls
+            passes = None
+        yield passes
     finally:
-        _calls = None
+        _passes = None
+        for hook in hooks:
+            hook.remove()
         for key, config in configs.items():
             if before[key] is not None:
                 config._attn_implementation_internal = before[key]
 
 
 class _Pattern:
-    """Which keys queries see: is_causal (None: one query, which doesn't tell), a window or None, and `rest`, where this isn't
-    all: cells [lines or 1, 1, queries, keys] that are hidden."""
+    """Which keys queries see: is_causal (None: one query, which doesn't tell), a window or None, and `hidden`, where this isn't
+    all: cells [lines or 1, 1, queries, keys]. real_rows, real_keys: [lines, tokens] those that are no padding, which the words
+    `lengths` and `starts` say; None: all."""
 
-    def __init__(self, call):
+    def __init__(self, call, real_rows=None, real_keys=None):
         import torch
 
         queries, keys = call.query.shape[2], call.key.shape[2]
         self.window = self.hidden = None
         self.is_causal = call.is_causal if queries > 1 else None
-        if call.is_visible is None or bool(call.is_visible.all()):
+        if call.is_visible is None:
             return
+        device = call.is_visible.device
         is_visible = call.is_visible.expand(*call.is_visible.shape[:2], queries, keys)
-        distance = torch.arange(queries, device=is_visible.device)[:, None] - torch.arange(keys, device=is_visible.device)
-        self.is_causal = queries == keys and not bool(is_visible[..., distance < 0].any())
-        far = distance.expand(is_visible.shape)[is_visible].abs().max() if bool(is_visible.any()) else distance.max()
-        expected = distance.abs() <= far
-        if self.is_causal:
-            expected &= distance >= 0
-        if queries == keys and bool((is_visible == expected).all()):
-            self.window = int(far) + 1 if int(far) + 1 < keys else None
+        counted = torch.ones((1, 1, 1, 1), dtype=torch.bool, device=device)  # cells of real rows and keys
+        if real_rows is not None:
+            counted = counted & real_rows.to(device)[:, None, :, None]
+        seen = is_visible & counted
+        if real_keys is not None:
+            is_real = real_keys.to(device)[:, None, None]
+            if bool((seen & ~is_real).any()):  # padding that is seen
+                self.is_causal, self.hidden = False, ~is_visible
+                return
+            counted = counted & is_real
+        if bool((seen == counted).all()):
+            return
+        distance = torch.arange(queries, device=device)[:, None] + call.cached - torch.arange(keys, device=device)
+        is_square = queries + call.cached == keys
+        self.is_causal = is_square and not bool(seen[..., distance < 0].any())
+        side = distance >= 0 if self.is_causal else torch.ones_like(distance, dtype=torch.bool)
+        if is_square and bool((seen == (side & counted)).all()):
+            return
+        far = distance.expand(seen.shape)[seen].abs().max() if bool(seen.any()) else distance.max()
+        if is_square and bool((seen == (side & (distance.abs() <= far) & counted)).all()):
+            self.window = int(far) + 1
             return
         self.is_causal = False
         self.hidden = ~is_visible
 
 
-def _prefix(name, module, is_pair):
+def _prefix(name, module, is_pair, has_cross):
     """How docs/CAPTURES.md begins the names of the arrays of a layer of this name."""
-    if not is_pair:
+    if not is_pair and not has_cross:
         return ""
     lower = name.lower()
-    if "decoder" not in lower.split("."):
+    if is_pair and "decoder" not in lower.split("."):
         return "encoder_"
-    is_cross = any(part in lower.rsplit("decoder", 1)[1] for part in _CROSS) or getattr(module, "is_cross_attention", False)
+    own = lower.rsplit("decoder", 1)[1] if is_pair else lower.rsplit(".", 1)[-1]
+    is_cross = any(part in own for part in _CROSS) or getattr(module, "is_cross_attention", False)
     return "cross_" if is_cross else "decoder_"
+
+
+_OTHER_TOWERS = ("vis", "image", "audio", "speech")
+
+
+def _text_part(model):
+    """How names of the modules begin that read text, of a model that also sees or hears; None: all do."""
+    config = model.config
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    if text is config or getattr(config, "is_encoder_decoder", False) or not hasattr(model, "get_decoder"):
+        return None
+    decoder = model.get_decoder()
+    return next((name for name, part in model.named_modules() if part is decoder and name), None)
 
 
 def _joined(parts, lines):
@@ -191,31 +254,72 @@ class Recorded:
         self._names = {id(part): name for name, part in model.named_modules()}
         self._is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
         self._type = type(model).__name__
+        self._text_part = _text_part(model)
         self._layers = {}  # by prefix and layer: a list of (lines of the batch, call, pattern)
         self._lines = 0
+        self.cached = 0  # tokens whose rows are missing
+        self.has_cross = False  # does a stack without an encoder attend to other vectors, as of an image?
 
-    def add(self, calls, members):
-        """`members`: the lines that this run was of."""
+    def _of_text(self, calls):
+        """Those that are of words, not of an image alone."""
+        names = [self._names.get(id(call.module), "") for call in calls]
+        if self._text_part is not None:
+            chosen = [call for call, name in zip(calls, names) if name.startswith(self._text_part + ".")]
+        else:
+            chosen = [
+                call
+                for call, name in zip(calls, names)
+                if not any(part.startswith(_OTHER_TOWERS) for part in name.lower().split("."))
+            ]
+        return chosen or calls
+
+    def _join(self, passes):
+        """Of each layer its calls as one, in their order."""
+        joined = {}
+        self.has_cross = not self._is_pair and any(
+            _prefix(self._names.get(id(call.module), ""), call.module, False, True) == "cross_"
+            for one in passes
+            for call in self._of_text(one.calls)
+        )
+        for one in passes:
+            counts = {}
+            for call in self._of_text(one.calls):
+                name = self._names.get(id(call.module), "")
+                nth = counts[id(call.module)] = counts.get(id(call.module), -1) + 1
+                prefix = _prefix(name, call.module, self._is_pair, self.has_cross)
+                layer = joined.setdefault((id(call.module), nth), (prefix, Joined(call.module, f"{self._type}: {name}")))[1]
+                past = one.past
+                if past is None:
+                    past = max(0, call.key.shape[2] - call.query.shape[2]) if prefix != "cross_" else 0
+                layer.add(call, past, prefix == "cross_", prefix != "encoder_")
+        return [(prefix, layer.call()) for prefix, layer in joined.values()]
+
+    def add(self, passes, members, real=None, real_source=None):
+        """`members`: the lines that these passes were of. real, real_source: [lines, tokens] those that are no padding, of the
+        decoder or the only stack and of an encoder; None: all."""
         counts, sizes = {}, {}
         self._lines = max(self._lines, *(line + 1 for line in members))
-        for call in calls:
-            prefix = _prefix(self._names.get(id(call.module), ""), call.module, self._is_pair)
+        for prefix, call in self._join(passes):
             layer = counts[prefix] = counts.get(prefix, -1) + 1
             size = call.query.shape[2], call.key.shape[2]
             known = sizes.setdefault(prefix, size)
-            if known != size or (prefix != "cross_" and size[0] != size[1]):
+            if known != size or (prefix != "cross_" and size[0] + call.cached != size[1]):
                 name = self._names.get(id(call.module), type(call.module).__name__)
                 raise HeadlightError(
                     f"{self._type}: {name} has {size[0]} queries and {size[1]} keys, the first of its kind {known[0]} and "
                     f"{known[1]}; a capture is of one text whose layers have the same tokens: give Capture() the attentions of "
                     "the part that you look at"
                 )
-            self._layers.setdefault((prefix, layer), []).append((members, call, _Pattern(call)))
+            self.cached = max(self.cached, call.cached)
+            rows = real_source if prefix == "encoder_" else real
+            keys = real_source if prefix in ("encoder_", "cross_") else real
+            rows = rows[:, call.cached :] if rows is not None else None
+            self._layers.setdefault((prefix, layer), []).append((members, call, _Pattern(call, rows, keys)))
 
     @property
     def is_causal(self):
         """Of the decoder's, or of the only stack's, layers: do all look back alone?"""
-        side = "decoder_" if self._is_pair else ""
+        side = "decoder_" if self._is_pair or self.has_cross else ""
         known = [pattern.is_causal for (prefix, _), runs in self._layers.items() if prefix == side for *_, pattern in runs]
         told = [is_causal for is_causal in known if is_causal is not None]
         return bool(told) and all(told)

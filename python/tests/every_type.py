@@ -118,11 +118,11 @@ def try_type(config_class):
     inputs = {"input_ids": torch.arange(5, 5 + _TOKENS)[None]}
     is_text = model.main_input_name == "input_ids"
     if not is_text:
-        with recording(model) as calls, torch.no_grad():
-            if calls is None:
+        with recording(model) as passes, torch.no_grad():
+            if passes is None:
                 return "no recorder", None
             model(**_inputs_of_type(model))
-            return ("recorded, no text" if calls else "no calls"), None
+            return ("recorded, no text" if any(one.calls for one in passes) else "no calls"), None
     if getattr(model.config, "is_encoder_decoder", False):
         inputs["decoder_input_ids"] = torch.arange(3, 3 + _TOKENS - 2)[None]
     recorded = _record(model, [inputs])

@@ -15,6 +15,18 @@ using model::BlockKind;
 
 bool is_image(const StoredArray& array) { return content_of(array.name) == Content::Pixels; }
 
+/// `image` alone, or else image.0, image.1, …
+std::vector<const StoredArray*> images_of(const StoredCapture& stored) {
+  std::vector<const StoredArray*> images;
+  for (const StoredArray& array : stored.arrays) {
+    if (is_image(array)) images.push_back(&array);
+  }
+  // "image" has no number, which is less than any.
+  std::ranges::sort(images, {}, [](const StoredArray* array) { return image_number(array->name); });
+  if (!images.empty() && !image_number(images.front()->name)) images.resize(1);
+  return images;
+}
+
 std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlock>& blocks) {
   auto layers = std::make_shared<model::Layers>();
   for (const CapturedBlock& block : blocks) {
@@ -58,28 +70,41 @@ SideSize size_of_side(const std::vector<CapturedBlock>& blocks, bool is_source) 
   return {};
 }
 
+/// What is said of a side's tokens. `is_alone`: a decoder without an encoder.
+SideWords words_of(const CaptureWords& words, bool is_source, bool is_alone) {
+  if (is_source) return with_missing(words.keys, words.plain);
+  return is_alone ? with_missing(words.queries, words.plain) : words.queries;
+}
+
+/// Tokens without texts among which there are patches are called by these.
+SideWords with_names(SideWords words, const CapturedImages& images, std::size_t side, SideSize size) {
+  if (words.tokens || images.of_sides[side].empty()) return words;
+  words.tokens.emplace();
+  for (std::uint32_t line = 0; line < size.batch; ++line)
+    words.tokens->lines.push_back(patch_names(images.of(side, line), size.length));
+  return words;
+}
+
 /// Both sides' tokens.
 inference::Prompt make_prompt(const std::vector<CapturedBlock>& blocks, const CaptureWords& words,
-                              const std::optional<PatchGrid>& patches) {
+                              const CapturedImages& images) {
   inference::Prompt prompt;
-  const auto [target_batch, target_length] = size_of_side(blocks, false);
-  const auto [source_batch, source_length] = size_of_side(blocks, true);
-  if (target_batch > 0) {
-    const bool is_alone = source_batch == 0;
-    SideTokens side =
-        side_tokens(is_alone ? with_missing(words.queries, words.plain) : words.queries, target_batch, target_length);
+  const SideSize target = size_of_side(blocks, false), source = size_of_side(blocks, true);
+  const auto tokens_of = [&](bool is_source, SideSize size) {
+    const std::size_t side = is_source ? CapturedImages::kSource : CapturedImages::kTarget;
+    return side_tokens(with_names(words_of(words, is_source, source.batch == 0), images, side, size), size.batch,
+                       size.length);
+  };
+  if (target.batch > 0) {
+    SideTokens side = tokens_of(false, target);
     prompt.input.target = std::move(side.batch);
     prompt.target_tokens = std::move(side.tokens);
   }
-  if (source_batch == 0) {  // a decoder alone has no source
-    prompt.input.source = side_tokens({}, target_batch, 1).batch;
+  if (source.batch == 0) {  // a decoder alone has no source
+    prompt.input.source = side_tokens({}, target.batch, 1).batch;
     return prompt;
   }
-  SideWords source = with_missing(words.keys, words.plain);
-  if (!source.tokens && patches) {
-    source.tokens = TokenLists{.where = {}, .lines = std::vector(source_batch, patch_names(*patches, source_length))};
-  }
-  SideTokens side = side_tokens(source, source_batch, source_length);
+  SideTokens side = tokens_of(true, source);
   prompt.input.source = std::move(side.batch);
   prompt.tokens = std::move(side.tokens);
   return prompt;
@@ -124,15 +149,15 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
   is_causal_ = words.is_causal;
   for (CapturedBlock& block : blocks_) take_score(block, words, layers_of(blocks_, block.ref.kind));
   network_ = make_network(blocks_);
-  const auto image = std::ranges::find_if(stored.arrays, is_image);
-  const SideSize source = size_of_side(blocks_, true);
+  const SideSize source = size_of_side(blocks_, true), target = size_of_side(blocks_, false);
+  const SideWords of_source = words_of(words, true, false), of_target = words_of(words, false, source.batch == 0);
   const ImageSource images{.capture = path_,
                            .words = &words.image,
-                           .pixels = image == stored.arrays.end() ? nullptr : &*image,
-                           .batch = source.batch,
-                           .tokens = source.length};
+                           .pixels = images_of(stored),
+                           .sides = {{{.batch = source.batch, .tokens = source.length, .spans = &of_source.positions},
+                                      {.batch = target.batch, .tokens = target.length, .spans = &of_target.positions}}}};
   images_ = std::make_shared<const CapturedImages>(reads_images ? read_images(images) : CapturedImages());
-  prompt_ = std::make_shared<const inference::Prompt>(make_prompt(blocks_, words, images_->grid));
+  prompt_ = std::make_shared<const inference::Prompt>(make_prompt(blocks_, words, *images_));
   for (CapturedBlock& block : blocks_) {
     block.mask.is_causal = capture::is_causal(*this, block.ref.kind);
     block.mask.queries = real_tokens(prompt_->input.queries(block.ref.kind));
@@ -157,9 +182,9 @@ const CapturedScore* CaptureFile::score(model::BlockRef block) const {
   return found == blocks_.end() ? nullptr : &found->score;
 }
 
-const std::optional<PatchGrid>& CaptureFile::patches() const { return images_->grid; }
-
-std::shared_ptr<const files::Pixels> CaptureFile::image(std::uint32_t line) const { return images_->of_line(line); }
+const PatchImages& CaptureFile::images(bool is_source, std::uint32_t line) const {
+  return images_->of(is_source ? CapturedImages::kSource : CapturedImages::kTarget, line);
+}
 
 bool is_capture_path(const std::filesystem::path& path) {
   if (path.extension() == ".npz") return true;

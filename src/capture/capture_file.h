@@ -7,10 +7,6 @@
 #include "inference/prompt.h"
 #include "model/network.h"
 
-namespace headlight::files {
-struct Pixels;
-}
-
 namespace headlight::capture {
 
 struct CapturedImages;
@@ -34,10 +30,8 @@ class CaptureFile {
   /// The tokens, with labels as of a model's own text; where the file has no texts, their positions.
   const std::shared_ptr<const inference::Prompt>& prompt() const { return prompt_; }
   std::shared_ptr<const model::ModelInput> input() const { return {prompt_, &prompt_->input}; }
-  /// Which of the source's tokens (of an encoder, or of the only stack) are patches of an image; nullopt: they are words.
-  const std::optional<PatchGrid>& patches() const;
-  /// The image of a line of the batch; null: there is none.
-  std::shared_ptr<const files::Pixels> image(std::uint32_t line) const;
+  /// The images among the tokens of a line; `is_source`: of an encoder's, or of the only stack's, else of the decoder's.
+  const PatchImages& images(bool is_source, std::uint32_t line) const;
   /// What of the file isn't shown or is odd, in one line; may be empty.
   const std::string& note() const { return note_; }
 

@@ -139,6 +139,50 @@ LineNumbers read_numbers(const Json& value, std::string where) {
   return found;
 }
 
+/// An object {"image": 0, "patches": [rows, columns], "first": token, "step": tokens}.
+ImageSpan read_span(const Json& value, const std::string& where) {
+  const auto count = [&](const char* key, std::uint32_t otherwise) {
+    const auto found = value.find(key);
+    if (found == value.end()) return otherwise;
+    if (!is_count(*found)) throw Error("{}: {} is no number of tokens, in \"{}\"", where, shown(*found), key);
+    return found->get<std::uint32_t>();
+  };
+  const auto patches = value.is_object() ? value.find("patches") : value.end();
+  const bool has_size = patches != value.end() && patches->is_array() && patches->size() == 2 && is_count((*patches)[0]) &&
+                        is_count((*patches)[1]) && value.contains("first");
+  if (!has_size) {
+    throw Error("{}: {} is no position of an image, {{\"image\": 0, \"patches\": [rows, columns], \"first\": token}}", where,
+                shown(value));
+  }
+  ImageSpan span{.image = count("image", 0),
+                 .grid = {.rows = (*patches)[0].get<std::uint32_t>(),
+                          .columns = (*patches)[1].get<std::uint32_t>(),
+                          .first = count("first", 0),
+                          .step = count("step", 0)}};
+  if (span.grid.rows == 0 || span.grid.columns == 0 || span.grid.row_step() < span.grid.columns) {
+    throw Error("{}: {} × {} patches with {} tokens from row to row are none", where, span.grid.rows, span.grid.columns,
+                span.grid.row_step());
+  }
+  return span;
+}
+
+Positions read_positions(const Json& value, std::string where) {
+  if (!value.is_array()) throw Error("{}: {} is not a list of images' positions", where, shown(value));
+  Positions found{.where = std::move(where)};
+  const bool is_nested = !value.empty() && value.front().is_array();
+  const Json lines = is_nested ? value : Json::array({value});
+  std::size_t count = 0;
+  for (const Json& line : lines) {
+    if (!line.is_array()) throw Error("{}: {} is not a list, but the first line is one", found.where, shown(line));
+    std::vector<ImageSpan>& spans = found.lines.emplace_back();
+    for (const Json& span : line) {
+      if (++count > kMaxImages) throw Error("{}: there are more than {} images", found.where, kMaxImages);
+      spans.push_back(read_span(span, found.where));
+    }
+  }
+  return found;
+}
+
 /// `max`: of a number; all are positive, or 0 (null in JSON), which says nothing.
 LayerNumbers read_layer_numbers(const Json& value, std::string where, double max) {
   LayerNumbers found{.where = std::move(where)};
@@ -200,6 +244,7 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
     if (name == "tokens") side.tokens = read_lists(value, where);
     if (name == "lengths") side.lengths = read_numbers(value, where);
     if (name == "starts") side.starts = read_numbers(value, where);
+    if (name == "positions") side.positions = read_positions(value, where);
   };
   const auto take_score = [&](ScoreWords& scores, std::string_view prefix) {
     if (!key.starts_with(prefix)) return;
@@ -216,13 +261,13 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
   take_side(words.keys, "key_");
 }
 
-constexpr std::array<const char*, 26> kMembers = {
-    "tokens",        "lengths",         "starts",         "query_tokens",    "query_lengths",
-    "query_starts",  "key_tokens",      "key_lengths",    "key_starts",      "mask",
-    "cached",        "image",           "patches",        "first_patch",     "scale",
-    "softcap",       "window",          "encoder_scale",  "encoder_softcap", "encoder_window",
-    "decoder_scale", "decoder_softcap", "decoder_window", "cross_scale",     "cross_softcap",
-    "cross_window"};
+constexpr std::array<const char*, 29> kMembers = {
+    "tokens",        "lengths",         "starts",          "query_tokens",    "query_lengths",
+    "query_starts",  "key_tokens",      "key_lengths",     "key_starts",      "mask",
+    "cached",        "image",           "patches",         "first_patch",     "scale",
+    "softcap",       "window",          "encoder_scale",   "encoder_softcap", "encoder_window",
+    "decoder_scale", "decoder_softcap", "decoder_window",  "cross_scale",     "cross_softcap",
+    "cross_window",  "positions",       "query_positions", "key_positions"};
 
 /// Metadata are texts: these are no JSON.
 bool is_plain_text(std::string_view key, std::string_view text) {
@@ -327,6 +372,7 @@ SideWords with_missing(SideWords words, const SideWords& others) {
   if (!words.tokens) words.tokens = others.tokens;
   if (!words.lengths) words.lengths = others.lengths;
   if (!words.starts) words.starts = others.starts;
+  if (!words.positions) words.positions = others.positions;
   return words;
 }
 

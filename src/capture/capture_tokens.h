@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "capture/patch_grid.h"
 #include "model/network.h"
 #include "text/token.h"
 
@@ -22,17 +23,29 @@ struct LineNumbers {
   std::vector<std::uint32_t> numbers = {};
 };
 
+/// An image of the capture, by its number, among the tokens of a line.
+struct ImageSpan {
+  std::uint32_t image = 0;
+  PatchGrid grid = {};
+};
+/// The images of each line, or of all lines alike.
+struct Positions {
+  std::string where;
+  std::vector<std::vector<ImageSpan>> lines = {};
+};
+
 /// What a file says of the tokens of one side.
 struct SideWords {
   std::optional<TokenLists> tokens = {};
   std::optional<LineNumbers> lengths = {}, starts = {};  ///< how many are no padding, and the first of them
+  std::optional<Positions> positions = {};
 };
 /// `words`, and of `others` what they lack.
 SideWords with_missing(SideWords words, const SideWords& others);
 
 /// What a capture says of an image whose patches are its tokens.
 struct ImageMetadata {
-  std::vector<std::string> files = {};  ///< one, or one for each line of the batch; as the capture names them
+  std::vector<std::string> files = {};                       ///< as the capture names them
   std::optional<std::array<std::uint32_t, 2>> patches = {};  ///< rows and columns
   std::optional<std::uint32_t> first_patch = {};             ///< the token of the first one
   std::string problem = {};                                  ///< in one line what of this can't be read; empty: nothing

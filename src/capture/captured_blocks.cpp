@@ -16,6 +16,7 @@ using model::BlockKind;
 using model::BlockRef;
 
 constexpr std::uint32_t kMaxLayers = 4096, kMaxTokens = std::uint32_t{1} << 20;
+constexpr std::uint32_t kMaxImageTensors = 4096;
 constexpr std::size_t kMaxLabels = std::size_t{1} << 24;  ///< tokens of all lines
 
 enum class Part : std::uint8_t { Weights, Query, Key, Value, Bias, Sinks };
@@ -44,17 +45,23 @@ constexpr std::array<PartName, kPartCount> kParts = {{{"attention.", Part::Weigh
                                                       {"bias.", Part::Bias},
                                                       {"sinks.", Part::Sinks}}};
 
+/// The digits at the end of a name.
+std::optional<std::uint32_t> parse_number(std::string_view digits, std::uint32_t most) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size() || number >= most) return std::nullopt;
+  return number;
+}
+
 std::optional<ArrayName> parse_name(std::string_view name) {
   for (const Prefix& prefix : kPrefixes) {
     if (!name.starts_with(prefix.text)) continue;
     const std::string_view rest = name.substr(prefix.text.size());
     for (const PartName& part : kParts) {
       if (!rest.starts_with(part.text)) continue;
-      const std::string_view digits = rest.substr(part.text.size());
-      std::uint32_t layer = 0;
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
-      if (error != std::errc{} || end != digits.data() + digits.size() || layer >= kMaxLayers) return std::nullopt;
-      return ArrayName{.block = {.kind = prefix.kind, .layer = {layer}}, .part = part.part};
+      const auto layer = parse_number(rest.substr(part.text.size()), kMaxLayers);
+      if (!layer) return std::nullopt;
+      return ArrayName{.block = {.kind = prefix.kind, .layer = {*layer}}, .part = part.part};
     }
   }
   return std::nullopt;
@@ -313,8 +320,13 @@ class BlockBuilder {
 
 }  // namespace
 
+std::optional<std::uint32_t> image_number(std::string_view name) {
+  constexpr std::string_view kPrefix = "image.";
+  return name.starts_with(kPrefix) ? parse_number(name.substr(kPrefix.size()), kMaxImageTensors) : std::nullopt;
+}
+
 Content content_of(std::string_view name) {
-  if (name == "image") return Content::Pixels;
+  if (name == "image" || image_number(name)) return Content::Pixels;
   return parse_name(name) ? Content::Attention : Content::None;
 }
 

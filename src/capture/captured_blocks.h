@@ -22,8 +22,10 @@ struct CapturedBlock {
   bool has_unread = false;  ///< the file has queries, keys, biases or sinks beside the weights, which aren't read
 };
 
-/// What an array of this name holds, if a capture reads it: "attention.0", "cross_q.3", "sinks.0", "image".
+/// What an array of this name holds, if a capture reads it: "attention.0", "cross_q.3", "sinks.0", "image", "image.1".
 Content content_of(std::string_view name);
+/// Of "image.1" 1; nullopt: it is no such name.
+std::optional<std::uint32_t> image_number(std::string_view name);
 
 /// The blocks of a file's arrays in the order of computation, at least one, without their masks' tokens. `cached`: tokens
 /// whose keys are there and whose rows are not. Throws Error in one line that begins with `file`.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "capture/captured_blocks.h"
 #include "core/error.h"
 #include "core/tensor.h"
 #include "files/image_file.h"
@@ -85,113 +86,226 @@ class TensorImages {
   std::uint64_t outside_ = 0;
 };
 
-void expect_lines(std::size_t images, std::uint32_t batch) {
-  if (images == 1 || images == batch) return;
-  throw Error("there are {} images, but the batch has {} line{}; save one, or one for each line", images, batch,
-              batch == 1 ? "" : "s");
+std::string too_large(std::size_t images) {
+  return fmt::format("its {} images have more than the {} million pixels that are shown; save fewer", images,
+                     files::kMaxImagePixels / 1'000'000);
 }
 
-void read_tensor(const ImageSource& source, CapturedImages& images) {
-  TensorImages tensor(*source.pixels);
-  expect_lines(tensor.lines(), source.batch);
-  for (std::uint32_t line = 0; line < tensor.lines(); ++line) {
-    images.of_lines.push_back(
-        std::make_shared<const files::Pixels>(files::reduced(tensor.read(line), files::kKeptImageEdge)));
+using Pictures = std::vector<std::shared_ptr<const files::Pixels>>;
+
+std::string outside_text(std::uint64_t numbers) {
+  return numbers == 0
+             ? std::string()
+             : fmt::format("{} numbers of the image lie outside of 0 … 1: save it as it was before it was normalised",
+                           numbers);
+}
+
+/// `note`: of odd numbers.
+Pictures read_tensors(const ImageSource& source, std::string& note) {
+  Pictures pictures;
+  std::uint64_t outside = 0, kept = 0;
+  for (std::uint32_t number = 0; const StoredArray* array : source.pixels) {
+    if (image_number(array->name).value_or(0) != number++)
+      throw Error("'image.{}' is missing beside '{}'", number - 1, array->name);
+    TensorImages tensor(*array);
+    for (std::uint32_t line = 0; line < tensor.lines(); ++line) {
+      pictures.push_back(std::make_shared<const files::Pixels>(files::reduced(tensor.read(line), files::kKeptImageEdge)));
+      kept += pictures.back()->rgba.size();
+      if (kept > files::kMaxImagePixels) throw Error("{}", too_large(source.pixels.size()));
+    }
+    outside += tensor.outside();
   }
-  if (tensor.outside() == 0) return;
-  images.note = fmt::format("{} numbers of the image lie outside of 0 … 1: save it as it was before it was normalised",
-                            tensor.outside());
+  note = outside_text(outside);
+  return pictures;
 }
 
-void read_files(const ImageSource& source, CapturedImages& images) {
+Pictures read_files(const ImageSource& source) {
   const std::vector<std::string>& files = source.words->files;
-  expect_lines(files.size(), source.batch);
+  Pictures pictures;
   std::uint64_t kept = 0;
   for (const std::string& name : files) {
     auto image = std::make_shared<const files::Pixels>(files::read_image_file(image_path(source.capture, name)));
     kept += image->rgba.size();
-    if (kept > files::kMaxImagePixels) {
-      throw Error("its {} images have more than the {} million pixels that are shown; save fewer", files.size(),
-                  files::kMaxImagePixels / 1'000'000);
-    }
-    images.of_lines.push_back(std::move(image));
+    if (kept > files::kMaxImagePixels) throw Error("{}", too_large(files.size()));
+    pictures.push_back(std::move(image));
   }
+  return pictures;
 }
 
-/// The grid, if it fits the tokens.
-std::optional<PatchGrid> grid_of(const ImageSource& source) {
+/// The grid of `patches`, if it fits the tokens.
+PatchGrid grid_of(const ImageSource& source) {
   const ImageMetadata& words = *source.words;
+  const std::uint32_t tokens = source.sides[CapturedImages::kSource].tokens;
   if (!words.problem.empty()) throw Error("{}; the image isn't shown", words.problem);
   if (!words.patches) {
     throw Error("its image isn't shown: 'patches', their rows and columns, is missing in the metadata");
   }
-  if (source.tokens == 0) {
+  if (tokens == 0) {
     throw Error("its image isn't shown: patches are the tokens of an encoder, or of a single stack called attention.0, …");
   }
   const auto [rows, columns] = *words.patches;
   const std::uint64_t count = std::uint64_t{rows} * columns;
-  const std::uint64_t leading = count <= source.tokens ? source.tokens - count : 0;
+  const std::uint64_t leading = count <= tokens ? tokens - count : 0;
   const std::uint64_t first = words.first_patch ? *words.first_patch : leading;
-  if (count == 0 || first + count > source.tokens) {
+  if (count == 0 || first + count > tokens) {
     throw Error("its patches, {} × {}{}, are not the {} tokens of its attention; the image isn't shown", rows, columns,
-                first > 0 ? fmt::format(" from token {} on", first) : "", source.tokens);
+                first > 0 ? fmt::format(" from token {} on", first) : "", tokens);
   }
-  return PatchGrid{.rows = rows, .columns = columns, .first = static_cast<std::uint32_t>(first)};
+  return {.rows = rows, .columns = columns, .first = static_cast<std::uint32_t>(first)};
+}
+
+/// Where images are among the tokens, by their numbers.
+struct Spans {
+  std::array<std::vector<std::vector<ImageSpan>>, CapturedImages::kSides> of_sides = {};  ///< one line for all, or each
+  bool is_grid = false;  ///< of `patches`: an image for each line, or one for all
+};
+
+/// Lines of one side's spans, which fit its tokens and one another, in the order of the tokens.
+std::vector<std::vector<ImageSpan>> fitting(const ImageSource::Side& side, const Positions& positions) {
+  std::vector<std::vector<ImageSpan>> lines = positions.lines;
+  if (lines.size() != 1 && lines.size() != side.batch) {
+    throw Error("{}: images of {} lines, but the batch has {}; write a list for each line", positions.where,
+                positions.lines.size(), side.batch);
+  }
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    std::ranges::sort(lines[line], {}, [](const ImageSpan& span) { return span.grid.first; });
+    std::uint64_t end = 0;
+    for (const ImageSpan& span : lines[line]) {
+      const PatchGrid& grid = span.grid;
+      if (grid.end() > side.tokens || grid.first < end) {
+        throw Error("{}: line {} has {} × {} patches from token {} on, which {}", positions.where, line + 1, grid.rows,
+                    grid.columns, grid.first,
+                    grid.first < end ? std::string("is a patch of another image")
+                                     : fmt::format("end after its {} tokens", side.tokens));
+      }
+      end = grid.end();
+    }
+  }
+  return lines;
+}
+
+Spans spans_of(const ImageSource& source) {
+  Spans spans;
+  bool has_any = false;
+  for (std::size_t side = 0; side < CapturedImages::kSides; ++side) {
+    const ImageSource::Side& of_side = source.sides[side];
+    if (of_side.spans == nullptr || !*of_side.spans || of_side.tokens == 0) continue;
+    spans.of_sides[side] = fitting(of_side, **of_side.spans);
+    has_any = true;
+  }
+  if (has_any) return spans;
+  spans.is_grid = true;
+  spans.of_sides[CapturedImages::kSource] = {{{.image = 0, .grid = grid_of(source)}}};
+  return spans;
 }
 
 /// Of an image that the model can't have read as it is.
-std::string odd_aspect(const CapturedImages& images) {
-  for (const auto& image : images.of_lines) {
-    const double width = static_cast<double>(image->width) / images.grid->columns;
-    const double height = static_cast<double>(image->height) / images.grid->rows;
-    if (std::max(width, height) <= kMaxAspect * std::min(width, height)) continue;
-    return fmt::format(
-        "patches of the image would be {:.3g} × {:.3g} pixels: save it as the model reads it, resized and "
-        "cropped",
-        width, height);
+std::string odd_aspect(const PatchImage& image) {
+  if (!image.pixels) return {};
+  const double width = static_cast<double>(image.pixels->width) / image.grid.columns;
+  const double height = static_cast<double>(image.pixels->height) / image.grid.rows;
+  if (std::max(width, height) <= kMaxAspect * std::min(width, height)) return {};
+  return fmt::format(
+      "patches of the image would be {:.3g} × {:.3g} pixels: save it as the model reads it, resized and "
+      "cropped",
+      width, height);
+}
+
+/// Pictures at their places. A span without a picture is shown without one; `note` says so.
+void place(const Spans& spans, const Pictures& pictures, CapturedImages& images) {
+  for (std::size_t side = 0; side < CapturedImages::kSides; ++side) {
+    for (const std::vector<ImageSpan>& line : spans.of_sides[side]) {
+      PatchImages& of_line = images.of_sides[side].emplace_back();
+      for (const ImageSpan& span : line) {
+        const std::size_t number = span.image;
+        of_line.images.push_back({.grid = span.grid, .pixels = number < pictures.size() ? pictures[number] : nullptr});
+        if (!images.note.empty()) continue;
+        images.note = number < pictures.size() ? odd_aspect(of_line.images.back())
+                                               : fmt::format(
+                                                     "there are {} images, but a position is of image {}; its "
+                                                     "patches are shown without it",
+                                                     pictures.size(), number);
+      }
+    }
   }
-  return {};
 }
 
 }  // namespace
 
+const PatchImages& CapturedImages::of(std::size_t side, std::uint32_t line) const {
+  static const PatchImages kNone;
+  const std::vector<PatchImages>& lines = of_sides[side];
+  return lines.size() == 1 ? lines.front() : line < lines.size() ? lines[line] : kNone;
+}
+
 CapturedImages read_images(const ImageSource& source) {
   const ImageMetadata& words = *source.words;
   CapturedImages images;
-  const bool has_any = !words.files.empty() || source.pixels != nullptr;
-  if (!has_any && !words.patches && words.problem.empty()) return images;
+  const bool has_any = !words.files.empty() || !source.pixels.empty();
+  const bool has_spans = std::ranges::any_of(
+      source.sides, [](const ImageSource::Side& side) { return side.spans != nullptr && side.spans->has_value(); });
+  if (!has_any && !has_spans && !words.patches && words.problem.empty()) return images;
+  Spans spans;
   try {
-    images.grid = grid_of(source);
+    spans = spans_of(source);
   } catch (const Error& error) {
     images.note = error.what();
     return images;
   }
+  Pictures pictures;
   try {
     if (!has_any) throw Error("it names patches, but no image");
-    if (source.pixels != nullptr) {
-      read_tensor(source, images);
-    } else {
-      read_files(source, images);
+    pictures = source.pixels.empty() ? read_files(source) : read_tensors(source, images.note);
+    const std::uint32_t batch = source.sides[CapturedImages::kSource].batch;
+    if (spans.is_grid && pictures.size() != 1 && pictures.size() != batch) {
+      throw Error("there are {} images, but the batch has {} line{}; save one, or one for each line", pictures.size(), batch,
+                  batch == 1 ? "" : "s");
     }
-    if (images.note.empty()) images.note = odd_aspect(images);
   } catch (const Error& error) {
-    images.of_lines.clear();
+    pictures.clear();
     images.note = fmt::format("{}; patches are shown without the image", error.what());
   }
+  std::vector<std::vector<ImageSpan>>& lines = spans.of_sides[CapturedImages::kSource];
+  while (spans.is_grid && lines.size() < pictures.size()) {
+    lines.push_back(lines.front());
+    lines.back().front().image = static_cast<std::uint32_t>(lines.size() - 1);
+  }
+  place(spans, pictures, images);
   return images;
 }
 
-std::vector<std::string> patch_names(const PatchGrid& grid, std::uint32_t tokens) {
+std::vector<std::string> patch_names(const PatchImages& images, std::uint32_t tokens) {
   std::vector<std::string> names;
   names.reserve(tokens);
+  const bool has_class = !images.is_empty() && images.images.front().grid.first == 1;
   for (std::uint32_t token = 0; token < tokens; ++token) {
-    const std::optional<PatchGrid::Place> place = grid.place(token);
-    const bool is_class = token == 0 && grid.first == 1;
-    names.push_back(place      ? fmt::format("{},{}", place->row, place->column)
-                    : is_class ? std::string("[class]")
-                               : std::to_string(token));
+    const std::optional<PatchImages::Found> found = images.find(token);
+    names.push_back(found                     ? images.short_name(*found)
+                    : token == 0 && has_class ? std::string("[class]")
+                                              : std::to_string(token));
   }
   return names;
+}
+
+std::optional<PatchImages::Found> PatchImages::find(std::uint32_t token) const {
+  const auto after = std::ranges::upper_bound(images, token, {}, [](const PatchImage& image) { return image.grid.first; });
+  if (after == images.begin()) return std::nullopt;
+  const auto found = std::prev(after);
+  const std::optional<PatchGrid::Place> place = found->grid.place(token);
+  if (!place) return std::nullopt;
+  return Found{.image = static_cast<std::size_t>(found - images.begin()), .place = *place};
+}
+
+std::string PatchImages::name(std::uint32_t token) const {
+  const std::optional<Found> found = find(token);
+  if (!found) return {};
+  return fmt::format("{}patch row {}, column {}", images.size() > 1 ? fmt::format("image {}, ", found->image) : "",
+                     found->place.row, found->place.column);
+}
+
+std::string PatchImages::short_name(const Found& found) const {
+  return fmt::format("{}{},{}", images.size() > 1 ? fmt::format("{}:", found.image) : "", found.place.row,
+                     found.place.column);
 }
 
 }  // namespace headlight::capture

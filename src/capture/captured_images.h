@@ -1,32 +1,37 @@
 #pragma once
 
+#include <array>
+#include <filesystem>
+
 #include "capture/capture_tokens.h"
 #include "capture/patch_grid.h"
 #include "capture/stored_capture.h"
-#include "files/pixels.h"
 
 namespace headlight::capture {
 
-/// The image of each line of a capture, whose patches are its tokens.
+/// The images of a capture, whose patches are tokens of a side: an encoder's (or a single stack's), or a decoder's.
 struct CapturedImages {
-  std::optional<PatchGrid> grid = {};                               ///< none: the tokens are no patches
-  std::vector<std::shared_ptr<const files::Pixels>> of_lines = {};  ///< [batch] or one for all; empty: none
+  static constexpr std::size_t kSource = 0, kTarget = 1, kSides = 2;
+
+  /// [side][line], or one for all lines alike; empty: all tokens are words.
+  std::array<std::vector<PatchImages>, kSides> of_sides = {};
   /// In one line what is wrong with them, or odd; empty: nothing.
   std::string note = {};
 
-  /// Null: there is none.
-  std::shared_ptr<const files::Pixels> of_line(std::uint32_t line) const {
-    if (of_lines.empty()) return nullptr;
-    return of_lines.size() == 1 ? of_lines.front() : line < of_lines.size() ? of_lines[line] : nullptr;
-  }
+  const PatchImages& of(std::size_t side, std::uint32_t line) const;
 };
 
 /// Where images come from.
 struct ImageSource {
-  std::filesystem::path capture;         ///< the file; images lie beside it or below
+  std::filesystem::path capture;         ///< the file; images are beside it or below
   const ImageMetadata* words = nullptr;  ///< never null
-  const StoredArray* pixels = nullptr;   ///< `image` of the capture; null: it has none
-  std::uint32_t batch = 0, tokens = 0;   ///< of the side whose tokens are patches; 0 tokens: there is none
+  /// `image`, or `image.0`, `image.1`, … of the capture, in this order.
+  std::vector<const StoredArray*> pixels = {};
+  struct Side {
+    std::uint32_t batch = 0, tokens = 0;              ///< 0 tokens: there is none
+    const std::optional<Positions>* spans = nullptr;  ///< of its lines; null or none: nothing is said
+  };
+  std::array<Side, CapturedImages::kSides> sides = {};
 };
 
 /// Never throws Error: a capture is shown without an image that can't be.
@@ -34,6 +39,6 @@ CapturedImages read_images(const ImageSource& source);
 
 /// What tokens without texts are called: patches by row and column, "3,7", a class token "[class]", others by their
 /// positions.
-std::vector<std::string> patch_names(const PatchGrid& grid, std::uint32_t tokens);
+std::vector<std::string> patch_names(const PatchImages& images, std::uint32_t tokens);
 
 }  // namespace headlight::capture

@@ -84,7 +84,7 @@ struct TextFigure {
     Rgb color{};          ///< of the shades, the outline and the caption
     std::vector<Token> tokens = {};
     std::vector<Number> numbers = {};
-    std::optional<Picture> picture = {};
+    std::vector<Picture> pictures = {};
     float height = 0.0F;
   };
 

@@ -97,9 +97,14 @@ void add_masks(const PageSet& set, std::size_t cells, Json& json) {
 }
 
 /// Null: the side's tokens are words.
-Json describe(const std::optional<PagePatches>& patches) {
-  if (!patches) return nullptr;
-  return {{"image", patches->image}, {"rows", patches->rows}, {"columns", patches->columns}, {"first", patches->first}};
+Json describe(const std::vector<PagePatches>& patches) {
+  if (patches.empty()) return nullptr;
+  Json list = Json::array();
+  for (const PagePatches& one : patches) {
+    list.push_back(
+        {{"image", one.image}, {"rows", one.rows}, {"columns", one.columns}, {"first", one.first}, {"step", one.step}});
+  }
+  return list;
 }
 
 Json describe(const PageSet& set, PageNumbers numbers) {

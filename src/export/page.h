@@ -7,10 +7,10 @@
 
 namespace headlight::exporting {
 
-/// Tokens of a side that are patches of an image, row by row: those at the positions first … first + rows · columns − 1.
+/// Tokens of a side that are patches of an image: of row r and column c the one at the position first + r · step + c.
 struct PagePatches {
   std::size_t image = 0;  ///< of AttentionPage::images
-  std::uint32_t rows = 0, columns = 0, first = 0;
+  std::uint32_t rows = 0, columns = 0, first = 0, step = 0;
 };
 
 /// The weights of one kind of attention in one line of a batch.
@@ -19,7 +19,7 @@ struct PageSet {
   std::string row_title = "query", column_title = "key";
   std::vector<std::string> rows, columns;                      ///< tokens
   std::vector<std::uint32_t> row_positions, column_positions;  ///< their indices in the text
-  std::optional<PagePatches> row_patches = {}, column_patches = {};
+  std::vector<PagePatches> row_patches = {}, column_patches = {};
   std::vector<std::uint32_t> layers, heads;
   std::vector<float> values;         ///< [layer, head, row, column]
   std::vector<std::uint8_t> masked;  ///< as values, 1: the mask hides the cell

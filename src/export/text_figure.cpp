@@ -46,9 +46,8 @@ class TextDrawing final : public FigureDrawing<TextFigure> {
   }
 
   void draw_block(Canvas& canvas, const TextFigure::Block& block, glm::vec2 at) const {
-    if (block.picture) {
-      canvas.image({.origin = at + block.picture->rect.origin, .size = block.picture->rect.size}, block.picture->pixels);
-    }
+    for (const TextFigure::Picture& picture : block.pictures)
+      canvas.image({.origin = at + picture.rect.origin, .size = picture.rect.size}, picture.pixels);
     for (const TextFigure::Token& token : block.tokens) {
       const Rect rect{.origin = at + token.rect.origin, .size = token.rect.size};
       if (token.share > 0.0F)

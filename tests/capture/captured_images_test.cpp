@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "capture/capture_file.h"
 #include "capture/captures.h"
 #include "core/error.h"
@@ -26,6 +28,12 @@ constexpr std::string_view kGrid = R"("patches":"[2, 3]")";
 
 files::Pixels flat(std::uint32_t width, std::uint32_t height, std::uint32_t rgba = 0xFF10'2030U) {
   return {.width = width, .height = height, .rgba = std::vector(std::size_t{width} * height, rgba)};
+}
+
+/// The first image among the tokens of a line; null: there is none.
+std::shared_ptr<const files::Pixels> picture(const CaptureFile& file, std::uint32_t line = 0) {
+  const PatchImages& images = file.images(true, line);
+  return images.is_empty() ? nullptr : images.images.front().pixels;
 }
 
 /// Weights of a layer with these tokens, and an image.
@@ -82,14 +90,14 @@ TEST_SUITE("cpu") {
   TEST_CASE("a vision transformer's patches, class token and image") {
     const CaptureFile file(golden_capture("vision.safetensors"));
     CHECK(file.note() == "");
-    REQUIRE(file.patches());
-    const PatchGrid grid = *file.patches();
+    REQUIRE(file.images(true, 0).images.size() == 1);
+    const PatchGrid grid = file.images(true, 0).images[0].grid;
     CHECK(grid == PatchGrid{.rows = 4, .columns = 6, .first = 1});
     CHECK_FALSE(grid.place(0));
     CHECK(grid.place(1) == PatchGrid::Place{.row = 0, .column = 0});
     CHECK(grid.place(24) == PatchGrid::Place{.row = 3, .column = 5});
     CHECK_FALSE(grid.place(25));
-    const auto image = file.image(0);
+    const auto image = picture(file);
     REQUIRE(image);
     CHECK(image->width == 48);
     CHECK(image->height == 32);
@@ -99,14 +107,14 @@ TEST_SUITE("cpu") {
     CHECK(names[0] == "[class]");
     CHECK(names[1] == "0,0");
     CHECK(names[24] == "3,5");
-    CHECK(file.image(3) == image);  // one for all lines
+    CHECK(picture(file, 3) == image);  // one for all lines
   }
 
   TEST_CASE("an image in a file beside the capture") {
     const CaptureFile file(golden_capture("vision_values.safetensors"));
     CHECK(file.note() == "");
-    REQUIRE(file.image(0));
-    CHECK(file.image(0)->width == 48);
+    REQUIRE(picture(file));
+    CHECK(picture(file)->width == 48);
   }
 
   TEST_CASE("PNG and JPEG files have the pixels that Pillow decodes") {
@@ -122,9 +130,9 @@ TEST_SUITE("cpu") {
     for (std::size_t i = 24; i < 48; ++i) planes.values[i] = 1.0F;  // green
     const CaptureFile green(
         write_capture(folder.path() / "c.safetensors", {even("attention.0", {1, 1, 6, 6}), planes}, kGrid));
-    REQUIRE(green.image(0));
-    CHECK(green.image(0)->rgba == std::vector<std::uint32_t>(24, 0xFF00'FF00U));
-    CHECK(green.patches()->first == 0);
+    REQUIRE(picture(green));
+    CHECK(picture(green)->rgba == std::vector<std::uint32_t>(24, 0xFF00'FF00U));
+    CHECK(green.images(true, 0).images[0].grid.first == 0);
     const auto zip = write_zip(folder.path() / "c.npz",
                                {{"attention.0.npy", npy("<f4", "(1, 1, 2, 2)", std::string(16, '\0'))},
                                 {"image.npy", npy("|u1", "(1, 2, 3)", std::string("\x01\x02\x03\xff\x00\x80", 6))}},
@@ -132,14 +140,14 @@ TEST_SUITE("cpu") {
     write_file_atomically(folder.path() / "c.json", R"({"patches": [1, 2], "tokens": ["a", "b"]})");
     const CaptureFile bytes(zip);
     CHECK(bytes.note() == "");
-    REQUIRE(bytes.image(0));
-    CHECK(bytes.image(0)->rgba == std::vector<std::uint32_t>{0xFF03'0201U, 0xFF80'00FFU});
+    REQUIRE(picture(bytes));
+    CHECK(picture(bytes)->rgba == std::vector<std::uint32_t>{0xFF03'0201U, 0xFF80'00FFU});
     CHECK(bytes.input()->source.texts[0][1] == "b");  // names that are given stay
     const std::vector<MadeTensor> batch = {even("attention.0", {2, 1, 6, 6}),
                                            {.name = "image", .shape = {2, 2, 3, 3}, .values = std::vector<float>(36, 0.5F)}};
     const CaptureFile lines(write_capture(folder.path() / "b.safetensors", batch, kGrid));
-    REQUIRE(lines.image(1));
-    CHECK(lines.image(0) != lines.image(1));
+    REQUIRE(picture(lines, 1));
+    CHECK(picture(lines) != picture(lines, 1));
   }
 
   TEST_CASE("a wrong grid, a missing image and one of another size are a line each, and the rest is shown") {
@@ -175,6 +183,79 @@ TEST_SUITE("cpu") {
           "Image: 18 numbers of the image lie outside of 0 … 1: save it as it was before it was normalised.");
     CHECK(note_of(with_image(6, {2, 3, 3}, std::nanf("")), kGrid).find("18 numbers") != std::string::npos);
     CHECK(note_of(with_image(6, {2, 3, 3}), kGrid) == "");
+  }
+
+  TEST_CASE("images among words: several in a line, lines with others, rows with words between them") {
+    const TemporaryDirectory folder;
+    std::vector<MadeTensor> tensors{even("attention.0", {2, 1, 12, 12})};
+    tensors.push_back({.name = "image.1", .shape = {1, 4, 3}, .values = std::vector<float>(12, 1.0F)});
+    tensors.push_back({.name = "image.0", .shape = {2, 2, 3}, .values = std::vector<float>(12, 0.0F)});
+    const CaptureFile file(write_capture(
+        folder.path() / "c.safetensors", tensors,
+        R"("positions":"[[{\"image\":1,\"patches\":[1,4],\"first\":7},{\"patches\":[2,2],\"first\":1,\"step\":3}],[{\"patches\":[2,2],\"first\":0}]]")"));
+    CHECK(file.note() == "");
+    const PatchImages& first = file.images(true, 0);
+    REQUIRE(first.images.size() == 2);
+    CHECK(first.images[0].grid == PatchGrid{.rows = 2, .columns = 2, .first = 1, .step = 3});
+    CHECK(first.images[0].pixels->rgba == std::vector<std::uint32_t>(4, 0xFF00'0000U));
+    CHECK(first.images[1].pixels->rgba == std::vector<std::uint32_t>(4, 0xFFFF'FFFFU));
+    std::string names;
+    for (const std::string& label : file.prompt()->input.source.texts.at(0)) names += label + ' ';
+    CHECK(names == "[class] 0:0,0 0:0,1 3 0:1,0 0:1,1 6 1:0,0 1:0,1 1:0,2 1:0,3 11 ");
+    CHECK(first.name(9) == "image 1, patch row 0, column 2");
+    CHECK(first.name(3) == "");
+    const PatchImages& second = file.images(true, 1);
+    REQUIRE(second.images.size() == 1);
+    CHECK(second.name(3) == "patch row 1, column 1");
+    CHECK_FALSE(second.find(4));
+    CHECK(file.images(false, 0).is_empty());
+  }
+
+  TEST_CASE("image positions are queries, keys, or both") {
+    const TemporaryDirectory folder;
+    const auto cross = [&](const char* words) {
+      return CaptureFile(write_capture(folder.path() / "c.safetensors",
+                                       {even("cross_attention.0", {1, 1, 3, 4}), even("decoder_attention.0", {1, 1, 3, 3})},
+                                       words));
+    };
+    const CaptureFile queries = cross(R"("query_positions":"[{\"patches\":[1,2],\"first\":1}]")");
+    CHECK(queries.images(false, 0).name(2) == "patch row 0, column 1");
+    CHECK(queries.images(true, 0).is_empty());
+    CHECK(queries.prompt()->input.target->texts.at(0) == std::vector<std::string>{"[class]", "0,0", "0,1"});
+    const CaptureFile both = cross(
+        R"("key_positions":"[{\"patches\":[2,2],\"first\":0}]","query_positions":"[{\"patches\":[1,1],\"first\":0}]")");
+    CHECK(both.images(true, 0).name(3) == "patch row 1, column 1");
+    CHECK(both.images(false, 0).name(0) == "patch row 0, column 0");
+    CHECK(both.note() == "Image: it names patches, but no image; patches are shown without the image.");
+  }
+
+  TEST_CASE("positions that are none are refused in a line, and those that don't fit are told") {
+    const auto told = [](std::string_view positions) {
+      const std::string words = fmt::format(R"("positions":{})", nlohmann::json(std::string(positions)).dump());
+      std::string note;
+      const std::string refused = error_message([&] { note = note_of(with_image(6, {2, 3, 3}), words); });
+      return refused.empty() ? note : refused;
+    };
+    CHECK(told("3").find("3 is not a list of images' positions") != std::string::npos);
+    CHECK(told("[3]").find("3 is no position of an image") != std::string::npos);
+    CHECK(told(R"([{"patches":[2,3]}])").find("is no position of an image") != std::string::npos);
+    CHECK(told(R"([{"patches":[2,-3],"first":0}])").find("is no position of an image") != std::string::npos);
+    CHECK(told(R"([{"patches":[2,3],"first":1e9}])").find("is no number of tokens, in \"first\"") != std::string::npos);
+    CHECK(told(R"([{"patches":[2,0],"first":0}])").find("2 × 0 patches with 0 tokens from row to row are none") !=
+          std::string::npos);
+    CHECK(told(R"([{"patches":[2,3],"first":0,"step":2}])").find("with 2 tokens from row to row") != std::string::npos);
+    CHECK(told(R"([[{"patches":[1,1],"first":0}],3])").find("3 is not a list, but the first line is one") !=
+          std::string::npos);
+    CHECK(told(R"([{"patches":[2,3],"first":1}])")
+              .find("line 1 has 2 × 3 patches from token 1 on, which end after its 6 tokens") != std::string::npos);
+    CHECK(told(R"([{"patches":[1048576,1048576],"first":1048576,"step":1048576}])").find("which end after") !=
+          std::string::npos);
+    CHECK(told(R"([{"patches":[1,3],"first":0},{"patches":[1,3],"first":2}])").find("is a patch of another image") !=
+          std::string::npos);
+    CHECK(told(R"([[],[]])").find("images of 2 lines, but the batch has 1") != std::string::npos);
+    CHECK(told(R"([{"image":7,"patches":[2,3],"first":0}])") ==
+          "Image: there are 1 images, but a position is of image 7; its patches are shown without it.");
+    CHECK(told(R"([{"patches":[2,3],"first":0}])") == "");
   }
 
   TEST_CASE("an image that isn't as it claims is refused in a line before memory is taken for it") {

@@ -92,7 +92,7 @@ TEST_SUITE("gpu") {
     CHECK(page.find("data:image/png;base64,", image + 1) == std::string::npos);
     CHECK(page.find("weights as they were saved") != std::string::npos);  // no device had a part in them
     CHECK(page.find("computed on") == std::string::npos);
-    CHECK(page.find(R"("rowPatches":{"image":0,"rows":4,"columns":6,"first":1})") != std::string::npos);
+    CHECK(page.find(R"("rowPatches":[{"image":0,"rows":4,"columns":6,"first":1,"step":6}])") != std::string::npos);
     for (const char* ending : {".svg", ".pdf"}) {
       REQUIRE(run_headlight({"export", "--from", (out / (file + ending)).string(), "--capture",
                              captured("vision.safetensors"), "--out", again.string()})

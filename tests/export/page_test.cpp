@@ -167,7 +167,7 @@ TEST_SUITE("cpu") {
     AttentionPage page;
     page.sets = {set_of({"[class]", "0,0", "0,1"}, 1), set_of({"a", "b", "c"}, 1)};
     page.images = {std::make_shared<const Pixels>(Pixels{.width = 2, .height = 1, .rgba = {0xFF0000FFU, 0xFF00FF00U}})};
-    page.sets[0].row_patches = page.sets[0].column_patches = {.image = 0, .rows = 1, .columns = 2, .first = 1};
+    page.sets[0].row_patches = page.sets[0].column_patches = {{.image = 0, .rows = 1, .columns = 2, .first = 1, .step = 2}};
     const std::string text = encode_page(page);
     const nlohmann::json data = data_of(text);
     REQUIRE(data["images"].size() == 1);
@@ -175,7 +175,8 @@ TEST_SUITE("cpu") {
     REQUIRE(source.starts_with(start));
     CHECK(from_base64(source.substr(start.size())).value().substr(1, 3) == "PNG");
     CHECK(text.find(source) == text.rfind(source));
-    CHECK(data["sets"][0]["columnPatches"] == nlohmann::json({{"image", 0}, {"rows", 1}, {"columns", 2}, {"first", 1}}));
+    CHECK(data["sets"][0]["columnPatches"] ==
+          nlohmann::json({{{"image", 0}, {"rows", 1}, {"columns", 2}, {"first", 1}, {"step", 2}}}));
     CHECK(data["sets"][1]["rowPatches"].is_null());
   }
 

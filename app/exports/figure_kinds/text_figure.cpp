@@ -42,8 +42,8 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   const model::TokenBatch& keys = subject.input().keys(blocks.kind);
   ShadedText shown{.title = {}, .queries = running_side(subject, queries), .keys = {}, .weights = {}};
   if (&queries != &keys) shown.keys = running_side(subject, keys);
-  shown.query_image = patch_image_of(subject.source.capture.get(), subject.input(), queries, matrix.batch);
-  shown.key_image = patch_image_of(subject.source.capture.get(), subject.input(), keys, matrix.batch);
+  shown.query_images = patch_images_of(subject.source.capture.get(), subject.input(), queries, matrix.batch);
+  shown.key_images = patch_images_of(subject.source.capture.get(), subject.input(), keys, matrix.batch);
   shown.chosen = shading_token(subject, shown.queries.size());
   const bool is_row = shown.chosen.side == MapSide::Query;
   const std::shared_ptr<const attention::Tile> tile = numbers.tile({.quantity = quantity_of(blocks, matrix.stage),

@@ -286,10 +286,10 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
   AxisTokens keys =
       axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind), "key");
   rows.has_indices = keys.has_indices = frame.transient.aim.shows_indices;
-  const std::optional<PatchImage> query_image = patch_image(frame, MapSide::Query);
-  const std::optional<PatchImage> key_image = patch_image(frame, MapSide::Key);
-  if (query_image) rows.patches = &*query_image;
-  if (key_image) keys.patches = &*key_image;
+  const capture::PatchImages query_images = patch_images(frame, MapSide::Query);
+  const capture::PatchImages key_images = patch_images(frame, MapSide::Key);
+  rows.patches = &query_images;
+  keys.patches = &key_images;
   draw_token_search(frame, {.queries = rows.texts,
                             .keys = keys.texts,
                             .are_same = &frame.result.input->queries(kind) == &frame.result.input->keys(kind)});

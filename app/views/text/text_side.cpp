@@ -64,7 +64,7 @@ class BlockPainter {
     const float top = ImGui::GetWindowPos().y - origin_.y;
     const TextLines& lines = block_.lines;
     const auto part = lines.between(top, top + ImGui::GetWindowHeight(), block_.measures.line_height);
-    if (block_.image) draw_image();
+    draw_images();
     std::optional<std::uint32_t> hovered;
     const bool is_pointed_at = ImGui::IsWindowHovered();
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
@@ -76,8 +76,8 @@ class BlockPainter {
       }
       if (is_pointed_at && rect.contains(to_glm(ImGui::GetIO().MousePos))) hovered = token;
     }
-    if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
-    if (hovered && block_.image) draw_patch_tooltip(*hovered);
+    if (has_weights() && block_.images.is_empty() && part.end > part.begin) draw_numbers(part);
+    if (hovered && !block_.images.is_empty()) draw_patch_tooltip(*hovered);
     if (hovered && !block_.tokens[*hovered].part.empty() && *hovered < block_.labels.size()) {
       const Tooltip tooltip(frame_, rect_of(*hovered));
       ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
@@ -104,24 +104,34 @@ class BlockPainter {
     return {.origin = origin_ + block_.lines.tokens[token].origin, .size = block_.lines.tokens[token].size};
   }
 
-  bool is_patch(std::uint32_t token) const { return block_.image && block_.image->grid.place(token); }
+  bool is_patch(std::uint32_t token) const { return block_.images.find(token).has_value(); }
+
+  void draw_images() {
+    if (block_.images.is_empty()) return;
+    const auto& muted = marks_.muted->of(block_.images, frame_.state.view.theme != Theme::Light);
+    for (std::size_t image = 0; image < muted.size(); ++image) draw_image(image, muted[image]);
+  }
 
   /// Muted below the shades; beside it as it is, where there is room.
-  void draw_image() {
-    const PatchImage& image = *block_.image;
-    const view::Rect rect{.origin = origin_ + block_.image_rect.origin, .size = block_.image_rect.size};
-    const exporting::Pixels& muted = marks_.muted->of(image, frame_.state.view.theme != Theme::Light);
-    draw_picture(frame_, &muted, PicturePlace::Text, marks_.muted->revision(), rect);
-    frame_.mark(fmt::format("{}.image", marks_.name), rect);
+  void draw_image(std::size_t index, const exporting::Pixels& muted) {
+    const view::Rect& placed = block_.image_rects[index];
+    const view::Rect rect{.origin = origin_ + placed.origin, .size = placed.size};
+    const view::Rect window{.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())};
+    if (rect.end().y < window.origin.y || rect.origin.y > window.end().y) return;
+    draw_picture(frame_, &muted, PicturePlace::Text, marks_.muted->revision(), rect, {}, index);
+    const std::string number = index == 0 ? std::string() : fmt::format(".{}", index);
+    frame_.mark(fmt::format("{}.image{}", marks_.name, number), rect);
     const glm::vec2 beside = rect.origin + glm::vec2(rect.size.x + kBesideGap, 0.0F);
-    if (!image.pixels || beside.x + rect.size.x > origin_.x + block_.measures.width) return;
+    const std::shared_ptr<const exporting::Pixels>& pixels = block_.images.images[index].pixels;
+    if (!pixels || beside.x + rect.size.x > origin_.x + block_.measures.width) return;
     const view::Rect plain{.origin = beside, .size = rect.size};
-    draw_picture(frame_, image.pixels.get(), PicturePlace::TextBeside, picture_revision(frame_), plain);
-    frame_.mark(fmt::format("{}.image_itself", marks_.name), plain);
-    if (!marks_.chosen || !is_patch(*marks_.chosen)) return;
-    view::Rect chosen = block_.lines.tokens[*marks_.chosen];
-    chosen.origin += beside - block_.image_rect.origin;
-    outline(chosen, theme_.text);
+    draw_picture(frame_, pixels.get(), PicturePlace::TextBeside, picture_revision(frame_), plain, {}, index);
+    frame_.mark(fmt::format("{}.image_itself{}", marks_.name, number), plain);
+    const auto chosen = marks_.chosen ? block_.images.find(*marks_.chosen) : std::nullopt;
+    if (!chosen || chosen->image != index) return;
+    view::Rect patch = block_.lines.tokens[*marks_.chosen];
+    patch.origin += beside - placed.origin;
+    outline(patch, theme_.text);
   }
 
   /// A line of the colour on a darker one: visible on any image.
@@ -154,10 +164,9 @@ class BlockPainter {
   }
 
   void draw_patch_tooltip(std::uint32_t token) const {
-    const auto place = block_.image->grid.place(token);
+    const std::string patch = block_.images.name(token);
     const Tooltip tooltip(frame_, rect_of(token));
-    write_text(frame_.ui.fonts().strong, theme_.text,
-               place ? fmt::format("patch row {}, column {}", place->row, place->column) : block_.tokens[token].place.text);
+    write_text(frame_.ui.fonts().strong, theme_.text, patch.empty() ? block_.tokens[token].place.text : patch);
     std::string about = fmt::format("token {}", token);
     if (has_weights()) {
       const char* name = marks_.shades->is_difference ? "change of its weight" : "weight";
@@ -254,32 +263,38 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
       running_tokens(labels, prompt ? std::span(*prompt) : std::span<const text::Token>(), tokens.start(selection.batch));
   block.measures.is_right_to_left = is_right_to_left(block.tokens);  // of letters, before they are images
   for (RunningToken& token : block.tokens) token.place.text = frame.ui.shaped(token.place.text);
-  block.image = patch_image(frame, side);
-  std::vector<float> widths = set_type(frame, block, width, !block.image);
-  if (!block.image) {
+  block.images = patch_images(frame, side);
+  const std::vector<capture::PatchImage>& images = block.images.images;
+  std::vector<float> widths = set_type(frame, block, width, images.empty());
+  if (images.empty()) {
     block.lines = lay_out_text(block.tokens, widths, block.measures);
     if (block.lines.height <= height) return block;
     widths = set_type(frame, block, width, false);
     block.lines = lay_out_text(block.tokens, widths, block.measures);
     return block;
   }
-  const float words = block.tokens.size() > block.image->grid.count() ? block.measures.line_height + kLineGap : 0.0F;
-  const glm::vec2 room(block.measures.width, std::max(height - words - kLineGap, kMinImage));
+  // A line of words before each image and after the last.
+  std::size_t patches = 0;
+  for (const capture::PatchImage& image : images) patches += std::size_t{image.grid.rows} * image.grid.columns;
+  const auto count = static_cast<float>(images.size());
+  const float words = block.tokens.size() > patches ? block.measures.line_height + kLineGap : 0.0F;
+  const glm::vec2 room(block.measures.width, std::max(height / count - words - kLineGap, kMinImage));
   const glm::vec2 half((room.x - kBesideGap) * 0.5F, room.y);
   const bool shows_two =
-      block.image->pixels && fitted_image(*block.image, half).x >= kMinOfTwo * fitted_image(*block.image, room).x;
-  PatchLines placed = lay_out_patches(block.tokens, widths, block.measures, *block.image, shows_two ? half : room);
+      images.front().pixels && fitted_image(images.front(), half).x >= kMinOfTwo * fitted_image(images.front(), room).x;
+  PatchLines placed = lay_out_patches(block.tokens, widths, block.measures, block.images, shows_two ? half : room);
   block.lines = std::move(placed.lines);
-  block.image_rect = placed.image;
+  block.image_rects = std::move(placed.images);
   block.measures.line_height = std::max(block.lines.height, 1.0F);  // everything is one line
   return block;
 }
 
-const exporting::Pixels& MutedImage::of(const PatchImage& image, bool is_dark) {
-  if (image_ != image || is_dark_ != is_dark) {
-    image_ = image;
+const std::vector<exporting::Pixels>& MutedImages::of(const capture::PatchImages& images, bool is_dark) {
+  if (images_ != images || is_dark_ != is_dark) {
+    images_ = images;
     is_dark_ = is_dark;
-    pixels_ = muted_image(image, is_dark);
+    pixels_.clear();
+    for (const capture::PatchImage& image : images.images) pixels_.push_back(muted_image(image, is_dark));
     ++revision_;
   }
   return pixels_;

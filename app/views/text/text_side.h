@@ -12,25 +12,26 @@ struct TextBlock {
   std::vector<std::string> labels;   ///< [token] as in other views
   TextLines lines;
   TextMeasures measures;
-  std::optional<PatchImage> image = {};  ///< whose patches the tokens are; none: all are words
-  view::Rect image_rect = {};            ///< relative to the block's corner, as the lines are
-  bool is_large = false;                 ///< in the type for reading, because all of it fits so
+  capture::PatchImages images = {};          ///< whose patches are among the tokens; none: all are words
+  std::vector<view::Rect> image_rects = {};  ///< [image] relative to the block's corner, as the lines are
+  bool is_large = false;                     ///< in the type for reading, because all of it fits so
 };
 
 /// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch. `height`: that an
 /// image and the words around it may take, and that a text fills in large type where it can.
 TextBlock make_text_block(Frame& frame, MapSide side, float width, float height);
 
-/// An image as it is drawn below shades: made anew when the image or the ground changes.
-class MutedImage {
+/// Images as they are drawn below shades: made anew when an image or the ground changes.
+class MutedImages {
  public:
-  const exporting::Pixels& of(const PatchImage& image, bool is_dark);
+  /// [image].
+  const std::vector<exporting::Pixels>& of(const capture::PatchImages& images, bool is_dark);
   std::uint64_t revision() const { return revision_; }
 
  private:
-  std::optional<PatchImage> image_;
+  capture::PatchImages images_;
   bool is_dark_ = false;
-  exporting::Pixels pixels_;
+  std::vector<exporting::Pixels> pixels_;
   std::uint64_t revision_ = 0;
 };
 
@@ -49,7 +50,7 @@ struct TextMarks {
   const char* name = "";               ///< of the items: "text.token" for "text.token.3"
   const TextShades* shades = nullptr;  ///< null: not shaded
   std::optional<std::uint32_t> chosen, locked = {};
-  MutedImage* muted = nullptr;  ///< of a block with an image
+  MutedImages* muted = nullptr;  ///< of a block with images
 };
 
 /// Draws the visible part at the cursor of the current child region. Returns the token under the pointer.

@@ -79,8 +79,8 @@ class TextView final : public ViewPanel {
                       .chosen = shown_.chosen,
                       .weights = shown_.shades.weights,
                       .is_difference = shown_.shades.is_difference};
-    figure.query_image = queries_.image;
-    figure.key_image = shown_.is_cross ? keys_.image : std::nullopt;
+    figure.query_images = queries_.images;
+    figure.key_images = shown_.is_cross ? keys_.images : capture::PatchImages();
     return exporting::make_drawing(text_figure(figure));
   }
 
@@ -117,7 +117,7 @@ class TextView final : public ViewPanel {
       keys_ = is_cross ? make_text_block(frame, MapSide::Key, width, height * part * kKeysPart) : TextBlock();
     };
     make(1.0F);
-    if (is_cross && queries_.is_large != keys_.is_large && !keys_.image) make(0.0F);  // both in small type
+    if (is_cross && queries_.is_large != keys_.is_large && keys_.images.is_empty()) make(0.0F);  // both in small type
   }
 
   /// The token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the last one.
@@ -146,7 +146,7 @@ class TextView final : public ViewPanel {
     const TextBlock& block = block_with(queries_, keys_, is_cross, chosen);
     std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
     if (name.empty() && chosen.token < block.labels.size()) name = block.labels[chosen.token];  // a part of a character
-    if (const std::string patch = patch_text(frame, chosen.side, chosen.token); !patch.empty()) name = patch;
+    if (const std::string patch = block.images.name(chosen.token); !patch.empty()) name = patch;
     const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
     std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
     const std::string largest = view::format_number(shades.largest, 5);
@@ -235,7 +235,7 @@ class TextView final : public ViewPanel {
 
   std::optional<BlocksOf> made_for_;
   TextBlock queries_, keys_;
-  MutedImage muted_;
+  MutedImages muted_;
   std::optional<LockedToken> hovered_, locked_;
   Shown shown_;
 };

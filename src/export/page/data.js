@@ -79,10 +79,11 @@ const images = page.images.map((source) => [true, false].map((isMuted) => {
 
 // The patch that a token of an axis ("row" or "column") is; null: it is none.
 function patchOf(set, axis, index) {
-  const grid = set[axis + "Patches"];
-  const at = grid ? set[axis + "Positions"][index] - grid.first : -1;
-  if (at < 0 || at >= grid.rows * grid.columns) return null;
-  return { grid, row: Math.floor(at / grid.columns), column: at % grid.columns };
+  for (const grid of set[axis + "Patches"] || []) {
+    const at = set[axis + "Positions"][index] - grid.first, row = Math.floor(at / grid.step), column = at % grid.step;
+    if (at >= 0 && row < grid.rows && column < grid.columns) return { grid, row, column };
+  }
+  return null;
 }
 
 // The middle square of a patch.
@@ -99,8 +100,9 @@ function drawPatch(context, patch, x, y, edge) {
 function tokenText(set, axis, index) {
   const text = set[axis + "s"][index], patch = patchOf(set, axis, index);
   if (!patch) return `“${text}”`;
-  const place = `patch row ${patch.row}, column ${patch.column}`;
-  return text === `${patch.row},${patch.column}` ? place : `“${text}” (${place})`;
+  const grids = set[axis + "Patches"], number = grids.indexOf(patch.grid);
+  const place = (grids.length > 1 ? `image ${number}, ` : "") + `patch row ${patch.row}, column ${patch.column}`;
+  return text === (grids.length > 1 ? `${number}:` : "") + `${patch.row},${patch.column}` ? place : `“${text}” (${place})`;
 }
 
 function numberText(value) {

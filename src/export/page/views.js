@@ -51,16 +51,31 @@ function drawLines(box, set, heads, chosen, least, choose) {
   box.replaceChildren(svg);
 }
 
-// Tokens that are patches in their places on the image, those before and behind them as text; beside it the image as it is.
+// Tokens that are patches in their places on their image, the words around it as text; beside each image the image as it is.
 function arrange(set, axis, tokens) {
-  const grid = set[axis + "Patches"], patches = tokens.map((_, index) => patchOf(set, axis, index));
-  if (!grid || !patches.some((patch) => patch)) return tokens;
-  const picture = document.createElement("span"), plain = document.createElement("span");
-  picture.className = plain.className = "picture";
-  picture.append(images[grid.image][0]);
-  plain.append(images[grid.image][1]);
+  const patches = tokens.map((_, index) => patchOf(set, axis, index));
+  if (!patches.some((patch) => patch)) return tokens;
+  const parts = [];
+  const box = (name) => {
+    const part = document.createElement("span");
+    part.className = name;
+    parts.push(part);
+    return part;
+  };
+  let words = null, picture = null, grid = null;
   patches.forEach((patch, index) => {
-    if (!patch) return;
+    if (!patch) {
+      words = words || box("words");
+      words.append(tokens[index]);
+      return;
+    }
+    if (patch.grid !== grid) {
+      grid = patch.grid;
+      words = null;
+      picture = box("picture");
+      picture.append(images[grid.image][0]);
+      box("picture").append(images[grid.image][1]);
+    }
     tokens[index].textContent = "";
     tokens[index].classList.add("patch");
     Object.assign(tokens[index].style, {
@@ -69,14 +84,7 @@ function arrange(set, axis, tokens) {
     });
     picture.append(tokens[index]);
   });
-  const first = patches.findIndex((patch) => patch), end = patches.findLastIndex((patch) => patch) + 1;
-  const words = (some) => {
-    const line = document.createElement("span");
-    line.className = "words";
-    line.append(...some);
-    return some.length > 0 ? [line] : [];
-  };
-  return [...words(tokens.slice(0, first)), picture, plain, ...words(tokens.slice(end))];
+  return parts;
 }
 
 // The text is the columns' where a query is chosen, else the rows'; the chosen token is outlined.
