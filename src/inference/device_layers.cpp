@@ -319,6 +319,26 @@ std::size_t device_bytes(const model::Layers& layers, bool has_halves) {
   return sums.bytes();
 }
 
+namespace {
+
+/// "keep them in float16 (--precision f16) or ", or the finest quantisation of the same model with room for it; "" for none.
+std::string what_fits(const model::Layers& layers, bool has_halves, std::size_t total, std::size_t room) {
+  constexpr double kMiB = 1024.0 * 1024.0, kBitsOfHalves = 16.0;
+  constexpr std::array<std::pair<std::string_view, double>, 4> kBits{
+      {{"Q8_0", 8.5}, {"Q6_K", 6.5625}, {"Q5_K", 5.5}, {"Q4_K", 4.5}}};  // of blocks with their scales, for each number
+  const auto halves = static_cast<double>(device_bytes(layers, true));
+  if (!has_halves && halves <= static_cast<double>(std::min(room, total - 1)))
+    return "keep them in float16 (--precision f16) or ";
+  for (const auto& [name, bits] : kBits) {
+    const double bytes = halves / kBitsOfHalves * bits;
+    if (bytes > static_cast<double>(std::min(room, total - 1))) continue;
+    return fmt::format("take a GGUF file of it in {} (about {:.0f} MiB) or ", name, bytes / kMiB);
+  }
+  return "";
+}
+
+}  // namespace
+
 DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers, bool has_halves,
                            const UploadObserver& observer, const FirstUpload& first) {
   const std::size_t total = device_bytes(*layers, has_halves);
@@ -329,7 +349,7 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
     throw Error(ErrorKind::OutOfDeviceMemory,
                 "the weights take {:.0f} MiB, but '{}' has {:.0f} MiB left; {}choose a smaller model",
                 static_cast<double>(total) / kMiB, context.device().name, static_cast<double>(room) / kMiB,
-                !has_halves && device_bytes(*layers, true) <= room ? "keep them in float16 (--precision f16) or " : "");
+                what_fits(*layers, has_halves, total, room));
   }
   Uploader uploader(&context, has_halves, observer, total, *layers, first);
   DeviceLayers device = uploader.layers(*layers);

@@ -38,7 +38,7 @@ class Counter {
   }
   void add(const Embedding& embedding) {
     add(embedding.table);
-    add(embedding.positions);
+    if (!embedding.computes_positions) add(embedding.positions);
     add(embedding.types);
     add(embedding.norm);
     add(embedding.projection);
@@ -114,7 +114,9 @@ std::size_t Network::parameter_count() const {
   if (target_embedding) counter.add(*target_embedding);
   for (const BlockRef block : blocks()) counter.add(layer(block));
   if (!layers) return counter.total;
-  for (const PositionBias& bias : layers->position_biases) counter.total += bias.table.values.size();
+  for (const PositionBias& bias : layers->position_biases) {
+    if (bias.kind == PositionBias::Kind::Buckets) counter.total += bias.table.values.size();
+  }
   for (const DistanceVectors& distances : layers->distances) counter.total += distances.table.values.size();
   counter.add(layers->encoder_norm);
   counter.add(layers->decoder_norm);

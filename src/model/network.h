@@ -24,6 +24,7 @@ struct Embedding {
   Parameter types = {};                   ///< [types, d_embedding] or empty: BERT's token types
   std::optional<Norm> norm = {};          ///< BERT, BLOOM
   std::optional<Linear> projection = {};  ///< [d_model, d_embedding]: ALBERT, ELECTRA, OPT-350m
+  bool computes_positions = false;        ///< M2M-100's and XGLM's positions are no weights
   bool adds_positions_last = false;       ///< OPT-350m, whose position and type embeddings are [.., d_model]
   /// ESM's token_dropout: rows of this id are 0, the others are multiplied by the share of tokens that weren't masked in
   /// training, and divided by that of their line.

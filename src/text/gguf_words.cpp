@@ -15,6 +15,8 @@ constexpr std::string_view kLlama3 =
     HEADLIGHT_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2 =
     HEADLIGHT_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kSeedCoder =
+    HEADLIGHT_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kGpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)" HEADLIGHT_CONTRACTIONS
     R"(?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)" HEADLIGHT_CONTRACTIONS
@@ -43,7 +45,7 @@ const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
       {.names =
            "  default gpt-2 gpt-neox olmo mpt jais phi-2 trillion granite-docling roberta-bpe modern-bert gigachat a.x-4.0 "
-           "mellum jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code ",
+           "mellum exaone4 jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code ",
        .patterns = {kGpt2}},
       {.names = " llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 ",
        .patterns = {kLlama3},
@@ -52,6 +54,7 @@ const std::vector<Rule>& rules() {
       {.names = " dbrx smaug-bpe chatglm-bpe glm4 ", .patterns = {kLlama3}},
       {.names = " qwen2 deepseek-r1-qwen megrez kormo ", .patterns = {kQwen2}, .composes = true},
       {.names = " stablelm2 hunyuan ", .patterns = {kQwen2}},
+      {.names = " seed-coder ", .patterns = {kSeedCoder}},
       {.names = " smollm starcoder refact command-r codeshell exaone minerva-7b ", .patterns = {kDigit, kGpt2}},
       {.names = " gpt-4o llama4 kanana2 ", .patterns = {kGpt4o}},
       {.names = " tekken ", .patterns = {kTekken}, .ignores_merges = true, .adds_beginning = true},

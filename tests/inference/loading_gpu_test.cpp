@@ -2,16 +2,24 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
 #include "inference/memory_estimate.h"
 #include "inference/random_network.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
+#include "support/temporary_directory.h"
 
 namespace loading_gpu_test {
 
@@ -134,9 +142,68 @@ TEST_SUITE("gpu") {
     const std::string half = refusal(1u << 20, Precision::F16);
     CAPTURE(half);
     CHECK(half.starts_with("the weights take 2 MiB, but '"));
-    CHECK(half.find("' has 1 MiB left; choose a smaller model") != std::string::npos);
-    const std::string neither = refusal(1u << 20, Precision::F32);
-    CHECK(neither.find("float16") == std::string::npos);
+    CHECK(half.find("' has 1 MiB left; take a GGUF file of it in Q6_K (about 1 MiB) or choose a smaller model") !=
+          std::string::npos);
+    const std::string quarter = refusal(1u << 20, Precision::F32);
+    CAPTURE(quarter);
+    CHECK(quarter.find("; take a GGUF file of it in Q6_K (about 1 MiB) or choose a smaller model") != std::string::npos);
+    const std::string neither = refusal(1u << 19, Precision::F32);
+    CHECK(neither.find(" MiB left; choose a smaller model") != std::string::npos);
+  }
+
+  TEST_CASE("a model larger than memory is refused before its numbers are read") {
+    // Llama 2 of 70 billion parameters: 138 GB, a file with a hole.
+    constexpr std::uint64_t kWidth = 8192, kInner = 28672, kKeys = 1024;
+    constexpr std::uint32_t kLayers = 80;
+    nlohmann::json header;
+    std::uint64_t at = 0;
+    const auto add = [&](const std::string& name, const std::vector<std::uint64_t>& shape) {
+      const std::uint64_t end = at + 2 * shape[0] * (shape.size() > 1 ? shape[1] : 1);
+      header[name + ".weight"] = {{"dtype", "BF16"}, {"shape", shape}, {"data_offsets", {at, end}}};
+      at = end;
+    };
+    add("model.embed_tokens", {32000, kWidth});
+    add("model.norm", {kWidth});
+    add("lm_head", {32000, kWidth});
+    for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+      const std::string prefix = fmt::format("model.layers.{}.", layer);
+      for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) add(prefix + norm, {kWidth});
+      for (const char* linear : {"q_proj", "o_proj"}) add(prefix + "self_attn." + linear, {kWidth, kWidth});
+      for (const char* linear : {"k_proj", "v_proj"}) add(prefix + "self_attn." + linear, {kKeys, kWidth});
+      for (const char* linear : {"gate_proj", "up_proj"}) add(prefix + "mlp." + linear, {kInner, kWidth});
+      add(prefix + "mlp.down_proj", {kWidth, kInner});
+    }
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "config.json", nlohmann::json{{"model_type", "llama"},
+                                                                        {"hidden_size", kWidth},
+                                                                        {"intermediate_size", kInner},
+                                                                        {"num_hidden_layers", kLayers},
+                                                                        {"num_attention_heads", 64},
+                                                                        {"num_key_value_heads", 8},
+                                                                        {"vocab_size", 32000}}
+                                                             .dump());
+    const std::string text = header.dump();
+    std::string length(sizeof(std::uint64_t), ' ');
+    const std::uint64_t count = text.size();
+    std::memcpy(length.data(), &count, sizeof(count));
+    const std::filesystem::path file = folder.path() / "model.safetensors";
+    write_file_atomically(file, length + text);
+    std::filesystem::resize_file(file, sizeof(count) + text.size() + at);
+
+    const model::LoadedNetwork loaded = model::load_network(folder.path());
+    CHECK(loaded.description.parameter_count == 68'976'648'192u);
+    test::WatchedContext small({.memory_bytes = std::size_t{8} << 30});
+    test::RunningSession session(small);
+    const auto before = std::chrono::steady_clock::now();
+    const std::string message = test::error_message([&] {
+      session.load(loaded.network.layers, Precision::F32,
+                   [](std::size_t, std::size_t) -> bool { throw std::runtime_error("reading"); });
+    });
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - before;
+    CHECK(taken.count() < 10.0);  // reading takes minutes
+    CAPTURE(message);
+    CHECK(message.starts_with("the weights take 131"));
+    CHECK(message.find("' has 8192 MiB left; choose a smaller model") != std::string::npos);
   }
 }
 

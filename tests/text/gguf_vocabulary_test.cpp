@@ -9,6 +9,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "text/gguf_words.h"
 #include "text/golden_tokenizer.h"
 #include "text/sentence_piece_file.h"
 #include "text/tokenizer.h"
@@ -138,7 +139,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("every known rule for words compiles and cuts a text without losing a byte") {
     for (const char* name : {"", "default", "gpt-2", "llama-bpe", "qwen2", "smollm", "gpt-4o", "tekken", "bloom", "viking",
-                             "falcon", "deepseek-v3", "olmo", "gpt-neox"}) {
+                             "falcon", "deepseek-v3", "olmo", "gpt-neox", "seed-coder", "exaone4"}) {
       CAPTURE(name);
       GgufVocabulary file = read_vocabulary(read_json("llama3"));
       file.model = "gpt2";
@@ -150,6 +151,29 @@ TEST_SUITE("cpu") {
       for (const Token& token : tokenizer.encode(typed, false)) ids.push_back(token.id);
       CHECK(tokenizer.decode(ids) == typed);
     }
+  }
+
+  TEST_CASE("words are those of each family's tokenizer") {
+    const nlohmann::json golden = nlohmann::json::parse(read_file(kFolder / "gguf_words.json"));
+    std::size_t cases = 0;
+    for (const auto& [name, lengths] : golden["rules"].items()) {
+      const text::GgufWords words = text::read_gguf_words(name);
+      for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
+        const std::string typed = golden["texts"][i];
+        CAPTURE(name);
+        CAPTURE(typed);
+        std::vector<text::Piece> pieces{{.text = text::NormalizedText(typed), .added = {}}};
+        words.pre_tokenizer(pieces);
+        std::vector<std::size_t> found;
+        for (const text::Piece& piece : pieces) {
+          const text::ByteRange range = piece.text.original({0, static_cast<std::uint32_t>(piece.text.text().size())});
+          if (range.end > range.begin) found.push_back(range.end - range.begin);
+        }
+        CHECK(found == lengths[i].get<std::vector<std::size_t>>());
+        ++cases;
+      }
+    }
+    CHECK(cases >= 16 * 19);
   }
 
   TEST_CASE("unknown values are refused by their key") {

@@ -118,7 +118,7 @@ constexpr std::array kDecoderFamilies{
                                         .out = "mlp.dense_4h_to_h",
                                         .norm = "post_attention_layernorm"},
                        .final_norm = "final_layer_norm"},
-           .head = {.linear = "embed_out"},
+           .head = {.linear = "embed_out|lm_head"},
            .ignored = "*.attention.bias|*.attention.masked_bias|*.rotary_emb.inv_freq",
            .biases = {.attention_key = "attention_bias"},
            .is_parallel = true,

@@ -217,6 +217,7 @@ Embedding build_embedding(const Family& family, const StackNames& names, const S
     embedding.positions = tensors.weight(names.positions, {rows, width});
   } else if (sizes.positions == Positions::Sinusoidal) {
     embedding.positions = halved_sinusoid(rows, width, family.is_sinusoid_closed);
+    embedding.computes_positions = family.is_sinusoid_closed;
   }
   if (!embedding.positions.is_empty()) embedding.position_offset = sizes.position_offset;
   if (sizes.types > 0) embedding.types = tensors.weight(names.types, {sizes.types, width});
