@@ -120,7 +120,7 @@ class ChatWriter {
   bool has_switch_, thinks_;
 };
 
-/// A longer chat would be written too often.
+/// Each turn of a chat is found by writing the chat until there once more: longer chats have no marked turns.
 constexpr std::size_t kMaxMarkedTurns = 64;
 
 /// Bytes of the template's text.
