@@ -91,9 +91,9 @@ class Generator {
   /// An empty line is the token that texts begin with.
   Ids ids(const std::string& line) const {
     Ids ids;
-    const auto tokens = flags_.is_chat
-                            ? inference::chat_template(writer_.model()).encode(writer_.tokenizer(), line, flags_.thinks)
-                            : writer_.tokenizer().encode(line);
+    const auto tokens =
+        flags_.is_chat ? inference::chat_template(writer_.model()).encode(writer_.tokenizer(), line, flags_.thinks).tokens
+                       : writer_.tokenizer().encode(line);
     for (const text::Token& token : tokens) ids.push_back(token.id);
     if (!ids.empty()) return ids;
     std::optional<std::uint32_t> begin = writer_.model().description.ids.bos;

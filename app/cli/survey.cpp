@@ -21,7 +21,9 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/line_reader.h"
+#include "inference/language_model.h"
 #include "inference/weight_findings.h"
+#include "text/chat_template.h"
 
 namespace headlight::app {
 namespace {
@@ -37,7 +39,7 @@ struct SurveyFlags {
                                      HeadMetric::Sink, HeadMetric::Entropy};
   std::uint32_t top = 20, tokens = 512;
   std::vector<std::string> devices;
-  bool is_jsonl = false, restarts = false, is_quiet = false;
+  bool is_jsonl = false, restarts = false, is_quiet = false, is_chat = false, thinks = true;
 };
 
 /// The size of a model's files and the time of their last change, for telling whether it is the same.
@@ -65,7 +67,11 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   const std::filesystem::path file =
       is_input ? std::filesystem::path(kStandardInput) : std::filesystem::absolute(flags.corpus);
   const CorpusFile corpus(file, flags.directory, {.is_json = flags.is_jsonl || is_json_lines(file), .field = flags.field});
-  const evaluation::CorpusMeasures measures = evaluation::corpus_measures(*model, flags.metrics, flags.tokens, flags.top);
+  evaluation::CorpusMeasures measures = evaluation::corpus_measures(*model, flags.metrics, flags.tokens, flags.top);
+  measures.is_chat = flags.is_chat;
+  measures.thinks = flags.thinks;
+  // Refused before anything is measured: a model without a template, or one that takes no user's turn.
+  if (flags.is_chat) static_cast<void>(inference::chat_template(*model).render("text", flags.thinks));
   if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / "survey.state");
   SurveyOptions options{.directory = flags.directory,
                         .identity = {.corpus = corpus.identity(), .model = fingerprint(model->path), .measures = measures},
@@ -164,6 +170,12 @@ Subcommand add_survey_command(CLI::App& app) {
   corpus.take_count("--tokens", "N",
                     "cut longer texts, and count them; 2 to 32768, and no more than the model's positions (default 512)",
                     flags->tokens, 2, kMaxTextTokens);
+  corpus.turn("--chat",
+              "texts are chats, which the model's template writes: each is the user's turn, or has lines 'system: ...', "
+              "'user: ...', 'assistant: ...'",
+              flags->is_chat);
+  corpus.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", flags->thinks,
+                     {{"on", true}, {"off", false}});
   output.take("--out", "DIR", "folder to write into, and to go on in (default survey)", flags->directory);
   output.turn("--restart", "measure everything again instead of going on", flags->restarts);
   FlagGroup(*command, "Device")

@@ -150,6 +150,30 @@ std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bo
   return text;
 }
 
+namespace {
+
+view::Rgb color_of_turn(const std::string& role) {
+  if (role == "user") return {31, 95, 191};
+  if (role == "assistant") return {122, 63, 176};
+  return role == "tool" ? view::Rgb{179, 54, 47} : view::Rgb{110, 118, 130};
+}
+
+/// Named tokens as ranges of those that are shown.
+std::vector<exporting::FigureAxis::Band> bands_of(std::span<const model::TokenSpan> spans, const IndexSet& shown) {
+  std::vector<exporting::FigureAxis::Band> bands;
+  const std::vector<std::uint32_t> indices = shown.indices();
+  const auto place = [&](std::uint32_t token) {
+    return static_cast<std::uint32_t>(std::ranges::lower_bound(indices, token) - indices.begin());
+  };
+  for (const model::TokenSpan& span : spans) {
+    const std::uint32_t first = place(span.first), end = place(span.end);
+    if (end > first) bands.push_back({.name = span.name, .first = first, .end = end, .color = color_of_turn(span.name)});
+  }
+  return bands;
+}
+
+}  // namespace
+
 FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
                        const ExportOptions& options, const capture::CaptureFile* capture) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
@@ -175,11 +199,13 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
     return patch_thumbnails(patch_images_of(capture, input, tokens, matrix.batch), indices);
   };
   figure.rows.thumbnails = thumbnails(row_tokens, rows);
+  figure.rows.bands = bands_of(row_tokens.spans_of(matrix.batch), rows);
   figure.columns.title = axes.column_name;
   if (is_map) {
     figure.columns.tokens = std::move(axes.columns);
     figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch, blocks.keys);
     figure.columns.thumbnails = thumbnails(input.keys(blocks.kind), blocks.keys);
+    figure.columns.bands = bands_of(input.keys(blocks.kind).spans_of(matrix.batch), blocks.keys);
   }
   if (!options.parts.word_marks) {
     drop_marks(figure.rows.tokens);

@@ -277,7 +277,7 @@ std::string mean(const FormulaSubject& /*subject*/) { return "mean over heads of
 
 std::string norms(const FormulaSubject& subject) {
   const model::AttentionWeights* weights = weights_of(subject.layer);
-  const bool has_output = !subject.layer || (weights && weights->output);
+  const bool has_output = !subject.layer || (weights ? weights->output : subject.layer->given_output);
   const std::string norm = has_output ? "N_{ij} = ‖A_{ij} · v_j W_O‖" : "N_{ij} = ‖A_{ij} · v_j‖";
   const bool is_before_norm = subject.layer && subject.layer->norms.inside;
   return is_before_norm ? norm + ", before the output's norm" : norm;

@@ -116,6 +116,7 @@ std::string description(const SurveyResults& results, const std::filesystem::pat
       {"layers", results.measures.layers},
       {"heads", results.measures.heads},
       {"most_tokens", results.measures.most_tokens},
+      {"chat", results.measures.is_chat},
       {"texts", found.texts},
       {"tokens", found.tokens},
       {"cut_texts", found.cut},
@@ -134,7 +135,7 @@ std::vector<ShownExample> SurveyResults::examples(std::size_t cell) const {
   std::vector<ShownExample> shown;
   for (const evaluation::HeadExample& example : statistics.examples[cell].best()) {
     std::string text = corpus.text_at(example.offset);
-    std::vector<std::uint32_t> ids = evaluation::text_ids(model, text);
+    std::vector<std::uint32_t> ids = evaluation::corpus_ids(model, measures, text);
     if (ids.size() > measures.most_tokens) ids.resize(measures.most_tokens);
     if (std::max(example.query, example.key) >= ids.size()) {
       throw Error("the text at byte {} of {} isn't the one that was measured; measure again with --restart", example.offset,

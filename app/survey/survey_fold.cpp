@@ -46,9 +46,12 @@ std::string read_checked(const std::filesystem::path& file) {
 std::string SurveyIdentity::text() const {
   std::vector<std::string_view> names;
   for (const evaluation::HeadMetric metric : measures.metrics) names.push_back(evaluation::metric_name(metric));
-  return fmt::format("corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples",
+  return fmt::format("corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples{}",
                      corpus, model, measures.layers, measures.heads, fmt::join(names, ","), measures.most_tokens,
-                     measures.top);
+                     measures.top,
+                     !measures.is_chat ? ""
+                     : measures.thinks ? "; chats"
+                                       : "; chats without thinking");
 }
 
 SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file)

@@ -30,6 +30,21 @@ float patch_room(const AxisTokens& tokens) {
   return tokens.patches != nullptr && !tokens.patches->is_empty() ? kPatchEdge + kPatchGap : 0.0F;
 }
 
+constexpr float kBandEdge = 15.0F;  // of a bar with the name of a turn
+constexpr float kBandGap = 3.0F;
+
+float band_room(const AxisTokens& tokens) { return tokens.bands.empty() ? 0.0F : kBandEdge + kBandGap; }
+
+/// What thumbnails and bars need between labels and cells.
+float side_room(const AxisTokens& tokens) { return patch_room(tokens) + band_room(tokens); }
+
+/// The muted ground of a turn's bar; the bar's name and the gaps between bars say the same.
+shell::Color fill_of_turn(const shell::Theme& theme, const std::string& role) {
+  if (role == "user") return theme.query_fill;
+  if (role == "assistant") return theme.output_fill;
+  return role == "tool" ? theme.key_fill : theme.padding;
+}
+
 float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small) + 2.0F; }
 
 /// One label as it is drawn.
@@ -101,9 +116,9 @@ class AxisPainter {
     const float cell = viewport_.cell_size().y;
     const PlacedLabels placed = place(frame_, view::AxisSide::Rows, queries, cell, matrix_.origin.y - cells_.origin.y,
                                       cells_.size.y, margins_.x - kLabelGap - 8.0F);
-    const float patches = patch_room(queries);
+    const float patches = side_room(queries), bands = band_room(queries);
     const auto draw_row = [&](std::uint32_t row, float center) {
-      draw_patch_beside(queries, row, {cells_.origin.x - kLabelGap - kPatchEdge * 0.5F, cells_.origin.y + center},
+      draw_patch_beside(queries, row, {cells_.origin.x - bands - kLabelGap - kPatchEdge * 0.5F, cells_.origin.y + center},
                         cell * static_cast<float>(placed.labels.step), PicturePlace::QueryAxis);
       DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.x - kLabelGap - 8.0F - patches),
                        .at = {},
@@ -122,7 +137,7 @@ class AxisPainter {
 
   void draw_columns(const AxisTokens& keys, std::optional<std::uint32_t> marked) const {
     const float cell = viewport_.cell_size().x;
-    const float patches = patch_room(keys);
+    const float patches = side_room(keys), bands = band_room(keys);
     const float up = margins_.y - kNameHeight - kLabelGap - patches;
     const PlacedLabels placed =
         place(frame_, view::AxisSide::Columns, keys, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, up);
@@ -134,7 +149,7 @@ class AxisPainter {
                        .is_marked = marked == column,
                        .is_padding = !keys.real.holds(column)};
       const float x = cells_.origin.x + center;
-      draw_patch_beside(keys, column, {x, cells_.origin.y - kLabelGap - kPatchEdge * 0.5F},
+      draw_patch_beside(keys, column, {x, cells_.origin.y - bands - kLabelGap - kPatchEdge * 0.5F},
                         cell * static_cast<float>(placed.labels.step), PicturePlace::KeyAxis);
       if (is_level) {
         label.text = text_of(keys, column, false, std::max(cell - 4.0F, 1.0F));
@@ -159,7 +174,39 @@ class AxisPainter {
       draw_marked(*marked, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, draw_column);
   }
 
+  /// Bars with names beside the cells of an axis; a name that has no room is shortened to its first letters.
+  void draw_bands(const AxisTokens& tokens, bool are_rows) const {
+    const auto axis = [&](glm::vec2 both) { return are_rows ? both.y : both.x; };
+    const float cell = axis(viewport_.cell_size()), begin = axis(cells_.origin), end = axis(cells_.end());
+    const float origin = axis(matrix_.origin);
+    for (const model::TokenSpan& band : tokens.bands) {
+      // A gap of a unit tells neighbours apart, whatever their colours are.
+      const float low = std::max(origin + static_cast<float>(band.first) * cell + 0.5F, begin);
+      const float high = std::min(origin + static_cast<float>(std::min(band.end, tokens.count)) * cell - 0.5F, end);
+      if (high - low < 1.0F) continue;
+      const float across = (are_rows ? cells_.origin.x : cells_.origin.y) - kBandGap - kBandEdge;
+      const view::Rect bar = are_rows ? view::Rect{.origin = {across, low}, .size = {kBandEdge, high - low}}
+                                      : view::Rect{.origin = {low, across}, .size = {high - low, kBandEdge}};
+      const shell::Color fill = fill_of_turn(theme_, band.name);
+      fill_rect(bar, fill, 2.0F);
+      const std::string name = name_within(band.name, high - low - 2.0F);
+      const float half = text_width(font_, name) * 0.5F;
+      const shell::Color ink = shell::text_on(fill, theme_.text);
+      if (are_rows) {
+        draw_turned_text(font_, bar.center() + glm::vec2(0.0F, half), {0.0F, -1.0F}, ink, name);
+      } else {
+        put(glm::round(bar.center() - glm::vec2(half, font_size(font_) * 0.5F)), name, ink);
+      }
+    }
+  }
+
  private:
+  /// As much of a name as has room, from its beginning.
+  std::string name_within(std::string name, float room) const {
+    while (!name.empty() && text_width(font_, name) > room) name.pop_back();
+    return name;
+  }
+
   /// A patch's thumbnail; `room`: from one label to the next.
   void draw_patch_beside(const AxisTokens& tokens, std::uint32_t index, glm::vec2 center, float room,
                          PicturePlace place) const {
@@ -233,7 +280,8 @@ std::string AxisTokens::label(std::uint32_t index) const {
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
                        const char* name) {
-  return {.texts = tokens.labels(frame.state.selection.batch), .count = count, .real = real, .name = name};
+  const std::uint32_t item = frame.state.selection.batch;
+  return {.texts = tokens.labels(item), .count = count, .real = real, .name = name, .bands = tokens.spans_of(item)};
 }
 
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {
@@ -249,12 +297,12 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   };
   margins.x = kMaxLeft;
   const float row = fitted(kMaxUp + kNameHeight).cell_size().y;
-  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kMinLeft, kMaxLeft) + patch_room(queries);
+  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kMinLeft, kMaxLeft) + side_room(queries);
   const float cell = fitted(kMaxUp + kNameHeight).cell_size().x;
   const PlacedLabels placed =
       place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
   const float up = placed.labels.shows_indices ? std::ceil(with_number(keys, cell)) : std::ceil(placed.labels.extent);
-  margins.y = std::min(up, kMaxUp) + kNameHeight + kLabelGap + patch_room(keys);
+  margins.y = std::min(up, kMaxUp) + kNameHeight + kLabelGap + side_room(keys);
   return margins;
 }
 
@@ -274,6 +322,8 @@ void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 mar
   painter.draw_names(queries.name, keys.name);
   painter.draw_rows(queries, marked.query);
   painter.draw_columns(keys, marked.key);
+  painter.draw_bands(queries, true);
+  painter.draw_bands(keys, false);
 }
 
 void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals) {

@@ -16,6 +16,7 @@ struct AxisTokens {
   const char* name = "";                          ///< of the axis: "query", "key"
   bool has_indices = false;                       ///< each label begins with its token's number, from 0
   const capture::PatchImages* patches = nullptr;  ///< thumbnails beside the labels of their tokens; null or empty: none
+  std::span<const model::TokenSpan> bands = {};   ///< named bars between labels and cells: turns of a chat
 
   std::string label(std::uint32_t index) const;
 };

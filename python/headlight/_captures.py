@@ -58,6 +58,12 @@ _TOKEN_AXES = {
     "query_": {"decoder_attention.0": -1, "decoder_k.0": -2, "cross_attention.0": -2, "cross_q.0": -2},
 }  # fmt: skip
 
+
+def _axes_of(name):
+    kind = name.rpartition(".")[0].rpartition("_")[2]
+    return {"sinks": (1,), "o": (2,)}.get(kind, (3, 4))
+
+
 _NO_ATTENTION = "there is no attention; load the model with attn_implementation='eager' and run it with output_attentions=True"
 
 
@@ -156,6 +162,7 @@ class Capture:
     positions: images among words, for each line a list of {"image": 0, "patches": [rows, columns], "first": token}
     (docs/CAPTURES.md); encoder_positions, decoder_positions: among the tokens of these sides. images: those that they count, of
     any sizes, each as `image` has it.
+    layers: the model's own numbers of the layers, where others have no attention.
     scores: of queries and keys how scores are made: scale, softcap and window, each a number or a list with one for each layer.
     """
 
@@ -181,6 +188,7 @@ class Capture:
         encoder_positions=None,
         decoder_positions=None,
         images=None,
+        layers=None,
     ):
         given = {
             "attentions": attentions,
@@ -195,9 +203,9 @@ class Capture:
         if isinstance(attentions, dict) and not is_output:
             self.tensors.update(attentions)  # names as docs/CAPTURES.md has them
             given["attentions"] = None
-        for name, layers in given.items():
+        for name, of_name in given.items():
             prefix = {"attentions": "attention"}.get(name, name[:-1])
-            for index, layer in enumerate(_layers(layers, name)):
+            for index, layer in enumerate(_layers(of_name, name)):
                 self.tensors[f"{prefix}.{index}"] = layer.detach() if hasattr(layer, "detach") else layer
         if not self.tensors:
             raise HeadlightError(_NO_ATTENTION)
@@ -218,6 +226,7 @@ class Capture:
         if image is not None or patches is not None:
             self._patches = _grid(patches, self._token_count("", "patches"), self._image)
         self._first_patch = first_patch
+        self._layers = layers
         self._positions = {
             "positions": positions, "key_positions": encoder_positions, "query_positions": decoder_positions,
         }  # fmt: skip
@@ -262,6 +271,8 @@ class Capture:
             lengths, starts = _ranges(mask, count, self._read_tokens is not None, what)
             words[prefix + "lengths"], words[prefix + "starts"] = json.dumps(lengths), json.dumps(starts)
         words.update((name, json.dumps(lines)) for name, lines in self._positions.items() if lines is not None)
+        if self._layers is not None:
+            words["layers"] = json.dumps([int(layer) for layer in self._layers])
         if self._cached:
             words["cached"] = json.dumps(self._cached)
         words.update((name, json.dumps(numbers)) for name, numbers in self._scores.items())
@@ -273,7 +284,7 @@ class Capture:
 
     def arrays(self):
         """Arrays by name, on the host."""
-        arrays = {name: as_array(tensor, (1,) if "sinks." in name else (3, 4)) for name, tensor in self.tensors.items()}
+        arrays = {name: as_array(tensor, _axes_of(name)) for name, tensor in self.tensors.items()}
         for name in ("attention.0", "encoder_attention.0", "decoder_attention.0", "cross_attention.0"):
             if name in arrays:
                 self._look_at(name, arrays[name])

@@ -267,8 +267,9 @@ class Capturing:
         if real_source is not None:
             options["attention_mask"] = real_source
         return Capture(
-            recorded.tensors(), scores=recorded.scores(), causal=recorded.is_causal, cached=recorded.cached, **options
-        )
+            recorded.tensors(), scores=recorded.scores(), causal=recorded.is_causal, cached=recorded.cached,
+            layers=recorded.layers, **options
+        )  # fmt: skip
 
     def view(self, **options):
         """Opens it in the window; options are those of view()."""
@@ -348,7 +349,8 @@ def capture(model, tokenizer, text, target=None, *, images=None, opens=True, **o
         words = _words(tokenizer, source)
         words.update(_images_of(model, reader, lines, pictures))
     if recorded is not None:
-        made = Capture(recorded.tensors(), scores=recorded.scores(), **dict(words, causal=recorded.is_causal))
+        words["causal"] = recorded.is_causal
+        made = Capture(recorded.tensors(), scores=recorded.scores(), layers=recorded.layers, **words)
     else:
         if "causal" not in words:
             first = layers["attentions"][0]

@@ -69,7 +69,7 @@ class Joined:
             raise HeadlightError(f"{self._name} has {rows} queries and {keys} keys: its queries are not its last keys")
         key, value = (part[:, :, :keys] for part in (call.key, call.value))
         if self.key is None:
-            self.key, self.value = (_behind_zeros(part, first) for part in (key, value))
+            self.key, self.value = (_after_zeros(part, first) for part in (key, value))
         else:
             self._expect_same_keys(key, first, past)
             self.key, self.value = (
@@ -161,7 +161,7 @@ def _visible(call, rows):
     return visible.tril() if call.is_causal else visible
 
 
-def _behind_zeros(part, count):
+def _after_zeros(part, count):
     if not count:
         return part
     return _cat([part.new_zeros((*part.shape[:2], count, part.shape[3])), part])

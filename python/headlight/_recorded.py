@@ -224,6 +224,24 @@ def _prefix(name, module, is_pair, has_cross):
     return "cross_" if is_cross else "decoder_"
 
 
+_MOST_OUTPUT_BYTES = 64 << 20  # of W_O of all layers, which a capture has to carry beside its text
+_OUTPUTS = ("o_proj", "out_proj", "c_proj", "dense", "wo", "o", "output.dense", "proj")
+
+
+def _output_of(parts, name, width):
+    """W_O of the attention module of this name, or of the module around it (BERT); None: neither has one of this width."""
+    for owner in (name, name.rpartition(".")[0]):
+        for own in _OUTPUTS:
+            part = parts.get(f"{owner}.{own}" if owner else own)
+            weight = getattr(part, "weight", None)
+            if getattr(weight, "ndim", 0) != 2 or not weight.is_floating_point():
+                continue
+            weight = weight.T if type(part).__name__ == "Conv1D" else weight
+            if weight.shape[1] == width:
+                return weight
+    return None
+
+
 _OTHER_TOWERS = ("vis", "image", "audio", "speech")
 
 
@@ -251,7 +269,8 @@ class Recorded:
     """Arrays by name and how scores are made of them, of calls of several runs: each of some lines of the batch."""
 
     def __init__(self, model):
-        self._names = {id(part): name for name, part in model.named_modules()}
+        self._parts = dict(model.named_modules())
+        self._names = {id(part): name for name, part in self._parts.items()}
         self._is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
         self._type = type(model).__name__
         self._text_part = _text_part(model)
@@ -259,6 +278,18 @@ class Recorded:
         self._lines = 0
         self.cached = 0  # tokens whose rows are missing
         self.has_cross = False  # does a stack without an encoder attend to other vectors, as of an image?
+
+    def _outputs(self, tensors):
+        """W_O of layers that have one, [vectors, heads * values], of small models: it isn't the text's."""
+        found = {}
+        for (prefix, layer), runs in self._layers.items():
+            call = runs[0][1]
+            width = call.query.shape[1] * call.value.shape[3]
+            output = _output_of(self._parts, self._names.get(id(call.module), ""), width)
+            if output is not None:
+                found[f"{prefix}o.{layer}"] = output.detach()
+        if 4 * sum(output.numel() for output in found.values()) <= _MOST_OUTPUT_BYTES:
+            tensors.update(found)
 
     def _of_text(self, calls):
         """Those that are of words, not of an image alone."""
@@ -329,6 +360,15 @@ class Recorded:
         """Of an encoder-decoder: did both stacks give theirs? BigBird-Pegasus' encoder computes its own attention."""
         return not self._is_pair or {"encoder_", "decoder_"} <= {prefix for prefix, _ in self._layers}
 
+    @property
+    def layers(self):
+        """The model's own numbers of the only stack's, or the decoder's, layers, where some have no attention; None: 0, 1, …"""
+        side = "decoder_" if self._is_pair or self.has_cross else ""
+        names = [self._names.get(id(runs[0][1].module), "") for (prefix, _), runs in self._layers.items() if prefix == side]
+        numbers = [next((int(part) for part in name.split(".") if part.isdigit()), None) for name in names]
+        is_list = numbers and None not in numbers and all(a < b for a, b in zip(numbers, numbers[1:]))
+        return numbers if is_list and numbers != list(range(len(numbers))) else None
+
     def tensors(self):
         tensors = {}
         for (prefix, layer), runs in self._layers.items():
@@ -346,6 +386,7 @@ class Recorded:
                         for line in members:
                             bias.setdefault(line, call.query.new_zeros((heads, call.query.shape[2], call.key.shape[2])))
                 tensors[f"{prefix}bias.{layer}"] = _joined(bias, self._lines)
+        self._outputs(tensors)
         return tensors
 
     def _biases(self, prefix, members, call, pattern):

@@ -74,7 +74,7 @@ class Vision(unittest.TestCase):
             transformers.LlavaForConditionalGeneration(config), [spans], [(16, 16), (16, 16)],
             input_ids=ids(1, 2, *[IMAGE] * 32, 3), pixel_values=torch.randn(2, 3, 16, 16),
         )  # fmt: skip
-        self.assertEqual((capture.words["mask"], len(capture.tensors)), ("causal", 6))  # of the language model alone
+        self.assertEqual((capture.words["mask"], len(capture.tensors)), ("causal", 8))  # q, k, v, o of the language model alone
 
     def test_texts_with_images_are_lines_of_a_batch(self):
         config = transformers.LlavaConfig(
@@ -283,6 +283,16 @@ class Passes(unittest.TestCase):
                 self.assertLess(abs(found[:, :1, :, 3:, 3:] - alone).max(), BOUND)
                 self.assertLess(abs(found[:, 1:] - eager(model, input_ids=generated[1:, :ends])).max(), BOUND)
                 self.assertEqual(abs(found[:, 0, :, 3:, :3]).max(), 0)
+
+    def test_a_hybrid_names_its_layers_of_attention(self):
+        config = transformers.JambaConfig(
+            **TEXT | {"num_hidden_layers": 5}, attn_layer_period=2, attn_layer_offset=1, num_experts=2, mamba_d_state=4,
+            mamba_dt_rank=4, use_mamba_kernels=False,
+        )  # fmt: skip
+        model = random(transformers.JambaForCausalLM(config))
+        capture = headlight.capture(model, Tokenizer(), dict(input_ids=ids(*self.TOKENS)), opens=False)
+        self.assertEqual(capture.words["layers"], "[1, 3]")
+        self.assertEqual(weights(capture).shape, (2, 1, 4, 10, 10))
 
     def test_an_encoder_decoder_generates_from_a_padded_source(self):
         config = transformers.T5Config(

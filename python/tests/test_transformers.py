@@ -2,10 +2,12 @@
 
 import importlib.util
 import json
+import os
 import tempfile
 import unittest
 
 import headlight
+import numpy as np
 from test_package import exported
 
 HAS_TRANSFORMERS = importlib.util.find_spec("transformers") is not None
@@ -80,6 +82,37 @@ class Transformers(unittest.TestCase):
             self.assertEqual(pair.arrays()["decoder_bias.0"].shape, (2, 2, 3, 3))
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(exported(pair, folder).target_tokens, [["w0", "w2", "w3"], ["w0", "w4"]])
+
+    @unittest.skipUnless(HAS_TRANSFORMERS and RECORDS, "transformers has no AttentionInterface")
+    def test_norms_are_of_what_heads_add_by_their_output_weights(self):
+        llama = transformers.LlamaForCausalLM(
+            transformers.LlamaConfig(
+                num_hidden_layers=1, hidden_size=16, intermediate_size=16, num_attention_heads=4, num_key_value_heads=2,
+                vocab_size=50, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+            )
+        )  # fmt: skip
+        bert = transformers.BertModel(
+            transformers.BertConfig(
+                num_hidden_layers=1, hidden_size=16, intermediate_size=16, num_attention_heads=4, vocab_size=50
+            )
+        )
+        gpt2 = self.gpt2()
+        for model, output in (
+            (llama, llama.model.layers[0].self_attn.o_proj.weight),
+            (bert, bert.encoder.layer[0].attention.output.dense.weight),
+            (gpt2, gpt2.transformer.h[0].attn.c_proj.weight.T),
+        ):
+            with self.subTest(type(model).__name__), tempfile.TemporaryDirectory() as folder:
+                capture = headlight.capture(model.eval(), Tokenizer(), "a bc def gh", opens=False)
+                path = os.path.join(folder, "capture.safetensors")
+                capture.save(path)
+                weights = headlight.run(flags=["--capture", path])["weights"][0]
+                norms = headlight.run(flags=["--capture", path, "--norms"])["norms"][0]
+                value = capture.arrays()["v.0"]
+                value = value.repeat(weights.shape[1] // value.shape[1], axis=1)
+                parts = output.detach().numpy().reshape(output.shape[0], value.shape[1], value.shape[3])
+                added = np.linalg.norm(np.einsum("bhkd,ohd->bhko", value, parts), axis=-1)
+                self.assertLess(abs(norms - weights * added[:, :, None]).max() / norms.max(), 1e-6)
 
     @unittest.skipUnless(HAS_TRANSFORMERS and hasattr(transformers, "GptOssConfig"), "transformers has no gpt-oss")
     def test_sinks_and_a_window_in_every_second_layer(self):

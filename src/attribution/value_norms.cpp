@@ -45,8 +45,9 @@ double square(std::span<const double> products, std::span<const float> v) {
 }  // namespace
 
 ValueNorms::ValueNorms(const model::AttentionLayer& layer, std::uint32_t head) : head_(head), d_v_(layer.config.d_v) {
-  if (!layer.weights || !layer.weights->output) return;
-  weight_ = layer.weights->output->weight;
+  const std::optional<model::Linear>& output = layer.weights ? layer.weights->output : layer.given_output;
+  if (!output) return;
+  weight_ = output->weight;
   if (!is_wide()) products_.assign(std::size_t{d_v_} * d_v_, 0.0);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "capture/capture_tokens.h"
 #include "capture/captured_images.h"
 #include "capture/stored_capture.h"
@@ -38,6 +40,7 @@ std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlo
     layer.config.scale = block.score.scale;
     layer.config.softcap = block.score.softcap;
     layer.config.window = block.mask.window;
+    if (!block.output.is_empty()) layer.given_output = model::Linear{.weight = block.output};
     const std::uint32_t index = block.ref.layer.value;
     if (block.ref.kind == BlockKind::EncoderSelf) {
       layers->encoder.push_back(std::move(layer));
@@ -163,7 +166,16 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
     block.mask.queries = real_tokens(prompt_->input.queries(block.ref.kind));
     block.mask.keys = real_tokens(prompt_->input.keys(block.ref.kind));
   }
+  const BlockKind self = layers_of(blocks_, BlockKind::DecoderSelf) > 0 ? BlockKind::DecoderSelf : BlockKind::EncoderSelf;
+  const std::size_t count = layers_of(blocks_, self);
+  if (!words.model_layers.empty() && words.model_layers.size() != count) {
+    throw Error("{}, layers: {} numbers, but there are {} layers; write one for each", path_.string(),
+                words.model_layers.size(), count);
+  }
   const auto add_note = [&](const std::string& text) { note_ += (note_.empty() ? "" : " ") + text; };
+  if (!words.model_layers.empty() && words.model_layers.back() + std::size_t{1} != count)
+    add_note(fmt::format("Its layers 0, 1, … are layers {} of the model: others have no attention.",
+                         fmt::join(words.model_layers, ", ")));
   if (words.cached > 0) {
     add_note(fmt::format("The first {} tokens were in a cache: their rows weren't captured and are hatched.", words.cached));
   }

@@ -196,6 +196,16 @@ LayerNumbers read_layer_numbers(const Json& value, std::string where, double max
   return found;
 }
 
+std::vector<std::uint32_t> read_layers(const Json& value, const std::string& where) {
+  std::vector<std::uint32_t> layers;
+  for (const Json& number : value.is_array() ? value : Json::array({value})) {
+    const bool is_next = is_count(number) && (layers.empty() || number.get<std::uint32_t>() > layers.back());
+    if (!is_next) throw Error("{}: {} is no ascending list of layers", where, shown(value));
+    layers.push_back(number.get<std::uint32_t>());
+  }
+  return layers;
+}
+
 std::uint32_t read_cached(const Json& value, const std::string& where) {
   if (!is_count(value)) throw Error("{}: {} is no number of tokens", where, shown(value));
   return value.get<std::uint32_t>();
@@ -237,6 +247,7 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
   const std::string where = fmt::format("{}, {}", file, key);
   take_image(words.image, key, value, where);
   if (key == "mask") words.is_causal = read_mask(value, where);
+  if (key == "layers") words.model_layers = read_layers(value, where);
   if (key == "cached") words.cached = read_cached(value, where);
   const auto take_side = [&](SideWords& side, std::string_view prefix) {
     if (!key.starts_with(prefix)) return;
@@ -261,13 +272,13 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
   take_side(words.keys, "key_");
 }
 
-constexpr std::array<const char*, 29> kMembers = {
+constexpr std::array<const char*, 30> kMembers = {
     "tokens",        "lengths",         "starts",          "query_tokens",    "query_lengths",
     "query_starts",  "key_tokens",      "key_lengths",     "key_starts",      "mask",
     "cached",        "image",           "patches",         "first_patch",     "scale",
     "softcap",       "window",          "encoder_scale",   "encoder_softcap", "encoder_window",
     "decoder_scale", "decoder_softcap", "decoder_window",  "cross_scale",     "cross_softcap",
-    "cross_window",  "positions",       "query_positions", "key_positions"};
+    "cross_window",  "positions",       "query_positions", "key_positions",   "layers"};
 
 /// Metadata are texts: these are no JSON.
 bool is_plain_text(std::string_view key, std::string_view text) {

@@ -67,6 +67,9 @@ struct CaptureWords {
   SideWords plain = {}, queries = {}, keys = {};  ///< by the names "tokens", "query_tokens", "key_tokens" and so on
   bool is_causal = false;
   std::uint32_t cached = 0;  ///< tokens that were in a cache: their rows are missing
+  /// The model's own numbers of the layers of the only stack, or of the decoder's: of a hybrid, some of whose layers have no
+  /// attention. Empty: they are 0, 1, …
+  std::vector<std::uint32_t> model_layers = {};
   ImageMetadata image = {};
   ScoreWords scores = {};                                          ///< of all kinds: "scale", "softcap", "window"
   std::array<ScoreWords, model::kBlockKinds> scores_of_kind = {};  ///< "decoder_scale" and so on, which win

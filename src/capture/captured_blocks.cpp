@@ -19,8 +19,8 @@ constexpr std::uint32_t kMaxLayers = 4096, kMaxTokens = std::uint32_t{1} << 20;
 constexpr std::uint32_t kMaxImageTensors = 4096;
 constexpr std::size_t kMaxLabels = std::size_t{1} << 24;  ///< tokens of all lines
 
-enum class Part : std::uint8_t { Weights, Query, Key, Value, Bias, Sinks };
-constexpr std::size_t kPartCount = 6;
+enum class Part : std::uint8_t { Weights, Query, Key, Value, Bias, Sinks, Output };
+constexpr std::size_t kPartCount = 7;
 
 /// What an array is by its name.
 struct ArrayName {
@@ -43,7 +43,8 @@ constexpr std::array<PartName, kPartCount> kParts = {{{"attention.", Part::Weigh
                                                       {"k.", Part::Key},
                                                       {"v.", Part::Value},
                                                       {"bias.", Part::Bias},
-                                                      {"sinks.", Part::Sinks}}};
+                                                      {"sinks.", Part::Sinks},
+                                                      {"o.", Part::Output}}};
 
 /// The digits at the end of a name.
 std::optional<std::uint32_t> parse_number(std::string_view digits, std::uint32_t most) {
@@ -111,6 +112,7 @@ class BlockBuilder {
       const auto is_unread = [&](Part part) { return has_weights && parts.has(part); };
       blocks.back().has_unread = std::ranges::any_of(std::array{Part::Query, Part::Key, Part::Bias, Part::Sinks}, is_unread);
       if (parts.has(Part::Value)) add_values(blocks.back(), *parts.at(Part::Value));
+      if (parts.has(Part::Output)) add_output(blocks.back(), *parts.at(Part::Output));
       expect_like_first(blocks.back());
     }
     expect_like_each_other(blocks);
@@ -231,6 +233,26 @@ class BlockBuilder {
     shape.d_v = values[3];
     shape.d_merged = shape.heads * shape.d_v;
     block.values = array.open(values);
+  }
+
+  void add_output(CapturedBlock& block, const StoredArray& array) const {
+    const attention::BlockShape& shape = block.shape;
+    if (!shape.has_values) fail("'{}' has no values beside it, which it is multiplied with", array.name);
+    const bool fits = array.shape.size() == 2 && array.shape[0] > 0 && array.shape[0] <= model::kMaxModelWidth &&
+                      array.shape[1] == shape.d_merged;
+    if (!fits) {
+      fail("'{}' is {}, but {} heads of {} values give [d_model, {}]", array.name, headlight::to_string(array.shape),
+           shape.heads, shape.d_v, shape.d_merged);
+    }
+    if (array.matrix) {
+      block.output = array.matrix();
+      return;
+    }
+    const std::uint32_t rows = array.shape[0], columns = array.shape[1];
+    const std::shared_ptr<const Numbers> numbers = array.open({1, 1, rows, columns});
+    Tensor weight({rows, columns});
+    numbers->read({.item = 0, .head = 0, .row = 0, .rows = rows, .column = 0, .columns = columns}, weight.values.data());
+    block.output = std::move(weight);
   }
 
   /// `rows` [batch, heads, captured queries, …].

@@ -19,6 +19,7 @@ struct CapturedBlock {
   std::shared_ptr<const Numbers> weights = {};             ///< [batch, heads, n_q, n_k]
   std::shared_ptr<const Numbers> queries = {}, keys = {};  ///< [batch, heads, n, d_k]; null with weights
   std::shared_ptr<const Numbers> values = {};              ///< [batch, kv_heads, n_k, d_v]; may be null
+  model::Parameter output = {};                            ///< W_O [d_model, heads·d_v]; may be empty
   bool has_unread = false;  ///< the file has queries, keys, biases or sinks beside the weights, which aren't read
 };
 

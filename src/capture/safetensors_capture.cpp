@@ -17,6 +17,12 @@ std::optional<NumberType> number_type(std::string_view name, Content content) {
   return std::nullopt;
 }
 
+std::optional<model::ElementType> element_type(std::string_view name) {
+  if (name == "F32") return model::ElementType::F32;
+  if (name == "F16") return model::ElementType::F16;
+  return name == "BF16" ? std::optional(model::ElementType::BF16) : std::nullopt;
+}
+
 /// Who saved a file needs no other download.
 model::SafetensorsFile open_file(const std::filesystem::path& path) {
   try {
@@ -37,6 +43,9 @@ StoredCapture read_safetensors_capture(const std::filesystem::path& path, Conten
   for (const model::StoredTensor& tensor : file.tensors().all()) {
     const Content content = content_of(tensor.name);
     if (content == Content::None) continue;
+    std::function<model::Parameter()> matrix;
+    if (const auto type = element_type(tensor.type); type && tensor.shape.size() == 2)
+      matrix = [tensor, type] { return model::Parameter(tensor.shape, *type, tensor.bytes, tensor.file); };
     stored.arrays.push_back({.name = tensor.name,
                              .shape = tensor.shape,
                              .open = [tensor, content](Shape four_axes) -> std::shared_ptr<const Numbers> {
@@ -47,7 +56,8 @@ StoredCapture read_safetensors_capture(const std::filesystem::path& path, Conten
                                              content == Content::Pixels ? "U8, " : "");
                                }
                                return mapped_numbers(tensor.name, std::move(four_axes), *type, tensor.bytes, tensor.file);
-                             }});
+                             },
+                             .matrix = std::move(matrix)});
   }
   return stored;
 }

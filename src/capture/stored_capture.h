@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/numbers.h"
+#include "model/parameter.h"
 
 namespace headlight::capture {
 
@@ -16,6 +17,8 @@ struct StoredArray {
   Shape shape;
   /// Its numbers with these four axes, of as many numbers as `shape` has. Throws Error where their type can't be read.
   std::function<std::shared_ptr<const Numbers>(Shape four_axes)> open;
+  /// Where the file has them as they are: the numbers of an array of two axes, which are read where they are stored.
+  std::function<model::Parameter()> matrix = {};
   /// Of pixels that can't be read: why, in one line; then there is neither shape nor `open`.
   std::string problem = {};
 };

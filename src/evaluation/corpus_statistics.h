@@ -59,6 +59,8 @@ struct CorpusMeasures {
   std::vector<HeadMetric> metrics = {};
   std::uint32_t most_tokens = 0;  ///< of a text
   std::uint32_t top = 0;          ///< examples of each head and metric
+  bool is_chat = false;           ///< texts are chats, which the model's template writes: each the user's turn
+  bool thinks = true;             ///< the template's switch, where it has one
 
   std::size_t cells() const { return metrics.size() * layers * heads; }
   /// The largest value of a metric that the histogram tells apart: 1 of shares, ln(most_tokens) nats, most_tokens.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "evaluation/head_maps.h"
 #include "inference/prompt.h"
+#include "text/chat_template.h"
 
 namespace headlight::evaluation {
 namespace {
@@ -55,6 +56,19 @@ CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vecto
           .top = top};
 }
 
+std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const CorpusMeasures& measures,
+                                      const std::string& text) {
+  if (!measures.is_chat) return text_ids(model, text);
+  std::vector<std::uint32_t> ids;
+  try {
+    for (const text::Token& token : inference::chat_template(model).encode(*model.tokenizer, text, measures.thinks).tokens)
+      ids.push_back(token.id);
+  } catch (const Error&) {  // a text without a turn, or one that the template takes no chat of
+    return {};
+  }
+  return ids;
+}
+
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
                                const CorpusMeasures& measures, std::span<const CorpusText> texts) {
   const Clock::time_point began = Clock::now();
@@ -62,7 +76,7 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
   std::vector<std::vector<std::uint32_t>> lines;
   std::vector<std::uint64_t> offsets;
   for (const CorpusText& text : texts) {
-    std::vector<std::uint32_t> ids = text_ids(model, text.text);
+    std::vector<std::uint32_t> ids = corpus_ids(model, measures, text.text);
     if (ids.empty()) {
       ++found.skipped;
       continue;

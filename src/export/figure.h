@@ -46,6 +46,13 @@ struct FigureAxis {
   /// Images of tokens that are patches of one, drawn between their labels and the cells; of no size: the token is none.
   /// Empty: no token is.
   std::vector<Pixels> thumbnails = {};
+  /// Named bars along the cells [first, end), between labels and thumbnails, or cells: turns of a chat.
+  struct Band {
+    std::string name;
+    std::uint32_t first = 0, end = 0;
+    Rgb color{};  ///< mixed with the ground
+  };
+  std::vector<Band> bands = {};
 };
 
 /// One matrix as a figure for a paper: title, settings, cells, tokens on both axes, colour bar, numbers where they fit.

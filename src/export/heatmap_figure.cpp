@@ -18,6 +18,11 @@ constexpr float kMinTitleWidth = 440.0F;
 constexpr float kMinThumbnail = 8.0F;  // smaller ones show nothing
 constexpr float kMaxThumbnail = 24.0F;
 
+constexpr float kBandShade = 0.3F;  // of a band's colour on the ground
+
+/// What the bands of an axis need between thumbnails and cells.
+float band_room(const FigureAxis& axis) { return axis.bands.empty() ? 0.0F : line_height(kTextSize) + 2.0F; }
+
 /// What thumbnails of an edge need between labels and cells.
 float thumbnail_room(float edge) { return edge > 0.0F ? edge + kLabelGap : 0.0F; }
 
@@ -105,7 +110,7 @@ HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : 
 
   const FigureParts& parts = figure.style.parts;
   const float axis_title = parts.labels ? kAxisTitle + kLabelGap : 0.0F;
-  grid_.area.origin.x = std::ceil(kMargin + axis_title + row_labels_.extent + thumbnail_room(row_thumbnails_));
+  grid_.area.origin.x = std::ceil(kMargin + axis_title + row_labels_.extent + thumbnail_room(row_thumbnails_) + row_bands_);
   const float bar = parts.bar ? kColorBarGap + bar_->width() : 0.0F;
   const float map_right = grid_.area.end().x + std::max(bar, overhang(column_labels_, grid_.area.size.x));
   const bool has_title = parts.title || parts.settings;
@@ -115,7 +120,8 @@ HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : 
   const float top = lay_out_titles(content);
   const bool has_legend = parts.legend && has_masked(map_);
   legend_.emplace(has_legend ? printable(figure.masked_title) : "", parts.legend ? remark() : "", content, metrics_);
-  grid_.area.origin.y = std::ceil(top + axis_title + column_labels_.extent + thumbnail_room(column_thumbnails_));
+  grid_.area.origin.y =
+      std::ceil(top + axis_title + column_labels_.extent + thumbnail_room(column_thumbnails_) + column_bands_);
   const float below = std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F);
   size_ = glm::ceil(glm::vec2(std::max(map_right, kMargin + titles_->width()), grid_.area.origin.y + below) + kMargin);
 }
@@ -128,6 +134,8 @@ void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
     row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_, step);
     column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_, step);
   }
+  row_bands_ = band_room(figure_.rows);
+  column_bands_ = band_room(figure_.columns);
   row_thumbnails_ = thumbnail_edge(figure_.rows, row_labels_, cell.y);
   column_thumbnails_ = thumbnail_edge(figure_.columns, column_labels_, cell.x);
 }
@@ -166,12 +174,33 @@ void HeatmapDrawing::draw_content(Canvas& canvas) const {
   legend_->draw(canvas, {grid_.area.origin.x, grid_.area.end().y}, paper_);
 }
 
+void HeatmapDrawing::draw_bands(Canvas& canvas, const FigureAxis& axis, bool are_rows) const {
+  const glm::vec2 cell = grid_.value / glm::vec2(map_.column_pool(), map_.pool);
+  const float edge = are_rows ? cell.y : cell.x, thickness = line_height(kTextSize) - 2.0F;
+  for (const FigureAxis::Band& band : axis.bands) {
+    // A gap of a unit tells neighbours apart, whatever their colours are.
+    const float first = static_cast<float>(band.first) * edge + 0.5F,
+                length = static_cast<float>(band.end - band.first) * edge - 1.0F;
+    if (length <= 0.0F) continue;
+    const Rect rect =
+        are_rows ? Rect{.origin = grid_.area.origin + glm::vec2(-thickness - 3.0F, first), .size = {thickness, length}}
+                 : Rect{.origin = grid_.area.origin + glm::vec2(first, -thickness - 3.0F), .size = {length, thickness}};
+    canvas.fill(rect, mixed(paper_.ground, band.color, kBandShade));
+    const std::string name = view::shorten(printable(band.name), length - 2.0F, metrics_.measure(kTextSize));
+    const float drop = kHalfCapital * kTextSize;
+    canvas.text(rect.center() + (are_rows ? glm::vec2(drop, 0.0F) : glm::vec2(0.0F, drop)), name,
+                {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle, .degrees = are_rows ? 90.0F : 0.0F});
+  }
+}
+
 void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
   const bool is_level = column_labels_.angle == view::LabelAngle::Horizontal;
-  const float base = grid_.area.origin.y - kLabelGap - thumbnail_room(column_thumbnails_);
+  draw_bands(canvas, figure_.columns, false);
+  const float above = grid_.area.origin.y - column_bands_;
+  const float base = above - kLabelGap - thumbnail_room(column_thumbnails_);
   for (const view::AxisLabel& label : column_labels_.labels) {
     const float x = grid_.area.origin.x + label.center;
-    draw_thumbnail(canvas, figure_.columns, label.index, {x, grid_.area.origin.y - kLabelGap - column_thumbnails_ * 0.5F},
+    draw_thumbnail(canvas, figure_.columns, label.index, {x, above - kLabelGap - column_thumbnails_ * 0.5F},
                    column_thumbnails_);
     TextStyle style = {.size = kTextSize,
                        .color = label.index < figure_.columns.length ? paper_.ink : paper_.muted,
@@ -182,24 +211,24 @@ void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
     const float drop = is_level ? 0.0F : kHalfCapital * kTextSize;
     canvas.text({x + drop * std::sin(turn), base - (is_level ? 1.0F : 0.0F) + drop * std::cos(turn) * 0.5F},
                 label_text(figure_.columns, column_labels_, label, metrics_), style);
-    if (column_labels_.step > 1)
-      canvas.line({x, grid_.area.origin.y - 4.0F}, {x, grid_.area.origin.y}, paper_.outline, 0.75F);
+    if (column_labels_.step > 1) canvas.line({x, above - 4.0F}, {x, above}, paper_.outline, 0.75F);
   }
   canvas.text({grid_.area.center().x, base - column_labels_.extent - 8.0F}, printable(figure_.columns.title),
               {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = TextAlign::Middle});
 }
 
 void HeatmapDrawing::draw_row_axis(Canvas& canvas) const {
-  const float end = grid_.area.origin.x - kLabelGap - thumbnail_room(row_thumbnails_);
+  draw_bands(canvas, figure_.rows, true);
+  const float left = grid_.area.origin.x - row_bands_;
+  const float end = left - kLabelGap - thumbnail_room(row_thumbnails_);
   for (const view::AxisLabel& label : row_labels_.labels) {
     const float y = grid_.area.origin.y + label.center;
-    draw_thumbnail(canvas, figure_.rows, label.index, {grid_.area.origin.x - kLabelGap - row_thumbnails_ * 0.5F, y},
-                   row_thumbnails_);
+    draw_thumbnail(canvas, figure_.rows, label.index, {left - kLabelGap - row_thumbnails_ * 0.5F, y}, row_thumbnails_);
     canvas.text({end, y + kHalfCapital * kTextSize}, label_text(figure_.rows, row_labels_, label, metrics_),
                 {.size = kTextSize,
                  .color = label.index < figure_.rows.length ? paper_.ink : paper_.muted,
                  .align = TextAlign::End});
-    if (row_labels_.step > 1) canvas.line({grid_.area.origin.x - 4.0F, y}, {grid_.area.origin.x, y}, paper_.outline, 0.75F);
+    if (row_labels_.step > 1) canvas.line({left - 4.0F, y}, {left, y}, paper_.outline, 0.75F);
   }
   canvas.text({end - row_labels_.extent - 8.0F, grid_.area.center().y}, printable(figure_.rows.title),
               {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = TextAlign::Middle, .degrees = 90.0F});

@@ -26,6 +26,7 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   /// The edge of an axis' thumbnails, whose labels are laid out; 0: there are none, or no room.
   static float thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell);
   static void draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std::uint32_t index, glm::vec2 center, float edge);
+  void draw_bands(Canvas& canvas, const FigureAxis& axis, bool are_rows) const;
   void draw_column_axis(Canvas& canvas) const;
   void draw_row_axis(Canvas& canvas) const;
   void draw_empty_rows(Canvas& canvas) const;
@@ -38,6 +39,7 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   view::AxisLabels row_labels_;
   view::AxisLabels column_labels_;
   float row_thumbnails_ = 0.0F, column_thumbnails_ = 0.0F;  ///< their edges
+  float row_bands_ = 0.0F, column_bands_ = 0.0F;            ///< what bands need beside the cells
   std::optional<CellNumbers> numbers_;
   std::vector<std::uint32_t> empty_rows_;
   std::optional<ColorBar> bar_;

@@ -133,12 +133,18 @@ const std::string& partner(const std::vector<std::string>& lines, std::size_t in
   return lines.size() == 1 ? lines.front() : lines[index];
 }
 
-Lines source_tokens(const LanguageModel& model, const PromptText& text, const Side& side) {
+/// `turns`: of each line of a chat.
+Lines source_tokens(const LanguageModel& model, const PromptText& text, const Side& side,
+                    std::vector<std::vector<text::TurnSpan>>& turns) {
   if (!text.ids.empty()) return side.from_ids(text.ids);
   const text::Tokenizer& tokenizer = side.tokenizer();
   Lines result;
   if (text.is_chat) {
-    for (const std::string& line : text.lines) result.push_back(chat_template(model).encode(tokenizer, line, text.thinks));
+    for (const std::string& line : text.lines) {
+      text::EncodedChat chat = chat_template(model).encode(tokenizer, line, text.thinks);
+      result.push_back(std::move(chat.tokens));
+      turns.push_back(std::move(chat.turns));
+    }
     return result;
   }
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
@@ -200,9 +206,16 @@ std::uint32_t position_limit(const LanguageModel& model, const model::Embedding*
 Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   Prompt prompt;
   const Side source(model, model.network->source_embedding.get(), model.tokenizer.get(), "text");
-  prompt.tokens = source_tokens(model, text, source);
+  std::vector<std::vector<text::TurnSpan>> turns;
+  prompt.tokens = source_tokens(model, text, source, turns);
   source.check(prompt.tokens, text.stretches_positions);
   prompt.input.source = source.batch(prompt.tokens, text.padding);
+  for (std::uint32_t line = 0; line < turns.size(); ++line) {
+    const std::uint32_t start = prompt.input.source.start(line);
+    std::vector<model::TokenSpan>& spans = prompt.input.source.spans.emplace_back();
+    for (const text::TurnSpan& turn : turns[line])
+      spans.push_back({.name = turn.role, .first = start + turn.first, .end = start + turn.end});
+  }
   const bool has_target = !text.target_lines.empty() || !text.target_ids.empty();
   if (model.network->layers->decoder.empty()) {
     if (has_target) throw Error("{} has no decoder: it takes no target", model.description.family);

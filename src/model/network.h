@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct BranchNorms {
 struct AttentionLayer {
   AttentionConfig config;
   std::optional<AttentionWeights> weights = {};  ///< none: the input has Q, K and V (notebooks 000 and 003)
+  std::optional<Linear> given_output = {};       ///< W_O of a layer without `weights`: of a capture
   BranchNorms norms = {};
   std::optional<FeedForward> feed_forward = {};
   BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward
@@ -103,6 +105,14 @@ struct Network {
   std::size_t parameter_count() const;
 };
 
+/// Tokens [first, end) of a line that belong together: a turn of a chat, named by its role.
+struct TokenSpan {
+  std::string name;
+  std::uint32_t first = 0, end = 0;
+
+  bool operator==(const TokenSpan&) const = default;
+};
+
 /// A batch of token sequences padded to the longest.
 struct TokenBatch {
   std::uint32_t batch = 1;
@@ -117,10 +127,15 @@ struct TokenBatch {
   std::vector<std::uint32_t> types = {};             ///< [batch·length] rows of Embedding::types; empty: 0
   Tensor vectors = {};                               ///< [batch, length, d_model] when the input has vectors instead of ids
   std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] labels of the axes; "<pad>" for padding
+  std::vector<std::vector<TokenSpan>> spans = {};    ///< [batch] of each line, in their order; empty: there are none
 
   /// Labels of a line's tokens, or of one token; null where there are none.
   const std::vector<std::string>* labels(std::uint32_t item) const { return item < texts.size() ? &texts[item] : nullptr; }
   const std::string* label(std::uint32_t item, std::size_t token) const;
+  /// A line's spans; none where there are none.
+  std::span<const TokenSpan> spans_of(std::uint32_t item) const {
+    return item < spans.size() ? std::span<const TokenSpan>(spans[item]) : std::span<const TokenSpan>();
+  }
   /// A token's label, or its number where it has none.
   std::string name(std::uint32_t item, std::size_t token) const;
   /// " “the”", to follow the token's number; "" where it has no label.

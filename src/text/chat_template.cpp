@@ -1,6 +1,8 @@
 #include "text/chat_template.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -79,29 +81,99 @@ ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
 namespace {
 
-std::string render_chat(const TemplateNode& parsed, const ChatTemplate::Variables& strings, const Chat& chat,
-                        bool has_switch, bool thinks) {
-  TemplateJson variables = {{"tools", nullptr},
-                            {"documents", nullptr},
-                            {"add_generation_prompt", !chat.is_open},
-                            {"messages", TemplateJson::array()}};
-  for (const auto& [name, token] : strings) variables[name] = token;
-  for (const ChatTurn& turn : chat.turns) variables["messages"].push_back(turn.message);
-  if (has_switch) variables["enable_thinking"] = thinks;
-  std::string text;
-  try {
-    text = run_template(parsed, variables);
-  } catch (const Error& error) {
-    throw Error("the model's chat template: {}", error.what());
+/// What a template writes of messages.
+class ChatWriter {
+ public:
+  ChatWriter(const TemplateNode& parsed, const ChatTemplate::Variables& strings, bool has_switch, bool thinks)
+      : parsed_(parsed), has_switch_(has_switch), thinks_(thinks) {
+    for (const auto& [name, token] : strings) strings_[name] = token;
   }
-  if (chat.is_open) {
-    const std::string_view last = trim_chat(chat.last_text());
-    const std::size_t at = text.rfind(last);
-    if (at == std::string::npos)
-      throw Error("the model's chat template changes the assistant's last turn: end with another one");
-    text.resize(at + last.size());
+
+  std::string write(std::span<const ChatTurn> turns, bool asks) const {
+    TemplateJson variables = {
+        {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", asks}, {"messages", TemplateJson::array()}};
+    for (const auto& [name, token] : strings_) variables[name] = token;
+    for (const ChatTurn& turn : turns) variables["messages"].push_back(turn.message);
+    if (has_switch_) variables["enable_thinking"] = thinks_;
+    try {
+      return run_template(parsed_, variables);
+    } catch (const Error& error) {
+      throw Error("the model's chat template: {}", error.what());
+    }
   }
-  return text + chat.trailing;
+
+  std::string write(const Chat& chat) const {
+    std::string text = write(chat.turns, !chat.is_open);
+    if (chat.is_open) {
+      const std::string_view last = trim_chat(chat.last_text());
+      const std::size_t at = text.rfind(last);
+      if (at == std::string::npos)
+        throw Error("the model's chat template changes the assistant's last turn: end with another one");
+      text.resize(at + last.size());
+    }
+    return text + chat.trailing;
+  }
+
+ private:
+  const TemplateNode& parsed_;
+  std::map<std::string, std::string> strings_;
+  bool has_switch_, thinks_;
+};
+
+/// Each turn of a chat is found by writing the chat until there once more: longer chats have no marked turns.
+constexpr std::size_t kMaxMarkedTurns = 64;
+
+/// Bytes of the template's text.
+struct TurnBytes {
+  std::string role;
+  std::size_t begin = 0, end = 0;
+};
+
+/// Where a text that isn't the user's begins the first turn: after a system prompt that the template has written by itself.
+std::size_t begin_of_first(std::string_view before, const std::string& role) {
+  const std::size_t own = before.find("system");
+  const std::size_t name = before.rfind(role);
+  if (role == "system" || own == std::string_view::npos || name == std::string_view::npos || name < own) return 0;
+  const std::size_t line = before.rfind('\n', name);
+  return line == std::string_view::npos ? 0 : line + 1;
+}
+
+/// Turns in the text that the template made of all of them. A turn ends where the text of the turns until there alone ends,
+/// as far as that is the same: a template may write other things around the last turn, or refuse a chat that ends there.
+/// Then it ends with its content.
+std::vector<TurnBytes> turns_in(const ChatWriter& writer, const Chat& chat, const std::string& text) {
+  if (chat.turns.size() > kMaxMarkedTurns) return {};
+  std::vector<TurnBytes> found;
+  std::size_t content_end = 0, begin = 0;
+  for (std::size_t turn = 0; turn < chat.turns.size(); ++turn) {
+    const nlohmann::ordered_json& message = chat.turns[turn].message;
+    const std::string content = message.contains("content") && message["content"].is_string()
+                                    ? std::string(trim_chat(message["content"].get_ref<const std::string&>()))
+                                    : std::string();
+    const std::size_t at = text.find(content, content_end);
+    const std::string role = message["role"].get<std::string>();
+    if (turn == 0 && at != std::string::npos) {
+      begin = begin_of_first(std::string_view(text).substr(0, at), role);
+      if (begin > 0) found.push_back({.role = "system", .begin = 0, .end = begin});
+    }
+    if (at != std::string::npos) content_end = at + content.size();
+    std::size_t end = content_end;
+    const bool is_last = turn + 1 == chat.turns.size();
+    if (is_last && chat.is_open) {
+      end = text.size();
+    } else {
+      try {
+        const std::string part = writer.write(std::span(chat.turns).first(turn + 1), false);
+        end = std::max(end, static_cast<std::size_t>(std::ranges::mismatch(part, text).in1 - part.begin()));
+      } catch (const Error&) {  // this template takes no chat that ends here
+      }
+    }
+    end = std::max(end, begin);
+    found.push_back({.role = role, .begin = begin, .end = end});
+    begin = end;
+  }
+  if (begin < text.size()) found.push_back({.role = "assistant", .begin = begin, .end = text.size()});
+  return found;
 }
 
 /// Where contents of turns are in the text that the template made, in their order.
@@ -118,20 +190,32 @@ std::vector<std::pair<ByteRange, ByteRange>> place_turns(const Chat& chat, std::
   return places;
 }
 
+/// How many tokens end before this byte of the text, or at it.
+std::uint32_t tokens_before(const std::vector<Token>& tokens, std::size_t byte) {
+  const auto first = std::ranges::find_if(tokens, [&](const Token& token) { return token.bytes.end > byte; });
+  return static_cast<std::uint32_t>(first - tokens.begin());
+}
+
 }  // namespace
 
 std::string ChatTemplate::render(std::string_view chat, bool thinks) const {
   const RepairedUtf8 repaired(chat);
-  return render_chat(*parsed_, variables_, Chat(repaired.text()), can_think_, thinks);
+  return ChatWriter(*parsed_, variables_, can_think_, thinks).write(Chat(repaired.text()));
 }
 
-std::vector<Token> ChatTemplate::encode(const Tokenizer& tokenizer, std::string_view chat, bool thinks) const {
+EncodedChat ChatTemplate::encode(const Tokenizer& tokenizer, std::string_view chat, bool thinks) const {
   const RepairedUtf8 repaired(chat);
   const Chat turns(repaired.text());
-  const std::string text = render_chat(*parsed_, variables_, turns, can_think_, thinks);
+  const ChatWriter writer(*parsed_, variables_, can_think_, thinks);
+  const std::string text = writer.write(turns);
   const auto places = place_turns(turns, repaired.text(), text);
-  std::vector<Token> tokens = tokenizer.encode(text, false);
-  for (Token& token : tokens) {
+  EncodedChat encoded{.tokens = tokenizer.encode(text, false)};
+  for (const TurnBytes& turn : turns_in(writer, turns, text))
+    encoded.turns.push_back({.role = turn.role,
+                             .first = tokens_before(encoded.tokens, turn.begin),
+                             .end = tokens_before(encoded.tokens, turn.end)});
+  std::erase_if(encoded.turns, [](const TurnSpan& turn) { return turn.first == turn.end; });
+  for (Token& token : encoded.tokens) {
     const auto place = std::ranges::find_if(
         places, [&](const auto& of) { return token.bytes.begin < of.first.end && token.bytes.end > of.first.begin; });
     if (place == places.end()) {
@@ -142,7 +226,7 @@ std::vector<Token> ChatTemplate::encode(const Tokenizer& tokenizer, std::string_
     const std::uint32_t begin = std::max(token.bytes.begin, rendered.begin), end = std::min(token.bytes.end, rendered.end);
     token.bytes = repaired.original({begin - rendered.begin + typed.begin, end - rendered.begin + typed.begin});
   }
-  return tokens;
+  return encoded;
 }
 
 std::string ChatTemplate::with_answer(std::string_view chat, std::string_view more) {

@@ -13,6 +13,20 @@ namespace headlight::text {
 class Tokenizer;
 struct TemplateNode;
 
+/// Tokens [first, end) of a turn, those that the template wrote around its content included.
+struct TurnSpan {
+  std::string role;
+  std::uint32_t first = 0, end = 0;
+
+  bool operator==(const TurnSpan&) const = default;
+};
+
+/// A chat as a model reads it.
+struct EncodedChat {
+  std::vector<Token> tokens;
+  std::vector<TurnSpan> turns = {};  ///< in their order; tokens in none of them are the template's own
+};
+
 /// How a model writes a chat as one text: a Jinja template of its files. Immutable; may be used from several threads.
 ///
 /// A chat is typed as lines: "user: …" begins a turn, which goes on until the next line with a role (system, developer,
@@ -37,9 +51,9 @@ class ChatTemplate {
   bool can_think() const { return can_think_; }
 
   /// The tokens of a typed chat, without any that the tokenizer adds by itself. Their byte ranges are those of the typed
-  /// text, empty where the template wrote them. Throws Error in one line where the chat has no turn or the template refuses
-  /// it.
-  std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view chat, bool thinks) const;
+  /// text, empty where the template wrote them. The generation prompt is a turn of the assistant. Throws Error in one line
+  /// where the chat has no turn or the template refuses it.
+  EncodedChat encode(const Tokenizer& tokenizer, std::string_view chat, bool thinks) const;
   /// The text that is tokenized.
   std::string render(std::string_view chat, bool thinks) const;
   /// A typed chat with `more` at the end of the assistant's open turn, which begins here where there is none.

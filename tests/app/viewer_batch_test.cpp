@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "app/engine/continuation.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
 #include "engine/fake_runner.h"
@@ -107,6 +108,13 @@ TEST_SUITE("gpu") {
     chat.settle();
     CHECK(chat.result().input->source.batch == 1);
     CHECK_FALSE(chat.sees("text.join_lines"));
+    std::vector<std::string> roles;
+    for (const model::TokenSpan& turn : chat.result().input->source.spans_of(0)) roles.push_back(turn.name);
+    CHECK(roles == std::vector<std::string>{"system", "user", "assistant"});
+    // Beside both axes of the map: a bar with the turn's name, as much of it as has room.
+    const view::Rect map = chat.rect("head.map");
+    const std::string above = text_on_screen({.origin = {map.origin.x, map.origin.y - 20.0F}, .size = {map.size.x, 20.0F}});
+    CHECK(above.find("us") != std::string::npos);
     State answered = chat.state();
     append_to_item(answered, chat.result(), 0, " sat");
     CHECK(answered.text() == "system: a\nuser: the cat\nassistant: sat");

@@ -50,6 +50,49 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)tile_of(*run, outside); }) == "the tile lies outside of weights");
   }
 
+  TEST_CASE("W_O beside values is a weight of the layer, and one that doesn't fit is refused") {
+    const TemporaryDirectory folder;
+    const auto open = [&](std::vector<MadeTensor> more) {
+      std::vector<MadeTensor> tensors{even("attention.0", {1, 2, 3, 3})};
+      for (MadeTensor& tensor : more) tensors.push_back(std::move(tensor));
+      return CaptureFile(write_capture(folder.path() / "c.safetensors", tensors));
+    };
+    const MadeTensor values{.name = "v.0", .shape = {1, 2, 3, 2}, .values = std::vector<float>(12, 1.0F)};
+    const auto output = [](std::vector<std::uint32_t> shape) {
+      return MadeTensor{.name = "o.0", .shape = shape, .values = std::vector<float>(std::size_t{shape[0]} * shape[1], 0.5F)};
+    };
+    const CaptureFile file = open({values, output({5, 4})});
+    const auto& known = file.network()->layer(kFirst).given_output;
+    REQUIRE(known);
+    CHECK(known->weight.shape() == Shape{5, 4});
+    CHECK(known->weight.tensor().values == std::vector<float>(20, 0.5F));
+    CHECK_FALSE(open({values}).network()->layer(kFirst).given_output);
+    const auto refusal = [&](const std::vector<MadeTensor>& more) {
+      const std::string message = error_message([&] { (void)open(more); });
+      return message.substr(std::min(message.find("'o.0'"), message.size()));
+    };
+    CHECK(refusal({output({5, 4})}) == "'o.0' has no values beside it, which it is multiplied with");
+    CHECK(refusal({values, output({4, 5})}) == "'o.0' is [4, 5], but 2 heads of 2 values give [d_model, 4]");
+    CHECK(refusal({values, output({0, 4})}) == "'o.0' is [0, 4], but 2 heads of 2 values give [d_model, 4]");
+  }
+
+  TEST_CASE("a hybrid's own numbers of its layers are told, and lists that are none refused") {
+    const TemporaryDirectory folder;
+    const auto open = [&](std::string_view layers) {
+      return CaptureFile(write_capture(folder.path() / "c.safetensors",
+                                       {even("attention.0", {1, 1, 2, 2}), even("attention.1", {1, 1, 2, 2})},
+                                       fmt::format(R"("layers":"{}")", layers)));
+    };
+    CHECK(open("[4, 9]").note() == "Its layers 0, 1, … are layers 4, 9 of the model: others have no attention.");
+    CHECK(open("[0, 1]").note() == "");
+    const auto refusal = [&](std::string_view layers) { return error_message([&] { (void)open(layers); }); };
+    CHECK(refusal("[4]").find("layers: 1 numbers, but there are 2 layers; write one for each") != std::string::npos);
+    CHECK(refusal("[9, 4]").find("[9,4] is no ascending list of layers") != std::string::npos);
+    CHECK(refusal("[-1, 4]").find("is no ascending list of layers") != std::string::npos);
+    CHECK(refusal("[1e99, 4]").find("is no ascending list of layers") != std::string::npos);
+    CHECK(refusal("7").find("1 numbers, but there are 2 layers") != std::string::npos);
+  }
+
   TEST_CASE("with values the heads' outputs are those of a vision transformer of transformers") {
     const auto run = open_run(golden_capture("vision_values.safetensors"));
     const nlohmann::json expected = golden("captures/vision_expected.json");

@@ -293,6 +293,23 @@ TEST_SUITE("gpu") {
     CHECK(continued.out.starts_with(end + "u the cat" + end + "a"));
     CHECK(continued.out.ends_with(generated.out));
     CHECK(refusal("gpt2", {"--chat", "--text", "a"}, 1).find("has no chat template") != std::string::npos);
+    // A survey's texts are the user's turns, or turns of their own.
+    const std::string corpus = (directory.path() / "corpus.txt").string(), out = (directory.path() / "survey").string();
+    write_file_atomically(corpus, "the cat\n  \nsystem: a cat\n");
+    REQUIRE(
+        run_headlight({"survey", corpus, "--chat", "--model", folder.string(), "--metrics", "sink", "--quiet", "--out", out})
+            .status == 0);
+    const nlohmann::json surveyed = nlohmann::json::parse(read_file(fs::path(out) / "survey.json"));
+    CHECK(surveyed["chat"] == true);
+    CHECK(surveyed["texts"] == 2);
+    const std::size_t tokens =
+        asked["texts"][0].size() + tokens_of({"--chat", "--text", "system: a cat"})["texts"][0].size();
+    CHECK(surveyed["tokens"] == tokens);
+    CHECK(complaint({"survey", corpus, "--model", folder.string(), "--metrics", "sink", "--quiet", "--out", out}, 1)
+              .find("another survey") != std::string::npos);
+    CHECK(
+        complaint({"survey", corpus, "--chat", "--model", test::golden_model_path("gpt2"), "--quiet", "--out", out + "2"}, 1)
+            .find("has no chat template") != std::string::npos);
     write_template("{% include 'x' %}");
     const std::string problem =
         folder.string() +

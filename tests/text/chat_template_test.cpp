@@ -1,6 +1,7 @@
 // Chat templates against transformers' apply_chat_template: the same text, or both refuse.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -17,9 +18,12 @@
 namespace chat_template_test {
 
 using namespace headlight;
+using text::ByteRange;
 using text::ChatTemplate;
+using text::EncodedChat;
 using text::Token;
 using text::Tokenizer;
+using text::TurnSpan;
 
 namespace {
 
@@ -162,7 +166,7 @@ TEST_SUITE("cpu") {
     const Tokenizer tokenizer = Tokenizer::load(kGolden / "tokenizers/qwen2");
     const ChatTemplate chatml(read_file(kGolden / "chat/chatml.jinja"), {});
     const std::string typed = "system: Be brief.\nuser:  The cat\n";
-    const std::vector<Token> tokens = chatml.encode(tokenizer, typed, true);
+    const std::vector<Token> tokens = chatml.encode(tokenizer, typed, true).tokens;
     std::string text, own;
     int starts = 0;
     for (const Token& token : tokens) {
@@ -178,6 +182,62 @@ TEST_SUITE("cpu") {
     std::vector<std::uint32_t> whole;
     for (const Token& token : tokenizer.encode(chatml.render(typed, true), false)) whole.push_back(token.id);
     CHECK(ids == whole);
+  }
+
+  TEST_CASE("turns are the tokens of their contents and what the template wrote around them") {
+    const Tokenizer tokenizer = Tokenizer::load(kGolden / "tokenizers/qwen2");
+    const auto turns = [&](const std::string& source, const std::string& typed) {
+      const EncodedChat chat = ChatTemplate(source, {}).encode(tokenizer, typed, true);
+      std::vector<std::string> found;
+      std::uint32_t last = 0;
+      for (const TurnSpan& turn : chat.turns) {
+        CHECK(turn.first >= last);
+        last = turn.end;
+        std::string& text = found.emplace_back(turn.role + ": ");
+        for (std::uint32_t token = turn.first; token < turn.end; ++token) text += chat.tokens[token].text;
+      }
+      CHECK(last == chat.tokens.size());
+      return found;
+    };
+    const std::string chatml = read_file(kGolden / "chat/chatml.jinja");
+    CHECK(turns(chatml, "system: Be brief.\nuser: The cat\nassistant: The cat\nuser: sat") ==
+          std::vector<std::string>{"system: <|im_start|>systemĊBeĠbrief.<|im_end|>Ċ",
+                                   "user: <|im_start|>userĊTheĠcat<|im_end|>Ċ",
+                                   "assistant: <|im_start|>assistantĊTheĠcat<|im_end|>Ċ",
+                                   "user: <|im_start|>userĊsat<|im_end|>Ċ", "assistant: <|im_start|>assistantĊ"});
+    // A system prompt that the template writes by itself is a turn of its own.
+    CHECK(turns(chatml, "The cat\nassistant: sat") ==
+          std::vector<std::string>{"system: <|im_start|>systemĊYouĠareĠaĠhelpfulĠassistant.<|im_end|>Ċ",
+                                   "user: <|im_start|>userĊTheĠcat<|im_end|>Ċ", "assistant: <|im_start|>assistantĊsat"});
+    // One that writes other things around the last turn: a turn ends with what is the same, after its content.
+    const std::string other =
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ '!' if loop.last else '.' }}{% endfor %}{{ '|' if "
+        "add_generation_prompt }}";
+    CHECK(turns(other, "user: The\nassistant: cat\nuser: sat") ==
+          std::vector<std::string>{"user: <user>The", "assistant: .<assistant>cat", "user: .<user>sat!", "assistant: |"});
+  }
+
+  TEST_CASE("of every template turns hold their contents") {
+    const Tokenizer tokenizer = Tokenizer::load(kGolden / "tokenizers/qwen2");
+    for (const auto& entry : std::filesystem::directory_iterator(kGolden / "chat")) {
+      if (entry.path().extension() != ".jinja") continue;
+      CAPTURE(entry.path().string());
+      const std::string typed = "user: alpha beta\nassistant: gamma delta\nuser: epsilon";
+      const EncodedChat chat =
+          ChatTemplate(read_file(entry.path()), {{"bos_token", ""}, {"eos_token", ""}}).encode(tokenizer, typed, true);
+      std::vector<std::string> roles;
+      for (const TurnSpan& turn : chat.turns) roles.push_back(turn.role);
+      const bool has_prompt = roles.size() > 1 && roles.back() == "assistant";
+      CHECK((has_prompt || roles.back() == "user"));
+      for (std::uint32_t token = 0; token < chat.tokens.size(); ++token) {
+        const ByteRange bytes = chat.tokens[token].bytes;
+        if (bytes.is_empty()) continue;
+        const auto turn =
+            std::ranges::find_if(chat.turns, [&](const TurnSpan& one) { return token >= one.first && token < one.end; });
+        REQUIRE(turn != chat.turns.end());
+        CHECK(turn->role == (bytes.begin > 16 && bytes.end <= 39 ? "assistant" : "user"));
+      }
+    }
   }
 
   TEST_CASE("a folder's template: a text, the default of a list, a file of its own") {
