@@ -52,9 +52,12 @@ struct AttentionLayer {
   std::optional<AttentionWeights> weights = {};  ///< none: the input has Q, K and V (notebooks 000 and 003)
   BranchNorms norms = {};
   std::optional<FeedForward> feed_forward = {};
-  BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward
+  std::optional<Experts> experts = {};  ///< in place of feed_forward
+  BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward or experts
   /// The feed-forward reads the layer's input, parallel to attention: x ← x + attention(x) + feed_forward(x) (GPT-NeoX).
   bool is_parallel = false;
+
+  bool has_feed_forward() const { return feed_forward || experts; }
 };
 
 /// A decoder layer: self-attention (absent in a pure cross-attention stack), then attention to the memory.
@@ -100,6 +103,8 @@ struct Network {
   const AttentionLayer& layer(BlockRef block) const;
   /// Number of weights and biases; an embedding that serves both sides counts once.
   std::size_t parameter_count() const;
+  /// Of these, the ones that a token doesn't use, because its routers choose others.
+  std::size_t idle_parameter_count() const;
 };
 
 /// A batch of token sequences padded to the longest.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "core/half.h"
@@ -12,7 +13,7 @@ namespace headlight::ops {
 namespace {
 
 constexpr std::uint32_t kTileColumns = HostTile::kColumns, kTile4 = kTileColumns / 4;
-constexpr std::uint32_t kRowsAtOnce = 96;    // their sums take 24 KiB
+constexpr std::uint32_t kRowsAtOnce = kHostRowsAtOnce;
 constexpr std::uint32_t kMostToWiden = 24;   // rows that multiply weights of 16 bits without a copy of them
 constexpr std::uint32_t kInnerAtOnce = 256;  // rows of a tile, 64 KiB, that stay in a core's cache while rows of x go by
 
@@ -81,15 +82,15 @@ void store_rows(const Layer& layer, const Columns& columns, std::uint32_t item, 
 }
 
 /// The numbers of some inputs of a tile, kInnerAtOnce at most, as float32 [input, 64].
-void widen(const Layer& layer, const std::byte* from, std::uint32_t inputs, float* to) {
-  if (layer.run.type == WeightType::F16) return from_halves(from, std::size_t{inputs} * kTileColumns, to);
-  if (layer.run.type == WeightType::BF16) return from_bfloats(from, std::size_t{inputs} * kTileColumns, to);
-  const auto [numbers, bytes] = block_of(layer.run.type);
+void widen(const PackedLinear::Run& run, const std::byte* from, std::uint32_t inputs, float* to) {
+  if (run.type == WeightType::F16) return from_halves(from, std::size_t{inputs} * kTileColumns, to);
+  if (run.type == WeightType::BF16) return from_bfloats(from, std::size_t{inputs} * kTileColumns, to);
+  const auto [numbers, bytes] = block_of(run.type);
   constexpr std::uint32_t kRowsTurned = 8;  // of blocks that are decoded before they become columns
   std::array<float, std::size_t{kRowsTurned} * kInnerAtOnce> rows;
   for (std::uint32_t input = 0; input < inputs; input += numbers) {
     for (std::uint32_t row = 0; row < kTileColumns; row += kRowsTurned, from += std::size_t{kRowsTurned} * bytes) {
-      layer.run.decode(from, std::size_t{kRowsTurned} * numbers, rows.data());
+      run.decode(from, std::size_t{kRowsTurned} * numbers, rows.data());
       for (std::uint32_t i = 0; i < numbers; ++i) {
         float* column = to + std::size_t{input + i} * kTileColumns + row;
         for (std::uint32_t r = 0; r < kRowsTurned; ++r) column[r] = rows[std::size_t{r} * numbers + i];
@@ -101,27 +102,12 @@ void widen(const Layer& layer, const std::byte* from, std::uint32_t inputs, floa
 /// Rows [first_row, first_row + rows) of an item × the columns of a tile.
 void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::uint32_t first_row, std::uint32_t rows) {
   alignas(64) std::array<float, std::size_t{kRowsAtOnce} * kTileColumns> sums;
-  alignas(64) std::array<float, std::size_t{kInnerAtOnce} * kTileColumns> converted;
-  const HostTile& kernel = host_tile();
   const LinearParameters& p = layer.parameters;
-  const std::uint32_t inner = p.inner4 * 4;
-  const std::byte* weight = layer.weight + layer.run.byte_of(tile);
-  const WeightType type = rows <= kMostToWiden && !has_blocks(layer.run.type) ? layer.run.type : WeightType::F32;
-  const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
   const float* x = layer.x + (std::size_t{item} * p.x_stride4 + std::size_t{p.x_first + first_row} * p.inner4) * 4;
-  for (std::uint32_t k = 0; k < inner; k += kInnerAtOnce) {
-    const std::uint32_t count = std::min(kInnerAtOnce, inner - k);
-    const void* block = weight + bytes_of(layer.run.type, std::size_t{k} * kTileColumns);
-    if (layer.run.type != type) {
-      widen(layer, static_cast<const std::byte*>(block), count, converted.data());
-      block = converted.data();
-    }
-    multiply(
-        {.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums.data(), .adds = k > 0});
-  }
-  kernel.finish(layer.activation, layer.bias + std::size_t{tile} * kTileColumns, rows, sums.data());
-  if (p.clip > 0.0f) {
-    for (float& sum : std::span(sums).first(std::size_t{rows} * kTileColumns)) sum = std::clamp(sum, -p.clip, p.clip);
+  multiply_tile({layer.weight, layer.bias, layer.run, p.inner4, layer.activation}, tile, x, rows, sums.data());
+  if (p.clip > 0.0f || (p.clip < 0.0f && tile >= p.value_tile)) {
+    const float limit = std::abs(p.clip);
+    for (float& sum : std::span(sums).first(std::size_t{rows} * kTileColumns)) sum = std::clamp(sum, -limit, limit);
   }
   store_rows(layer, Columns(layer, tile), item, first_row, rows, sums.data());
 }
@@ -144,6 +130,25 @@ void compute(const Layer& layer, HostThreads& threads) {
 }
 
 }  // namespace
+
+void multiply_tile(const HostWeight& weight, std::uint32_t tile, const float* x, std::uint32_t rows, float* sums) {
+  alignas(64) std::array<float, std::size_t{kInnerAtOnce} * kTileColumns> converted;
+  const HostTile& kernel = host_tile();
+  const std::uint32_t inner = weight.inner4 * 4;
+  const std::byte* numbers = weight.weight + weight.run.byte_of(tile);
+  const WeightType type = rows <= kMostToWiden && !has_blocks(weight.run.type) ? weight.run.type : WeightType::F32;
+  const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
+  for (std::uint32_t k = 0; k < inner; k += kInnerAtOnce) {
+    const std::uint32_t count = std::min(kInnerAtOnce, inner - k);
+    const void* block = numbers + bytes_of(weight.run.type, std::size_t{k} * kTileColumns);
+    if (weight.run.type != type) {
+      widen(weight.run, static_cast<const std::byte*>(block), count, converted.data());
+      block = converted.data();
+    }
+    multiply({.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums, .adds = k > 0});
+  }
+  kernel.finish(weight.activation, weight.bias + std::size_t{tile} * kTileColumns, rows, sums);
+}
 
 bool can_run_on_host(const Kernels& kernels, const HostLinear& linear) {
   return kernels.context().device().runs_host_steps && is_mapped(linear.x.buffer()) && is_mapped(linear.weight.weight) &&

@@ -77,6 +77,11 @@ TEST_SUITE("gpu") {
                                    "stablelm-parallel",
                                    "falcon-alibi",
                                    "nemotron",
+                                   "mixtral",
+                                   "qwen2_moe",
+                                   "qwen3_moe",
+                                   "olmoe",
+                                   "granitemoe",
                                    "llama-dynamic"}) {
       const auto loaded = model::load_network(test::golden_model_path(name));
       const test::GoldenCase golden = test::load_golden_cases(name).front();
@@ -90,7 +95,7 @@ TEST_SUITE("gpu") {
           session, model::reference::run(*network, golden.input, test::visibility(masks, *network, golden.input), fill),
           worst);
       MESSAGE(name, ": ", difference, " at ", worst);
-      CHECK(difference < 5e-5);  // observed 1.4e-5, of olmo2's scores
+      CHECK(difference < 5e-5);  // observed 2.4e-5, of qwen2_moe
     }
   }
 

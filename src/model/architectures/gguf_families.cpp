@@ -31,6 +31,12 @@ constexpr StackNames kStack{.table = "token_embd",
                                              .gate_and_in = "ffn_up",
                                              .norm = "ffn_norm",
                                              .inside_norm = "post_ffw_norm"},
+                            .experts = {.router = "ffn_gate_inp",
+                                        .in = "ffn_up_exps|ffn_up.{}",
+                                        .out = "ffn_down_exps|ffn_down.{}",
+                                        .gate = "ffn_gate_exps|ffn_gate.{}",
+                                        .shared = {.in = "ffn_up_shexp", .out = "ffn_down_shexp", .gate = "ffn_gate_shexp"},
+                                        .shared_gate = "ffn_gate_inp_shexp"},
                             .final_norm = "output_norm"};
 
 /// kStack without the parts that the family doesn't have.
@@ -52,6 +58,8 @@ StackNames stack_names(const Family& family) {
   keep(names.feed_forward.gate_and_in, own.feed_forward.gate_and_in);
   keep(names.feed_forward.norm, own.feed_forward.norm);
   keep(names.feed_forward.inside_norm, own.feed_forward.inside_norm);
+  if (own.experts.router.empty()) names.experts = {};
+  if (own.experts.shared.in.empty()) names.experts.shared = {};
   keep(names.final_norm, own.final_norm);
   if (family.norm_position == NormPosition::After) {
     names.self.norm = "attn_output_norm";
@@ -84,9 +92,22 @@ Family in_gguf(std::string_view type, Names reads = "", std::string_view default
   return family;
 }
 
-/// Rows of queries and keys are rearranged so that RoPE's pairs are adjacent. Mistral and SmolLM are "llama" too.
+constexpr Names kGgufExpertKeys =
+    "expert_count|expert_used_count|expert_feed_forward_length|expert_shared_feed_forward_length";
+
+/// A mixture of experts; whether gates are normed follows from the architecture.
+Family experts_in_gguf(std::string_view type, std::string_view model_type, bool gates_sum_to_one) {
+  Family family = in_gguf(type, kGgufExpertKeys, "{}", model_type);
+  family.gates_sum_to_one = gates_sum_to_one;
+  return family;
+}
+
+/// Rows of queries and keys are rearranged so that RoPE's pairs are adjacent. Mistral, SmolLM and Mixtral are "llama" too.
 Family gguf_llama() {
-  Family family = in_gguf("llama");
+  Family family = in_gguf("llama", kGgufExpertKeys);
+  family.encoder.experts = kStack.experts;
+  family.encoder.experts.shared = {};
+  family.gates_sum_to_one = family.are_experts_optional = true;
   family.is_rotary_interleaved = true;
   return family;
 }
@@ -113,6 +134,9 @@ std::span<const Family> gguf_families() {
               R"({"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})"),
       in_gguf("gemma3", "query_pre_attn_scalar|attention.sliding_window|final_logit_softcapping|rope.freq_base_swa"),
       gguf_olmo2(),
+      experts_in_gguf("qwen2moe", "qwen2_moe", false),
+      experts_in_gguf("qwen3moe", "qwen3_moe", true),
+      experts_in_gguf("olmoe", "olmoe", false),
       in_gguf("starcoder2"),
       in_gguf("gpt2"),
       in_gguf("bert", "type_vocab_size"),
