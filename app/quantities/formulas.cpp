@@ -255,7 +255,7 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
     case Stage::FfnRouter:
       return read + " · W_R";
     case Stage::FfnGates:
-      return "softmax, top k";
+      return subject.layer->experts ? fmt::format("top {}", subject.layer->experts->per_token) : std::string();
     case Stage::FfnGate:
       return read + " · W_G";
     case Stage::FfnHidden:
@@ -266,7 +266,7 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
       return inner && inner->gate ? fmt::format("{}(g) ⊙ h", activation) : activation;
     }
     case Stage::FfnOutput:
-      return subject.layer->experts ? "Σ G · expert" : "a · W_2";
+      return subject.layer->experts ? "experts" : "a · W_2";
     case Stage::Next:
       if (ffn.after) return name(ffn.after);
       [[fallthrough]];

@@ -1,7 +1,7 @@
 #include "ops/experts.h"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 
 #include "core/error.h"
 #include "ops/host_experts.h"

@@ -193,8 +193,10 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   const StepMatrix matrix = view.plan.stage;
   const bool is_share =
       matrix.is_stage() ? quantity(matrix.stage()).colors == ColorKind::Sequential : matrix == StepMatrix::Other::ExpertLoad;
-  if (is_share && !is_difference) {
+  if (matrix == Stage::Weights && !is_difference) {
     set_weight_colors(image, frame.state, shown_tile, false);
+  } else if (is_share && !is_difference) {
+    set_share_colors(image, frame.state, shown_tile.facts->range);
   } else {
     set_difference_colors(image, shown_tile.facts->range, 1e-6F);
   }
