@@ -12,6 +12,11 @@ layout(constant_id = 0) const uint kType = 3u;  // ops::WeightType
 layout(push_constant) uniform Push { ExpandBlocksParameters p; };
 layout(set = 0, binding = 0, std430) readonly buffer blocks_buffer { uint blocks[]; };
 layout(set = 0, binding = 1, std430) writeonly buffer weight_buffer { float weight[]; };
+#ifdef EXPERTS
+// Tiles of experts without a token stay as they are.
+layout(set = 0, binding = 2, std430) readonly buffer routing_buffer { uint routing[]; };
+#include "lib/routing.glsl"
+#endif
 
 const uint kQ8_0 = 3u, kQ4_0 = 4u, kQ4_K = 5u, kQ5_K = 6u, kQ6_K = 7u, kMXFP4 = 8u;
 const uint kBytes = kType == kQ8_0 ? 34u : kType == kQ4_0 ? 18u : kType == kQ4_K ? 144u : kType == kQ5_K ? 176u : kType == kQ6_K ? 210u : 17u;
@@ -50,6 +55,10 @@ uvec2 six_bits(uint group) {
 
 void main() {
   uint row = gl_LocalInvocationID.x, group = gl_WorkGroupID.x, tile = gl_WorkGroupID.y;
+#ifdef EXPERTS
+  uint expert = (p.first_tile + tile) / p.expert_tiles;
+  if (expert_begin(expert) == expert_begin(expert + 1u)) return;
+#endif
   uint part = group % kParts, in_row = p.inner / (32u * kParts);
   first = p.first_byte + (tile * in_row + group / kParts) * 64u * kBytes + row;
   uint to = (tile * p.inner + group * 32u) * 64u + row;

@@ -21,16 +21,16 @@ shared vec4 part_sum[kParts * kBatch * kColumns4]; // [part, row, column4]
 void main() {
   uint thread = gl_LocalInvocationID.x;
   uint part = thread / kColumns4;
-  uint tile = gl_WorkGroupID.y / 4u;
+  Block block;
+  if (!find_block(kRows, gl_WorkGroupID.y / 4u, block)) return;
   uint first_column4 = gl_WorkGroupID.y % 4u * kColumns4;
-  uint first_row = gl_WorkGroupID.x * kRows;
   uint x_at[kRows];
   vec4 sum[kRows];
   [[unroll]] for (uint r = 0u; r < kRows; ++r) {
-    x_at[r] = x_row(min(first_row + r, p.rows - 1u));
+    x_at[r] = x_row(min(block.first_row + r, block.end_row - 1u));
     sum[r] = vec4(0.0);
   }
-  uint w_at = tile * p.inner4 * 4u * kTile4 + first_column4 + thread % kColumns4;
+  uint w_at = block.tile * p.inner4 * 4u * kTile4 + first_column4 + thread % kColumns4;
   for (uint begin4 = part; begin4 < p.inner4; begin4 += kParts * kSteps) {
     vec4 ws[kSteps * 4u], xs[kSteps * kRows];
     [[unroll]] for (uint step = 0u; step < kSteps; ++step) {
@@ -72,8 +72,8 @@ void main() {
       [[unroll]] for (uint n = 0u; n < kParts / kFold; ++n) value += part_sum[n * kResults + result];
     }
   }
-  uint row = first_row + thread / kColumns4;
-  if (thread < kRows * kColumns4 && row < p.rows) {
-    store(row, p.first_tile + tile, first_column4 + thread % kColumns4, value);
+  uint row = block.first_row + thread / kColumns4;
+  if (thread < kRows * kColumns4 && row < block.end_row) {
+    store(row, p.first_tile + block.tile, first_column4 + thread % kColumns4, value);
   }
 }

@@ -63,13 +63,13 @@ void store_slice(uint slice4) {
 
 void main() {
   uint column4 = thread % kTile4;
-  uint tile = gl_WorkGroupID.y * kBands;
-  uint first_row = gl_WorkGroupID.x * kTileRows;
+  Block block;
+  if (!find_block(kTileRows, gl_WorkGroupID.y * kBands, block)) return;
   uint my_row = thread / kTile4 * kLaneRows;  // of the tile
   [[unroll]] for (uint n = 0u; n < kXLoads; ++n) {
-    x_at[n] = x_row(min(first_row + thread / kSlice4 + n * (kLanes / kSlice4), p.rows - 1u));
+    x_at[n] = x_row(min(block.first_row + thread / kSlice4 + n * (kLanes / kSlice4), block.end_row - 1u));
   }
-  [[unroll]] for (uint b = 0u; b < kBands; ++b) w_at[b] = min(tile + b, p.tiles - 1u) * p.inner4 * 4u * kTile4 + column4;
+  [[unroll]] for (uint b = 0u; b < kBands; ++b) w_at[b] = min(block.tile + b, p.tiles - 1u) * p.inner4 * 4u * kTile4 + column4;
 
   vec4 sum[kLaneRows * kBands];
   [[unroll]] for (uint n = 0u; n < kLaneRows * kBands; ++n) sum[n] = vec4(0.0);
@@ -92,9 +92,9 @@ void main() {
   vec4 result[kLaneRows * kBands];
   [[unroll]] for (uint n = 0u; n < kLaneRows * kBands; ++n) result[n] = sum[n];
   [[dont_unroll]] for (uint n = 0u; n < kLaneRows * kBands; ++n) {
-    uint row = first_row + my_row + n / kBands;
-    uint at = tile + n % kBands;
-    if (row >= p.rows || at >= p.tiles) continue;
+    uint row = block.first_row + my_row + n / kBands;
+    uint at = block.tile + n % kBands;
+    if (row >= block.end_row || at >= p.tiles) continue;
     if (p.split4 < p.inner4) {
       q[((gl_WorkGroupID.z * p.rows + row) * p.tiles + at) * kTile4 + column4] = result[n];
     } else {

@@ -12,14 +12,14 @@ layout(constant_id = 1) const int kRows = 8;
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
-  uint tile = gl_WorkGroupID.y;
-  uint first_row = gl_WorkGroupID.x * uint(kRows);
+  Block block;
+  if (!find_block(uint(kRows), gl_WorkGroupID.y, block)) return;
   uint rows_at[kRows];
-  [[unroll]] for (int r = 0; r < kRows; ++r) rows_at[r] = x_row(min(first_row + uint(r), p.rows - 1u));
+  [[unroll]] for (int r = 0; r < kRows; ++r) rows_at[r] = x_row(min(block.first_row + uint(r), block.end_row - 1u));
 
   vec4 left[kRows], right[kRows];
   [[unroll]] for (int r = 0; r < kRows; ++r) { left[r] = vec4(0.0); right[r] = vec4(0.0); }
-  uint weight_at = tile * p.inner4 * 4u * kTile4 + lane;
+  uint weight_at = block.tile * p.inner4 * 4u * kTile4 + lane;
   for (uint i4 = 0u; i4 < p.inner4; ++i4) {
     vec4 xs[kRows];
     [[unroll]] for (int r = 0; r < kRows; ++r) xs[r] = LOAD(x, rows_at[r] + i4);
@@ -37,8 +37,8 @@ void main() {
   vec4 result[2 * kRows];
   [[unroll]] for (int r = 0; r < kRows; ++r) { result[2 * r] = left[r]; result[2 * r + 1] = right[r]; }
   [[dont_unroll]] for (uint n = 0u; n < 2u * uint(kRows); ++n) {
-    uint row = first_row + n / 2u;
-    if (row >= p.rows) break;
-    store(row, p.first_tile + tile, lane + n % 2u * 8u, result[n]);
+    uint row = block.first_row + n / 2u;
+    if (row >= block.end_row) break;
+    store(row, p.first_tile + block.tile, lane + n % 2u * 8u, result[n]);
   }
 }

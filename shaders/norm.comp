@@ -11,6 +11,7 @@ layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint kLanes = 8u;
 const bool kSharesRow = kLanes > 8u;
 #include "lib/load.glsl"
+#include "lib/nan.glsl"
 #include "params/norm.h"
 
 layout(push_constant) uniform Push { NormParameters p; };
@@ -61,6 +62,7 @@ vec4 square(vec4 centred, uint column4) {
 
 void store(uint in_at, uint out_at, uint affine_at, uint c, vec4 normal) {
   normal = (normal * affine[affine_at + c] + affine[affine_at + row4() + c]) * inside(c);
+  if (p.clip > 0.0) normal = mix(clamp(normal, -p.clip, p.clip), normal, bvec4(is_nan(normal.x), is_nan(normal.y), is_nan(normal.z), is_nan(normal.w)));
   result[out_at + place(c, p.out_capacity)] = p.adds == 2u ? LOAD(y, in_at + place(c, p.capacity)) + normal : normal;
 }
 

@@ -22,7 +22,7 @@ import transformers
 transformers.utils.logging.disable_progress_bar()
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from golden_models import (  # noqa: E402
-    cases, families, gguf_architectures, gguf_files, networks, older_config, readme, reference, tiny_text)
+    cases, families, gguf_architectures, gguf_experts, gguf_files, networks, older_config, readme, reference, tiny_text)
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/models"
 STORED = {"llama-f16": torch.float16, "llama-bf16": torch.bfloat16}
@@ -54,7 +54,7 @@ def make_family(name):
     if row.get("is_internlm2"):
         networks.save_as_internlm2(model, folder)
     else:
-        model.save_pretrained(folder)
+        model.save_pretrained(folder, save_original_format=not row.get("keeps_fused"))
         if "release" not in row:
             older_config.write(folder, row)
     if row.get("text"):
@@ -91,6 +91,8 @@ def main():
             folder = fresh("gguf")
             for file in gguf_files.FILES:
                 say(f"gguf/{file}", gguf_files.make(file, folder))
+            for file in gguf_experts.FILES:
+                say(f"gguf/{file}", gguf_experts.make(file, folder))
             for file in gguf_files.ENCODERS:
                 say(f"gguf/{file}", gguf_files.make_encoder(file, folder))
             for file in gguf_architectures.FILES:

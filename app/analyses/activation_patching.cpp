@@ -32,7 +32,7 @@ void check(const PatchingQuestion& question, const AnalysisSubject& subject) {
 
 /// Has a block of this kind the map's activations?
 bool has_site(PatchMap map, model::BlockRef block, const inference::BlockShape& shape, const AnalysisSubject& subject) {
-  if (map == PatchMap::FeedForward) return subject.network->layer(block).feed_forward.has_value();
+  if (map == PatchMap::FeedForward) return subject.network->layer(block).has_feed_forward();
   if (map == PatchMap::AttentionOutput) return shape.d_output > 0;
   return map == PatchMap::Heads || shape.has_input;
 }

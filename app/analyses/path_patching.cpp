@@ -147,7 +147,7 @@ void Paths::mark_frozen(const std::vector<Sender>& senders, const AnalysisSubjec
     const inference::BlockShape& shape = shapes_.at(one.block);
     if (shape.d_output == 0) throw Error("layer {} has no output projection", one.block.layer.value);
     one.freezes_attention = at > senders.front().at;
-    one.freezes_mlp = !question_.recomputes_mlps && subject.network->layer(one.block).feed_forward.has_value();
+    one.freezes_mlp = !question_.recomputes_mlps && subject.network->layer(one.block).has_feed_forward();
     if (one.freezes_attention) numbers += std::size_t{chain_tokens_.count} * shape.d_output;
     if (one.freezes_mlp) numbers += std::size_t{chain_tokens_.count} * shape.d_model;
     if (numbers > kMaxFrozen) {

@@ -49,9 +49,10 @@ std::string turned_by(const model::AttentionLayer& layer, Stage stage) {
   const auto& norm = stage == Stage::Q ? layer.weights->query_norm : layer.weights->key_norm;
   const bool is_rotated = layer.config.rotary.has_value();
   if (!norm && !is_rotated) return {};
-  std::string turned = layer.config.clip > 0.0F ? fmt::format("cut to ±{:.4g}", layer.config.clip) : std::string();
+  std::string turned;
   const auto then = [&](std::string_view what) { turned += fmt::format("{}{}", turned.empty() ? "" : ", then ", what); };
   if (norm) then(norm->spans_heads ? "normed over all heads of the token together" : "normed over the head's width");
+  if (layer.config.clip > 0.0F) then(fmt::format("cut to ±{:.4g}", layer.config.clip));
   if (is_rotated && norm) then("rotated by the token's position");
   if (is_rotated && !norm) then("rotated by the token's position (RoPE), which mixes pairs of its components");
   return turned;
@@ -321,7 +322,10 @@ void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, Number
   }
 }
 
+void explain_experts(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers);
+
 void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (question.layer && question.layer->experts) return explain_experts(question, arithmetic, numbers);
   if (!question.layer || !question.layer->feed_forward) return;
   const model::FeedForward& ffn = *question.layer->feed_forward;
   const std::uint32_t row = question.row, column = question.column;
@@ -346,6 +350,63 @@ void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, 
   arithmetic.formula = fmt::format("{}{} · W_{}[:,{}]{}", quantity(input).symbol, subscript(row), weight, column,
                                    linear.has_bias() ? " + b" : "");
   explain_projection(arithmetic, linear, column, numbers.row(input, row));
+}
+
+/// "0.61 · expert 3 + 0.39 · expert 0", the largest first.
+std::string write_gates(const NumberSource::Numbers& gates) {
+  std::vector<std::pair<float, std::size_t>> chosen;
+  for (std::size_t expert = 0; expert < gates->size(); ++expert) {
+    if ((*gates)[expert] != 0.0F) chosen.emplace_back((*gates)[expert], expert);
+  }
+  std::ranges::stable_sort(chosen, std::greater<>(), &std::pair<float, std::size_t>::first);
+  std::string text;
+  for (const auto& [gate, expert] : chosen) {
+    text += fmt::format("{}{} · expert {}", text.empty() ? "" : " + ", write_number(double{gate}), expert);
+  }
+  return text;
+}
+
+void explain_experts(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (!question.layer || !question.layer->experts) return;
+  const model::Experts& experts = *question.layer->experts;
+  const std::uint32_t row = question.row, column = question.column;
+  const Stage read = question.layer->feed_forward_norms.before ? Stage::FfnInput
+                     : question.layer->is_parallel             ? Stage::Residual
+                                                               : Stage::Attended;
+  const char* input = quantity(read).symbol.c_str();
+  if (question.stage == Stage::FfnRouter) {
+    arithmetic.formula =
+        fmt::format("{}{} · W_R[:,{}]{}", input, subscript(row), column, experts.router.has_bias() ? " + b" : "");
+    return explain_projection(arithmetic, experts.router, column, numbers.row(read, row));
+  }
+  arithmetic.numbers = kOnTheirWay;
+  if (question.stage == Stage::FfnOutput) {
+    arithmetic.formula = fmt::format("Σₑ G[{},e] · expertₑ({}{})[{}]", row, input, subscript(row), column);
+    if (experts.shared) arithmetic.formula += fmt::format(" + {}shared[{}]", experts.shared_gate ? "σ · " : "", column);
+    if (const NumberSource::Numbers gates = numbers.row(Stage::FfnGates, row)) arithmetic.numbers = write_gates(gates);
+    arithmetic.note = "Each expert is a feed-forward of its own; of the inside of experts no numbers are kept.";
+    return;
+  }
+  const NumberSource::Numbers logits = numbers.row(Stage::FfnRouter, row);
+  arithmetic.formula = fmt::format("exp(z[{},{}] − m) / Σₑ exp(z[{},e] − m)", row, column, row);
+  if (!logits || column >= logits->size()) return;
+  std::vector<float> sorted = *logits;
+  std::ranges::sort(sorted, std::greater<>());
+  const double most = double{sorted.front()}, own = double{(*logits)[column]};
+  if (arithmetic.result && *arithmetic.result == 0.0F) {
+    arithmetic.formula.clear();
+    arithmetic.numbers.clear();
+    arithmetic.note = fmt::format("The router doesn't choose this expert: its logit {} isn't among the token's {} largest.",
+                                  write_number(own), experts.per_token);
+    return;
+  }
+  double sum = 0.0;
+  const std::size_t counted = experts.gates_sum_to_one ? experts.per_token : sorted.size();
+  for (std::size_t i = 0; i < counted; ++i) sum += std::exp(double{sorted[i]} - most);
+  arithmetic.numbers = fmt::format("exp({} − {}) / {}", write_number(own), write_factor(most), write_number(sum));
+  arithmetic.note = fmt::format("m is the token's largest router logit; the sum is over {}.",
+                                experts.gates_sum_to_one ? fmt::format("the {} chosen experts", experts.per_token)
+                                                         : fmt::format("all {} experts", sorted.size()));
 }
 
 /// The residual stream, and what a layer without a norm before attention reads.
@@ -381,6 +442,8 @@ constexpr std::array<StageLine, attention::kStages> kStageLines = {{{"x", &expla
                                                                     {"r", &explain_stream},
                                                                     {"y", &explain_stream},
                                                                     {"n", &explain_stream},
+                                                                    {"z", &explain_experts},
+                                                                    {"G", &explain_experts},
                                                                     {"g", &explain_feed_forward},
                                                                     {"h", &explain_feed_forward},
                                                                     {"a", &explain_feed_forward},

@@ -100,6 +100,10 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
       return {cell_of(Stage::Residual, row, column), cell_of(added, row, column)};
     case Stage::FfnInput:
       return {row_of(read, row, width)};
+    case Stage::FfnRouter:
+      return inner_from(StepMatrix::Other::RouterWeight);
+    case Stage::FfnGates:
+      return {row_of(Stage::FfnRouter, row, shape.experts)};
     case Stage::FfnGate:
       return inner_from(StepMatrix::Other::GateWeight);
     case Stage::FfnHidden:
@@ -108,6 +112,10 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
       if (shape.has_gate) return {cell_of(Stage::FfnGate, row, column), cell_of(Stage::FfnHidden, row, column)};
       return {cell_of(Stage::FfnHidden, row, column)};
     case Stage::FfnOutput:
+      if (shape.experts > 0) {
+        return {row_of(shape.norms_ffn_input ? Stage::FfnInput : read, row, width),
+                row_of(Stage::FfnGates, row, shape.experts)};
+      }
       return {row_of(Stage::FfnActive, row, shape.d_ff), column_of(StepMatrix::Other::FfnWeight, shape.d_ff, column)};
     case Stage::Next:
       if (shape.norms_ffn_sum) return {row_of(Stage::FfnSum, row, width)};

@@ -28,7 +28,7 @@ std::string part_text(const model::StoredRows& stored) {
 
 constexpr std::string_view kGiven = "nothing: it is a weight of the model, the same for every text";
 constexpr std::string_view kAttribution = "direct logit attribution, in double on the host";
-constexpr std::array<OtherNumber, 29> kOthers = {{
+constexpr std::array<OtherNumber, 31> kOthers = {{
     {kQueryWeight, "query weights W_Q", kGiven, "", true, Axis::Feature},
     {kKeyWeight, "key weights W_K", kGiven, "", true, Axis::Feature},
     {kValueWeight, "value weights W_V", kGiven, "", true, Axis::Feature},
@@ -38,6 +38,9 @@ constexpr std::array<OtherNumber, 29> kOthers = {{
     {kGateWeight, "gate weights W_G", kGiven, "", false, Axis::Feature},
     {kHiddenWeight, "feed-forward weights W_1", kGiven, "", false, Axis::Feature},
     {kFfnWeight, "feed-forward weights W_2", kGiven, "", false, Axis::Feature},
+    {kRouterWeight, "router weights W_R", kGiven, "", false, Axis::Feature, Axis::Expert},
+    {kExpertLoad, "load of an expert", "counted on the host", "the gates of all tokens of the line", false, Axis::Token,
+     Axis::Expert},
     {kLogitNumber, "logit", "final norm, then the token's row of the unembedding (linear layer)",
      "the last layer's state at this position"},
     {kLogitPart, "part of a logit", kAttribution,
@@ -138,10 +141,14 @@ constexpr std::array<StageOrigin, attention::kStages> kStageOrigins = {{
     {"norm, computed again when it is shown",
      "the token's row of the residual stream after attention, or before it in parallel layers"},
     {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
+    {"softmax of the largest router logits, of all or of those chosen, computed again when it is shown (experts)",
+     "the token's row of router logits"},
+    {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
     {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
     {"activation, of gated layers times the hidden layer, computed again when it is shown (linear layer)",
      "the same cell of the hidden layer, and of the gate where there is one"},
-    {"linear layer, computed again when it is shown", "the token's row of the activated hidden layer"},
+    {"linear layer, or the sum over the chosen experts, computed again when it is shown (linear layer, experts)",
+     "the token's row of the activated hidden layer, or of the gates and the feed-forward's input"},
     {"an addition, computed again when it is shown",
      "the same cell of the residual stream after attention and of the feed-forward's output"},
     {"an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",

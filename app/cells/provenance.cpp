@@ -74,6 +74,7 @@ class ProvenanceBuilder {
   }
   std::string index_text(Axis axis, std::uint32_t index) const {
     if (axis == Axis::Feature) return fmt::format("component {}", index);
+    if (axis == Axis::Expert) return fmt::format("expert {}", index);
     if (!result_.input) return fmt::format("token {}", index);
     const bool is_key = axis == Axis::Key || axis == Axis::KeyToken;
     const model::TokenBatch& tokens =
@@ -234,6 +235,7 @@ class ProvenanceBuilder {
     if (stage == Stage::FfnInput) add_norm("norm", layer_->feed_forward_norms.before);
     if (stage == Stage::Next) add_norm("norm", layer_->feed_forward_norms.after);
     const auto& ffn = layer_->feed_forward;
+    if (stage == Stage::FfnRouter && layer_->experts) add_linear("weight W_R", layer_->experts->router, number_.column, 1);
     if (stage == Stage::FfnGate && ffn) add_linear("weight W_G", *ffn->gate, number_.column, 1);
     if (stage == Stage::FfnHidden && ffn) add_linear("weight W_1", ffn->in, number_.column, 1);
     if (stage == Stage::FfnOutput && ffn) add_linear("weight W_2", ffn->out, number_.column, 1);
@@ -337,6 +339,9 @@ class ProvenanceBuilder {
       if (other.id == kGateWeight && ffn->gate) return add_linear("weight", *ffn->gate, number_.column, 1);
       if (other.id == kHiddenWeight) return add_linear("weight", ffn->in, number_.column, 1);
       if (other.id == kFfnWeight) return add_linear("weight", ffn->out, number_.column, 1);
+    }
+    if (other.id == kRouterWeight && layer_->experts) {
+      return add_linear("weight", layer_->experts->router, number_.column, 1);
     }
     if (!layer_->weights) return;
     const model::AttentionWeights& weights = *layer_->weights;

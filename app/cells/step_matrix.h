@@ -20,6 +20,7 @@ class StepMatrix {
     AllKeys,          ///< likewise [key token, KV heads·d_k]
     AllValues,        ///< likewise [key token, KV heads·d_v]
     AllHeads,         ///< what all heads compute [token, heads·d_v]
+    ExpertLoad,       ///< the share of the line's tokens that the router gives to each expert [1, experts]
     QueryWeight,      ///< W_Q [d_model, d_k] of one head, or of all
     KeyWeight,        ///< W_K [d_model, d_k], of the KV head
     ValueWeight,      ///< W_V [d_model, d_v], likewise
@@ -27,6 +28,7 @@ class StepMatrix {
     GateWeight,       ///< W_G [d_model, d_ff] of a gated feed-forward
     HiddenWeight,     ///< W_1 [d_model, d_ff]
     FfnWeight,        ///< W_2 [d_ff, d_model]
+    RouterWeight,     ///< W_R [d_model, experts]
   };
 
   constexpr StepMatrix(attention::Stage stage) : index_(static_cast<std::uint8_t>(stage)) {}  // NOLINT: a stage is a matrix

@@ -47,6 +47,34 @@ std::vector<float> embedding_window(const HeadSubject& subject, std::uint32_t it
   return values;
 }
 
+/// How many gates are read for the experts' load at most; of a longer text it isn't shown.
+constexpr std::uint32_t kMostGates = 1U << 22;
+
+/// Counted from the gates of the line's tokens, which are asked for as a tile; empty while they aren't known.
+std::vector<float> load_window(Frame& frame, const HeadSubject& subject, const view::Region& window,
+                               std::uint64_t& version) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  const model::TokenBatch& tokens = frame.result.input->queries(subject.block.kind);
+  const std::uint32_t count = std::max(tokens.lengths.empty() ? tokens.length : tokens.lengths[batch], 1U);
+  const EngineTile* known = frame.ask(TileQuery{.quantity = attention::Stage::FfnGates,
+                                                .block = subject.block,
+                                                .batch = batch,
+                                                .row = tokens.start(batch),
+                                                .rows = count,
+                                                .column = window.column,
+                                                .columns = window.columns,
+                                                .pool = 1});
+  if (known == nullptr) return {};
+  version = version * 31 + std::hash<const void*>()(known->tile.get());
+  std::vector<float> load(window.columns);
+  for (std::uint32_t row = 0; row < count; ++row) {
+    for (std::uint32_t expert = 0; expert < window.columns; ++expert) {
+      if (known->tile->at(row, expert) != 0.0F) load[expert] += 1.0F / static_cast<float>(count);
+    }
+  }
+  return load;
+}
+
 /// The heads' columns in the window, asked for as tiles; empty while one isn't known. `version`: of what they are.
 std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const HeadSubject& subject,
                                  const view::Region& window, std::uint64_t& version) {
@@ -90,6 +118,7 @@ model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject) 
     if (matrix == Other::HiddenWeight) return whole(ffn->in);
     if (matrix == Other::FfnWeight) return whole(ffn->out);
   }
+  if (matrix == Other::RouterWeight && subject.layer->experts) return whole(subject.layer->experts->router);
   const auto of_head = [&](model::Projection projection) {
     const model::HeadWeight weight = model::head_weight(*subject.layer, projection, subject.geometry.head);
     return subject.has_all_heads && weight.linear != nullptr ? whole(*weight.linear) : weight;
@@ -119,6 +148,11 @@ std::optional<inference::BlockShape::Extent> size_of(StepMatrix matrix, const He
   if (const auto part = embedding_part(matrix)) {
     if (!subject.embedding || !has_part(*subject.embedding, *part)) return std::nullopt;
     return inference::BlockShape::Extent{.rows = subject.tokens->length, .columns = subject.embedding->table.axis(1)};
+  }
+  if (matrix == Other::ExpertLoad) {
+    const inference::BlockShape& shape = subject.geometry.shape;
+    if (shape.experts == 0 || shape.queries > kMostGates / shape.experts) return std::nullopt;
+    return inference::BlockShape::Extent{.rows = 1, .columns = shape.experts};
   }
   if (const JoinedHeads joined = joined_heads(matrix, subject.geometry.shape); joined.heads > 0) {
     const auto extent = subject.geometry.shape.extent(joined.stage);
@@ -156,8 +190,9 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
   const JoinedHeads joined = joined_heads(matrix, subject.geometry.shape);
   std::uint64_t version = is_memory || part ? frame.result.run : 0;
   std::vector<float> values;
-  if (joined.heads > 0) {
-    values = joined_window(frame, joined, subject, window, version);
+  const bool is_load = matrix == Other::ExpertLoad;
+  if (joined.heads > 0 || is_load) {
+    values = is_load ? load_window(frame, subject, window, version) : joined_window(frame, joined, subject, window, version);
     if (values.empty()) return nullptr;
   }
   const void* source = is_memory ? static_cast<const void*>(frame.result.memory.get()) : subject.layer;
@@ -170,7 +205,7 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
     values = memory_window(frame, window);
   } else if (part) {
     values = embedding_window(subject, batch, *part, window);
-  } else if (joined.heads == 0) {
+  } else if (joined.heads == 0 && !is_load) {
     const model::HeadWeight columns = weight_columns(matrix, subject);
     values = model::read_weight(*columns.linear, window.row, window.rows, columns.first + window.column, window.columns);
   }

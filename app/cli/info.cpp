@@ -75,6 +75,20 @@ std::string attention_in_words(const model::ModelDescription& about) {
   return text;
 }
 
+/// "60, 4 for each token, and a shared one"; "in 12 of 24 layers" where others are dense.
+std::string experts_in_words(const model::ModelDescription& about) {
+  std::string text = fmt::format("{}, {} for each token", about.experts, about.experts_per_token);
+  if (about.has_shared_expert) text += ", and a shared one";
+  if (about.expert_layers < about.layers) text += fmt::format("; in {} of {} layers", about.expert_layers, about.layers);
+  return text;
+}
+
+std::string parameters_in_words(const model::ModelDescription& about) {
+  const std::string all = count_in_words(about.parameter_count);
+  if (about.experts == 0) return all;
+  return fmt::format("{}, of which a token uses {}", all, count_in_words(about.active_parameter_count));
+}
+
 std::string length_in_words(const model::ModelDescription& about) {
   if (about.max_length == 0) return "any";
   return fmt::format("{} tokens{}", about.max_length, about.is_length_limited ? " at most" : " in training");
@@ -136,11 +150,12 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   add("family", fmt::format("{} (model_type {})", about.family, about.model_type));
   add("path", model.path.string());
   add("attention", attention_in_words(about));
+  if (about.experts > 0) add("experts", experts_in_words(about));
   add("vocabulary", vocabulary_in_words(about));
   add("tokenizer", tokenizer_in_words(model));
   if (model.chat || !model.chat_problem.empty()) add("chat", model.chat ? "has a template" : model.chat_problem);
   add("length", length_in_words(about));
-  add("parameters", count_in_words(about.parameter_count));
+  add("parameters", parameters_in_words(about));
   add("file", fmt::format("{}, {}", bytes_in_words(about.file_bytes), types_in_words(about)));
   add("exact", memory_in_words(model, Precision::F32, tokens));
   add("float16", memory_in_words(model, Precision::F16, tokens));
@@ -174,6 +189,13 @@ Json model_json(const LanguageModel& model, std::uint32_t tokens) {
   json["is_encoder_decoder"] = about.is_encoder_decoder;
   json["has_logits"] = about.has_logits;
   json["parameters"] = about.parameter_count;
+  if (about.experts > 0) {
+    json["active_parameters"] = about.active_parameter_count;
+    json["experts"] = {{"count", about.experts},
+                       {"per_token", about.experts_per_token},
+                       {"layers", about.expert_layers},
+                       {"has_shared", about.has_shared_expert}};
+  }
   json["file_bytes"] = about.file_bytes;
   json["types"] = about.element_types;
   json["tokenizer"] = tokenizer_json(model);

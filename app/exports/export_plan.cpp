@@ -152,7 +152,9 @@ class Planner {
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
     const std::string name = blocks.prefix + std::string(attention::to_string(stage));
     if (!blocks.shape.extent(stage)) {
-      return note(name + " is left out: " + (is_capture(options_.inputs.source) ? "it isn't captured" : why_missing(stage)));
+      const char* why = blocks.is_mixed ? "not all chosen layers have experts, or have none: choose with --layers which do"
+                                        : why_missing(stage);
+      return note(name + " is left out: " + (is_capture(options_.inputs.source) ? "it isn't captured" : why));
     }
     if (!has_stage(blocks, stage)) return note(name + " is left out: only weights have a mean over heads");
     if (writes(ExportFormat::Tiles) && !attention::is_map(stage)) note(name + " is no map: it isn't written as tiles");

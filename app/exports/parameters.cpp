@@ -44,6 +44,7 @@ struct LayerPart {
 
 constexpr auto kAttention = &AttentionLayer::weights;
 constexpr auto kFfn = &AttentionLayer::feed_forward;
+constexpr auto kExperts = &AttentionLayer::experts;
 constexpr auto kAttentionNorms = &AttentionLayer::norms, kFfnNorms = &AttentionLayer::feed_forward_norms;
 constexpr std::array kLayerParts = {
     LayerPart{"w_q", "b_q", of_layer<kAttention, &AttentionWeights::query>},
@@ -53,6 +54,7 @@ constexpr std::array kLayerParts = {
     LayerPart{"ffn_in_weight", "ffn_in_bias", of_layer<kFfn, &FeedForward::in>},
     LayerPart{"ffn_gate_weight", "ffn_gate_bias", of_layer<kFfn, &FeedForward::gate>},
     LayerPart{"ffn_out_weight", "ffn_out_bias", of_layer<kFfn, &FeedForward::out>},
+    LayerPart{"router_weight", "router_bias", of_layer<kExperts, &model::Experts::router>},
     LayerPart{"norm_q", "norm_q_bias", of_layer<kAttention, &AttentionWeights::query_norm>},
     LayerPart{"norm_k", "norm_k_bias", of_layer<kAttention, &AttentionWeights::key_norm>},
     LayerPart{"norm_before_attention", "norm_before_attention_bias", of_norm<kAttentionNorms, &BranchNorms::before>},

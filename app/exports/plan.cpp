@@ -147,7 +147,13 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     blocks.scale = config.scale.factor(config.d_k);
     blocks.shape = run.shapes.at(blocks.layers.front());
     for (const model::BlockRef block : blocks.layers) {
-      if (!are_equal(blocks.shape, run.shapes.at(block))) throw Error("the layers differ in shape; choose one with --layer");
+      const inference::BlockShape& shape = run.shapes.at(block);
+      if (!are_equal(blocks.shape, shape)) throw Error("the layers differ in shape; choose one with --layer");
+      blocks.is_mixed = blocks.is_mixed || blocks.shape.d_ff != shape.d_ff || blocks.shape.experts != shape.experts;
+    }
+    if (blocks.is_mixed) {
+      blocks.shape.d_ff = blocks.shape.experts = 0;
+      blocks.shape.has_gate = false;
     }
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
     blocks.heads = select("--head", "head", options.heads, blocks.shape.heads);
@@ -221,8 +227,14 @@ const char* why_missing(attention::Stage stage) {
       return "no norm follows the sum";
     case Stage::FfnInput:
       return "no norm comes before the feed-forward";
+    case Stage::FfnRouter:
+    case Stage::FfnGates:
+      return "the feed-forward has no experts";
     case Stage::FfnGate:
-      return "the feed-forward has no gate";
+      return "no dense feed-forward with a gate follows";
+    case Stage::FfnHidden:
+    case Stage::FfnActive:
+      return "no dense feed-forward follows";
     case Stage::Output:
       return "there is no output projection";
     default:

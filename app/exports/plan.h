@@ -8,7 +8,8 @@
 
 namespace headlight::app {
 
-/// One kind of attention of a run, restricted to the selection; its layers have equal shapes.
+/// One kind of attention of a run, restricted to the selection; its layers have equal shapes, but for what is inside of
+/// their feed-forwards.
 struct ExportBlocks {
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   std::vector<model::BlockRef> layers;
@@ -24,6 +25,7 @@ struct ExportBlocks {
   bool is_difference = false;        ///< of two runs, in each stage
   bool predicts = false;             ///< the last layer's states are read as logits
   bool has_baseline = false;         ///< there is another run, which pairs show
+  bool is_mixed = false;             ///< some layers are dense, others have experts: stages inside of either are left out
   std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
 
   /// Of without_padding(): the line's own rows of matrices that aren't maps (else none: all are written), and what was

@@ -87,6 +87,7 @@ std::shared_ptr<const model::Network> needed_network(const RunSource::Source& so
   if (!reads_feed_forward(options)) {
     model::AttentionLayer& last = first->encoder.back();
     last.feed_forward.reset();
+    last.experts.reset();
     last.feed_forward_norms = {};
     last.is_parallel = false;
   }

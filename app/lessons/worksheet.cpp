@@ -139,7 +139,7 @@ std::vector<std::string> names_of(Axis axis, const EngineResult& result, const T
   const model::TokenBatch& tokens = is_key ? result.input->keys(kind) : result.input->queries(kind);
   std::vector<std::string> names;
   for (std::uint32_t i = first; i < first + count; ++i) {
-    const std::string* text = axis != Axis::Feature ? tokens.label(query.batch, i) : nullptr;
+    const std::string* text = axis < Axis::Feature ? tokens.label(query.batch, i) : nullptr;
     names.push_back(text != nullptr ? fmt::format("{} {}", i, *text) : std::to_string(i));
   }
   return names;

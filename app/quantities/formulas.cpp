@@ -64,13 +64,17 @@ std::string rotated_formula(char letter, const char* input, const model::Attenti
   const bool has_norm = weights && (letter == 'Q' ? weights->query_norm.has_value() : weights->key_norm.has_value());
   const bool is_rotated = weights && layer->config.rotary.has_value();
   if (!has_norm && !is_rotated) return clipped(layer, formula);
-  const std::string inside = clipped(layer, formula).substr(4);
-  if (has_norm && is_rotated) return fmt::format("{} = rotate(norm( {} ))", letter, inside);
-  return fmt::format("{} = {}( {} )", letter, has_norm ? "norm" : "rotate", inside);
+  if (has_norm) formula = fmt::format("{} = norm( {} )", letter, formula.substr(4));
+  formula = clipped(layer, formula);
+  return is_rotated ? fmt::format("{} = rotate( {} )", letter, formula.substr(4)) : formula;
 }
 
 const model::FeedForward* ffn_of(const FormulaSubject& subject) {
   return subject.layer && subject.layer->feed_forward ? &*subject.layer->feed_forward : nullptr;
+}
+
+const model::Experts* experts_of(const FormulaSubject& subject) {
+  return subject.layer && subject.layer->experts ? &*subject.layer->experts : nullptr;
 }
 
 /// "0.22 · " before a branch that is scaled.
@@ -182,6 +186,18 @@ std::string ffn_input(const FormulaSubject& subject) {
   return fmt::format("n = {}({})", norm ? norm_name(*norm) : "norm", ffn_read(subject));
 }
 
+std::string ffn_router(const FormulaSubject& subject) {
+  const auto* experts = experts_of(subject);
+  return inner_formula('z', 'R', subject, experts ? &experts->router : nullptr);
+}
+
+std::string ffn_gates(const FormulaSubject& subject) {
+  const auto* experts = experts_of(subject);
+  if (!experts) return "G = gates of the chosen experts";
+  const std::string top = fmt::format("top_{{{}}}", experts->per_token);
+  return experts->gates_sum_to_one ? fmt::format("G = softmax({}(z))", top) : fmt::format("G = {}(softmax(z))", top);
+}
+
 std::string ffn_gate(const FormulaSubject& subject) {
   const model::FeedForward* ffn = ffn_of(subject);
   return inner_formula('g', 'G', subject, ffn && ffn->gate ? &*ffn->gate : nullptr);
@@ -199,6 +215,11 @@ std::string ffn_active(const FormulaSubject& subject) {
 }
 
 std::string ffn_output(const FormulaSubject& subject) {
+  if (const auto* experts = experts_of(subject)) {
+    const char* read = subject.layer->feed_forward_norms.before ? "n" : ffn_read(subject);
+    std::string shared = experts->shared ? fmt::format(" + {}shared({})", experts->shared_gate ? "σ · " : "", read) : "";
+    return fmt::format("m = Σ_e G_e · expert_e({}){}", read, shared);
+  }
   const model::FeedForward* ffn = ffn_of(subject);
   return ffn && !ffn->out.has_bias() ? "m = a W_2" : "m = a W_2 + b_2";
 }
@@ -231,6 +252,10 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
       return added(attention, "x");
     case Stage::FfnInput:
       return name(ffn.before);
+    case Stage::FfnRouter:
+      return read + " · W_R";
+    case Stage::FfnGates:
+      return subject.layer->experts ? fmt::format("top {}", subject.layer->experts->per_token) : std::string();
     case Stage::FfnGate:
       return read + " · W_G";
     case Stage::FfnHidden:
@@ -241,7 +266,7 @@ std::string operation(attention::Stage stage, const FormulaSubject& subject) {
       return inner && inner->gate ? fmt::format("{}(g) ⊙ h", activation) : activation;
     }
     case Stage::FfnOutput:
-      return "a · W_2";
+      return subject.layer->experts ? "experts" : "a · W_2";
     case Stage::Next:
       if (ffn.after) return name(ffn.after);
       [[fallthrough]];

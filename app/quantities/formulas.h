@@ -22,6 +22,8 @@ std::string output(const FormulaSubject& subject);
 std::string attention_sum(const FormulaSubject& subject);
 std::string attended(const FormulaSubject& subject);
 std::string ffn_input(const FormulaSubject& subject);
+std::string ffn_router(const FormulaSubject& subject);
+std::string ffn_gates(const FormulaSubject& subject);
 std::string ffn_gate(const FormulaSubject& subject);
 std::string ffn_hidden(const FormulaSubject& subject);
 std::string ffn_active(const FormulaSubject& subject);

@@ -25,6 +25,7 @@ enum class Axis : std::uint8_t {
   Token,     ///< tokens of the queries' side
   KeyToken,  ///< tokens of the keys' side
   Feature,   ///< components of a vector
+  Expert,    ///< of a mixture
 };
 
 /// How values become colours.
@@ -114,7 +115,7 @@ QuantityId difference_of(QuantityId id);
 /// The baseline's weights, or a mean of them: of Stage::Weights, kMeanOfLayer or kMeanOfKind.
 QuantityId baseline_of(QuantityId id);
 
-/// "query", "key", "token", "key token" or "feature".
+/// "query", "key", "token", "key token", "feature" or "expert".
 std::string_view to_string(Axis axis);
 /// The space of a matrix in the field's letters: "ℝ^{n×d_k}".
 std::string space_of(const Quantity& quantity, const inference::BlockShape& shape, model::BlockKind kind);

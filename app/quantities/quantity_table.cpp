@@ -42,6 +42,8 @@ constexpr std::array<StageLine, attention::kStages> kStageLines = {{
      Role::Input, formulas::attended},
     {"feed-forward input", "n", "feed-forward input n", "feed-forward input", "", Axis::Token, "d_{model}", Role::Input,
      formulas::ffn_input},
+    {"router logits", "z", "router's logits z", "router logit", "", Axis::Token, "E", Role::Output, formulas::ffn_router},
+    {"gates", "G", "gates of experts G", "gate of the expert", "gate", Axis::Token, "E", Role::Output, formulas::ffn_gates},
     {"gate", "g", "gate before its activation g", "gate", "", Axis::Token, "d_{ff}", Role::Output, formulas::ffn_gate},
     {"hidden layer", "h", "hidden layer before its activation h", "hidden layer", "", Axis::Token, "d_{ff}", Role::Output,
      formulas::ffn_hidden},
@@ -67,9 +69,11 @@ std::vector<Quantity> stages() {
     line.value_title = of.value_title;
     line.unit = of.unit;
     line.rows = of.rows;
-    line.columns = line.is_map() ? Axis::Key : Axis::Feature;
+    const bool is_of_experts = line.stage == Stage::FfnRouter || line.stage == Stage::FfnGates;
+    line.columns = line.is_map() ? Axis::Key : is_of_experts ? Axis::Expert : Axis::Feature;
     line.width = of.width;
-    line.colors = line.stage == Stage::Weights ? ColorKind::Sequential : ColorKind::Diverging;
+    const bool is_share = line.stage == Stage::Weights || line.stage == Stage::FfnGates;
+    line.colors = is_share ? ColorKind::Sequential : ColorKind::Diverging;
     line.role = of.role;
     line.scope = attention::is_per_head(line.stage) ? Scope::Head : Scope::Block;
     line.formula = of.formula;
@@ -177,7 +181,7 @@ QuantityId baseline_of(QuantityId id) {
 }
 
 std::string_view to_string(Axis axis) {
-  constexpr std::string_view kNames[] = {"query", "key", "token", "key token", "feature"};
+  constexpr std::string_view kNames[] = {"query", "key", "token", "key token", "feature", "expert"};
   return kNames[static_cast<std::size_t>(axis)];
 }
 

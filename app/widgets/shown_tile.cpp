@@ -133,6 +133,13 @@ void set_weight_colors(shell::HeatmapImage& image, const State& state, const Sho
   image.high = limits->second.high;
 }
 
+void set_share_colors(shell::HeatmapImage& image, const State& state, const ValueRange& range) {
+  image.color_map = weight_colors(state);
+  image.spread = state.view.color_spread;
+  image.low = 0.0F;
+  image.high = range.high > 0.0F ? range.high : 1.0F;
+}
+
 void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, float least_reach) {
   const float reach = std::max({std::abs(range.low), std::abs(range.high), least_reach});
   image.color_map = signed_colors();

@@ -50,6 +50,9 @@ view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread)
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row);
 
+/// Colours of shares that are no weights, such as gates: from 0 up to the largest one.
+void set_share_colors(shell::HeatmapImage& image, const State& state, const ValueRange& range);
+
 /// Colours of a difference of two runs: 0 in the middle, both ends as far from it as the values reach, at least
 /// `least_reach`.
 void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, float least_reach);

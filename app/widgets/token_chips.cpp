@@ -155,7 +155,8 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
   return colors;
 }
 
-void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip, const view::Rect& box) {
+void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipMarks& marks, const ChipLayout::Chip& chip,
+                       const view::Rect& box) {
   const Tooltip tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
   ImGui::TextUnformatted(chip.is_padding ? "padding" : tokens.texts[chip.item][chip.token].c_str());
@@ -166,6 +167,9 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
   if (chip.is_special) detail += ", special";
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
   write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, detail);
+  const std::string about =
+      marks.about && !chip.is_padding ? marks.about({.item = chip.item, .token = chip.token}) : std::string();
+  if (!about.empty()) write_text(frame.ui.fonts().small, frame.ui.theme().text, about);
 }
 
 }  // namespace
@@ -224,7 +228,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) events.clicked = events.hovered;
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) events.right_clicked = events.hovered;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    draw_chip_tooltip(frame, tokens, *chip, rect);
+    draw_chip_tooltip(frame, tokens, marks, *chip, rect);
   }
   for (std::uint32_t item = 0; tokens.batch > 1 && item < tokens.batch; ++item) {
     const float y = layout.item_top[item];

@@ -43,6 +43,8 @@ struct ChipMarks {
   std::span<const float> shades = {};
   /// [batch][real token] of a model's prompt, to distinguish special ones; null without a model.
   const std::vector<std::vector<text::Token>>* special = nullptr;
+  /// A line of the tooltip about a token; empty: there is none.
+  std::function<std::string(const ChipTarget& token)> about = {};
   bool shows_padding = false;  ///< pad tokens as quiet chips; else a line has its own tokens alone
 };
 

@@ -58,6 +58,37 @@ std::string token_count_text(const model::TokenBatch& tokens) {
   return text;
 }
 
+std::string experts_of_token(Frame& frame, const ChipTarget& token) {
+  const model::BlockRef block = frame.state.selection.block;
+  const auto shape = frame.result.shapes.find(block);
+  if (shape == frame.result.shapes.end() || token.token >= shape->second.queries || token.item >= shape->second.batch ||
+      shape->second.experts == 0) {
+    return {};
+  }
+  const std::uint32_t experts = shape->second.experts;
+  const EngineTile* known = frame.ask(TileQuery{.quantity = attention::Stage::FfnGates,
+                                                .block = block,
+                                                .batch = token.item,
+                                                .row = token.token,
+                                                .rows = 1,
+                                                .column = 0,
+                                                .columns = experts,
+                                                .pool = 1});
+  if (known == nullptr) return {};
+  std::vector<std::pair<float, std::uint32_t>> chosen;
+  for (std::uint32_t expert = 0; expert < experts; ++expert) {
+    if (const float gate = known->tile->at(0, expert); gate != 0.0F) chosen.emplace_back(gate, expert);
+  }
+  std::ranges::stable_sort(chosen, std::greater<>(), &std::pair<float, std::uint32_t>::first);
+  std::string text;
+  for (const auto& [gate, expert] : chosen) {
+    text += fmt::format("{}expert {} ({:.2f})", text.empty() ? "" : ", ", expert, gate);
+  }
+  const auto& network = frame.result.network;
+  if (network && network->layer(block).experts && network->layer(block).experts->shared) text += ", shared";
+  return fmt::format("layer {}: {}", block.layer.value, text);
+}
+
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked) {
   const model::ModelInput& input = *frame.result.input;
@@ -74,6 +105,7 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   }
   marks.pointed = also_marked;
   marks.special = special_tokens(frame.result, tokens);
+  if (is_query) marks.about = [&](const ChipTarget& token) { return experts_of_token(frame, token); };
   marks.shows_padding = is_notebook(frame.state.source);  // whose input has it
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 

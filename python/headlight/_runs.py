@@ -64,7 +64,7 @@ def run(text=None, *, model=None, target=None, mask=None, stages=("weights",), l
     text: a text, or a list of texts, the lines of a batch; model: a folder, a .gguf file or a name (default: "captions-gpt2",
     a bundled model; flags=["--preset", "playground"] computes with random weights); mask: "causal", "none", … or a boolean array, True where a query sees a key;
     stages: any of x, q, k, v, scores, scaled, masked, weights, heads, merged, output, residual, attended,
-        ffn_hidden and others of the feed-forward, hidden, logits; layer, head: only
+        ffn_hidden and others of the feed-forward, router and gates of experts, hidden, logits; layer, head: only
     these; flags: further flags of `headlight export`, as ["--preset", "notebook-004"].
     """
     stages = [stages] if isinstance(stages, str) else list(stages)

@@ -7,6 +7,8 @@
 // Workgroups are blocks of rows along x and tiles along y, so that a tile's weights (200 KB at 768 inputs) stay in a
 // CPU's cache until all rows have used them.
 // A tile belongs to one section: queries, then keys from key_tile, values from value_tile on.
+// With EXPERTS rows are pairs of a token and an expert that it was given to, [token, slot] but in the order of their experts
+// (lib/routing.glsl), and y is [pair, d_k4]; expert e's weights are the tiles from e · expert_tiles on.
 #include "params/linear.h"
 #include "lib/activation.glsl"
 
@@ -14,13 +16,47 @@ layout(constant_id = 0) const uint kActivation = 0u;  // ops::Activation; the ma
 layout(push_constant) uniform Push { LinearParameters p; };
 layout(set = 0, binding = 2, std430) readonly buffer bias_buffer { vec4 bias[]; };
 layout(set = 0, binding = 3, std430) writeonly buffer q_buffer { vec4 q[]; };
+#ifdef EXPERTS
+layout(set = 0, binding = 4, std430) buffer v_buffer { vec4 v[]; };
+layout(set = 0, binding = 5, std430) readonly buffer routing_buffer { uint routing[]; };
+#include "lib/routing.glsl"
+#else
 layout(set = 0, binding = 4, std430) writeonly buffer k_buffer { vec4 k[]; };
 layout(set = 0, binding = 5, std430) buffer v_buffer { vec4 v[]; };
+#endif
 
 const uint kTile4 = 16u;  // vec4 columns of a tile
 
-// Index of the first element of row `row` of x.
+// What a workgroup computes: rows [first_row, end_row), kRows of them at most, and a tile of the weight's slice.
+struct Block {
+  uint first_row, end_row, tile;
+};
+
+#ifdef EXPERTS
+// Index of the first element of row `row` of x. Pairs of a token read the same row where x isn't [pair, inner4].
+uint x_row(uint row) {
+  uint from = pair_at(row) / p.slots;
+  return from / p.tokens * p.x_stride4 + (p.x_first + from % p.tokens) * p.inner4;
+}
+
+// False where the workgroup has nothing to do.
+bool find_block(uint rows_at_once, uint tile, out Block block) {
+  uint expert = expert_of_group(gl_WorkGroupID.x, rows_at_once);
+  block.first_row = expert_begin(expert) + (gl_WorkGroupID.x - first_group(expert, rows_at_once)) * rows_at_once;
+  block.end_row = min(block.first_row + rows_at_once, expert_begin(expert + 1u));
+  block.tile = expert * p.expert_tiles + tile - p.first_tile;  // beyond p.tiles where it is before the slice
+  return block.first_row < block.end_row && block.tile < p.tiles;
+}
+#else
 uint x_row(uint row) { return row / p.tokens * p.x_stride4 + (p.x_first + row % p.tokens) * p.inner4; }
+
+bool find_block(uint rows_at_once, uint tile, out Block block) {
+  block = Block(gl_WorkGroupID.x * rows_at_once, p.rows, tile);
+  return true;
+}
+#endif
+
+bool clips(uint tile) { return p.clip > 0.0 || (p.clip < 0.0 && tile >= p.value_tile); }
 
 // Adds the bias to four columns of y and stores them in their section. `column4` counts from the tile's first column.
 void store(uint row, uint tile, uint column4, vec4 value) {
@@ -28,7 +64,13 @@ void store(uint row, uint tile, uint column4, vec4 value) {
   if (kActivation != kNone) {
     [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(kActivation, value[c]);
   }
-  if (p.clip > 0.0) value = mix(clamp(value, -p.clip, p.clip), value, bvec4(is_nan(value.x), is_nan(value.y), is_nan(value.z), is_nan(value.w)));
+  if (clips(tile)) value = mix(clamp(value, -abs(p.clip), abs(p.clip)), value, bvec4(is_nan(value.x), is_nan(value.y), is_nan(value.z), is_nan(value.w)));
+#ifdef EXPERTS
+  uint column_at = tile % p.expert_tiles * kTile4 + column4;
+  if (column_at >= p.d_k4) return;
+  uint pair_column = pair_at(row) * p.d_k4 + column_at;
+  q[pair_column] = p.combine == 1u ? value * v[pair_column] : value;
+#else
   bool is_value = tile >= p.value_tile, is_query = tile < p.key_tile;
   uint section_tile = is_value ? p.value_tile : (is_query ? 0u : p.key_tile);
   uint slot4 = is_value ? p.d_v4 : p.d_k4;
@@ -54,4 +96,5 @@ void store(uint row, uint tile, uint column4, vec4 value) {
   } else {
     k[item * p.k_stride4 + at] = value;
   }
+#endif
 }

@@ -16,4 +16,5 @@ struct NormParameters {
   uint affine_stride4;  // from one head's weights to the next head's; 0: all have the same
   uint is_rms;          // 1: RMSNorm
   float epsilon;
+  float clip;  // the norm is cut to ±clip; 0: not
 };

@@ -15,6 +15,9 @@ std::optional<BlockShape::Extent> BlockShape::extent(Stage stage) const {
       return stream(has_residual && norms_sum);
     case Stage::FfnInput:
       return stream(norms_ffn_input);
+    case Stage::FfnRouter:
+    case Stage::FfnGates:
+      return experts > 0 ? std::optional<Extent>({queries, experts}) : std::nullopt;
     case Stage::FfnGate:
       return inner(has_gate);
     case Stage::FfnHidden:
@@ -22,7 +25,7 @@ std::optional<BlockShape::Extent> BlockShape::extent(Stage stage) const {
       return inner(d_ff > 0);
     case Stage::FfnOutput:
     case Stage::Next:
-      return stream(d_ff > 0);
+      return stream(has_feed_forward);
     case Stage::FfnSum:
       return stream(norms_ffn_sum);
     case Stage::X:

@@ -20,10 +20,12 @@ struct BlockShape {
   /// The block adds to a residual stream: stages Residual and Attended exist, and AttentionSum where the sum is normed.
   bool has_residual = false, norms_sum = false;
   bool norms_input = false;  ///< X is a norm of Residual; else it is Residual itself
-  /// Of the feed-forward that follows this block; 0: none does, or another block comes before it.
-  std::uint32_t d_ff = 0;
-  bool is_parallel = false;                             ///< the feed-forward reads Residual instead of Attended
-  bool has_gate = false;                                ///< stage FfnGate exists
+  /// A feed-forward follows this block, not another block: stages FfnOutput and Next exist.
+  bool has_feed_forward = false;
+  std::uint32_t d_ff = 0;     ///< its inner width, with stages FfnHidden and FfnActive; 0: it has experts
+  std::uint32_t experts = 0;  ///< how many; 0: it has none, nor stages FfnRouter and FfnGates
+  bool is_parallel = false;   ///< the feed-forward reads Residual instead of Attended
+  bool has_gate = false;      ///< stage FfnGate exists
   bool norms_ffn_input = false, norms_ffn_sum = false;  ///< stages FfnInput and FfnSum exist
 
   bool operator==(const BlockShape&) const = default;

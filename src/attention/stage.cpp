@@ -6,10 +6,10 @@ namespace headlight::attention {
 namespace {
 
 constexpr std::array<std::string_view, kStages> kStageNames = {
-    "residual",         "x",        "q",         "k",        "v",          "scores",     "content_position",
-    "position_content", "scaled",   "masked",    "weights",  "heads",      "merged",     "output",
-    "attention_sum",    "attended", "ffn_input", "ffn_gate", "ffn_hidden", "ffn_active", "ffn_output",
-    "ffn_sum",          "next"};
+    "residual",         "x",          "q",         "k",       "v",     "scores",   "content_position",
+    "position_content", "scaled",     "masked",    "weights", "heads", "merged",   "output",
+    "attention_sum",    "attended",   "ffn_input", "router",  "gates", "ffn_gate", "ffn_hidden",
+    "ffn_active",       "ffn_output", "ffn_sum",   "next"};
 
 }  // namespace
 

@@ -27,14 +27,16 @@ enum class Stage : std::uint8_t {
   AttentionSum,     ///< residual + output, where a norm follows the sum (post-norm) [token, d_model]
   Attended,         ///< the residual stream after attention, and after the norm of the sum where there is one
   FfnInput,         ///< norm(attended), where the feed-forward has a norm before it (pre-norm)
+  FfnRouter,        ///< of experts: the router's logits [token, expert] …
+  FfnGates,         ///< … and gates: what the chosen experts' results are multiplied by, 0 for the others
   FfnGate,          ///< of gated feed-forwards: gate layer before its activation [token, d_ff]
   FfnHidden,        ///< first linear layer before the activation [token, d_ff]
   FfnActive,        ///< activation(hidden), or activation(gate) ⊙ hidden [token, d_ff]
-  FfnOutput,        ///< second linear layer [token, d_model]
+  FfnOutput,        ///< second linear layer, or the sum over experts [token, d_model]
   FfnSum,           ///< attended + what the feed-forward adds, where a norm follows the sum
   Next,             ///< the residual stream that the next layer reads, before any change of it
 };
-inline constexpr std::size_t kStages = 23;
+inline constexpr std::size_t kStages = 25;
 
 /// "x", "q", …, "output": names of files, flags and menus.
 std::string_view to_string(Stage stage);

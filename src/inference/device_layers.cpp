@@ -256,6 +256,34 @@ class Uploader {
     return pack({Source({.weight = std::move(identity)}, 1, in_heads)}, "the merge of heads");
   }
 
+  /// Several of one shape, or a single one.
+  DeviceFeedForward feed_forward(std::span<const model::FeedForward> all, std::string_view purpose) {
+    const model::FeedForward& first = all.front();
+    const auto pack_all = [&](const auto& layer_of) {
+      std::vector<Source> sources;
+      for (const model::FeedForward& one : all) sources.emplace_back(layer_of(one));
+      return pack(sources, purpose);
+    };
+    DeviceFeedForward device{.in = pack_all([](const model::FeedForward& one) { return one.in; }),
+                             .out = pack_all([](const model::FeedForward& one) { return one.out; }),
+                             .gate = {},
+                             .width = first.in.out(),
+                             .activation = static_cast<ops::Activation>(first.activation)};
+    if (first.gate) device.gate = pack_all([](const model::FeedForward& one) { return *one.gate; });
+    return device;
+  }
+
+  DeviceExperts experts(const model::Experts& source) {
+    DeviceExperts device{.router = linear(source.router, "a router"),
+                         .experts = feed_forward(source.experts, "experts"),
+                         .counts = {source.count(), source.per_token, source.gates_sum_to_one},
+                         .shared = {},
+                         .shared_gate = {}};
+    if (source.shared) device.shared = feed_forward({&*source.shared, 1}, "a shared expert");
+    if (source.shared_gate) device.shared_gate = linear(*source.shared_gate, "the gate of a shared expert");
+    return device;
+  }
+
   /// `is_last`: nothing reads what the layer returns.
   DeviceLayer upload_layer(const model::AttentionLayer& layer, bool is_last) {
     DeviceLayer device;
@@ -276,19 +304,12 @@ class Uploader {
     }
     if (layer.weights && layer.weights->output) {
       device.output = pack({Source(*layer.weights->output, 1, heads)}, "the output projection");
-    } else if (!layer.norms.is_empty() || layer.feed_forward || !is_last) {
+    } else if (!layer.norms.is_empty() || layer.has_feed_forward() || !is_last) {
       device.unpad = identity(heads * layer.config.d_v, heads);
     }
     device.norms = norms(layer.norms);
-    if (layer.feed_forward) {
-      const model::FeedForward& source = *layer.feed_forward;
-      device.feed_forward = DeviceFeedForward{.in = linear(source.in, "a feed-forward layer"),
-                                              .out = linear(source.out, "a feed-forward layer"),
-                                              .gate = {},
-                                              .width = source.in.out(),
-                                              .activation = static_cast<ops::Activation>(source.activation)};
-      if (source.gate) device.feed_forward->gate = linear(*source.gate, "a feed-forward layer");
-    }
+    if (layer.feed_forward) device.feed_forward = feed_forward({&*layer.feed_forward, 1}, "a feed-forward layer");
+    if (layer.experts) device.experts = experts(*layer.experts);
     device.feed_forward_norms = norms(layer.feed_forward_norms);
     return device;
   }

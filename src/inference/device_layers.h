@@ -2,6 +2,7 @@
 
 #include "gpu/context.h"
 #include "model/network.h"
+#include "ops/experts.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
 #include "ops/packed_linear.h"
@@ -23,6 +24,15 @@ struct DeviceFeedForward {
   ops::Activation activation = ops::Activation::None;
 };
 
+/// A mixture of experts; weights of all experts are sections of one.
+struct DeviceExperts {
+  ops::PackedLinear router;
+  DeviceFeedForward experts;
+  ops::ExpertCounts counts;
+  std::optional<DeviceFeedForward> shared;
+  std::optional<ops::PackedLinear> shared_gate;
+};
+
 /// One attention layer's weights on the device.
 struct DeviceLayer {
   std::optional<ops::PackedLinear> projections;  ///< sections query, key, value; none with given Q, K and V
@@ -34,7 +44,10 @@ struct DeviceLayer {
   std::optional<ops::DeviceNorm> query_norm, key_norm;
   DeviceBranchNorms norms;
   std::optional<DeviceFeedForward> feed_forward;
+  std::optional<DeviceExperts> experts;
   DeviceBranchNorms feed_forward_norms;
+
+  bool has_feed_forward() const { return feed_forward || experts; }
 };
 
 struct DeviceDecoderLayer {

@@ -269,7 +269,7 @@ RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const Re
       const model::BlockRef block{is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::Cross,
                                   LayerIndex{rows.layer}};
       const bool has_layer = rows.layer + 1 < states.size();
-      if (!has_layer || run_.block(block).shape.d_ff == 0) {
+      if (!has_layer || !run_.block(block).shape.has_feed_forward) {
         throw Error("the run has no feed-forward network in layer {}", rows.layer);
       }
       StreamStages stages{{attention::Stage::FfnOutput, nullptr}};

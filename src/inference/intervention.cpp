@@ -25,6 +25,7 @@ std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
     return has_output ? std::optional(SiteSize{1, layer.weights->output->out()}) : std::nullopt;
   }
   if (site == Site::FeedForward) {
+    if (layer.experts) return SiteSize{1, layer.experts->experts.front().out.out()};
     return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->out.out()}) : std::nullopt;
   }
   if (site == Site::Inner) {

@@ -49,8 +49,8 @@ class LayerRecorder {
     std::uint32_t heads = 0, width = 0;
   };
   struct Branch {
-    const Hidden& input;  ///< of the linear layer that ends the branch
-    const ops::PackedLinear& linear;
+    const Hidden& input;              ///< of the linear layer that ends the branch
+    const ops::PackedLinear* linear;  ///< null: `compute` is in its place
     const DeviceBranchNorms& norms;
     const Hidden& residual;    ///< what is added
     TensorKey plain;           ///< where the linear layer's own result goes …
@@ -60,6 +60,8 @@ class LayerRecorder {
     TensorKey sum = {};               ///< where the sum goes that a norm follows …
     attention::Stage sum_stage = {};  ///< … of these stages, where they are wanted
     StreamStages* stages = nullptr;
+    std::uint32_t width = 0;  ///< of the result, where there is no linear layer
+    std::function<void(const Hidden& result)> compute = {};
   };
 
   attention::BlockRun begin_block(const LayerPosition& place, const model::AttentionLayer& layer, const Hidden& x);
@@ -84,6 +86,12 @@ class LayerRecorder {
   /// The new state, and in `stages` those that it has keys for.
   Hidden feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input, const Hidden& residual,
                       StreamStages* stages = nullptr);
+  /// The inner layer of a dense feed-forward, or of a shared expert.
+  Hidden inner_layer(const LayerPosition& place, const DeviceFeedForward& weights, const Hidden& read,
+                     StreamStages* stages = nullptr);
+  /// The router's choice for all rows, and what its experts make of them. Without a `result` the choice alone.
+  void apply_experts(const LayerPosition& place, const DeviceExperts& experts, const Hidden& read, const Hidden& result,
+                     StreamStages* stages);
   /// The end of a branch: linear layer, norm, residual, norm. Returns the new state and the linear layer's own result.
   std::pair<Hidden, Hidden> end_branch(const LayerPosition& place, const Branch& branch);
   /// Tables of a rotary model for the tokens of one side.

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "inference/device_layers.h"
 #include "ops/attention_blocks.h"
+#include "ops/experts.h"
 
 namespace headlight::inference {
 namespace {
@@ -41,10 +42,20 @@ std::uint64_t scratch_bytes(const model::AttentionLayer& layer, std::uint32_t to
   return 2 * ops::scratch_size(device ? device->device : vast, layer.config.heads, tokens, tokens).buffer_bytes;
 }
 
+/// Of logits, gates and a shared expert for all tokens, and of experts for as many as are computed at a time.
+std::uint64_t expert_numbers(const model::Experts& experts, std::uint32_t tokens) {
+  const model::FeedForward& one = experts.experts.front();
+  const std::uint64_t shared = experts.shared ? 2 * experts.shared->in.out() + one.out.out() + 4 : 0;
+  const std::uint64_t pairs = ops::pairs_at_once(experts.per_token, one.in.out(), one.out.out());
+  return tokens * (2 * std::uint64_t{experts.count()} + shared) +
+         std::min(std::uint64_t{tokens} * experts.per_token, pairs) * (2 * std::uint64_t{one.in.out()} + one.out.out());
+}
+
 /// Numbers of the feed-forward, which all layers of a kind compute in the same memory, one after the other.
 std::uint64_t shared_numbers(const model::AttentionLayer& layer, std::uint32_t tokens) {
   const std::uint64_t inner = layer.feed_forward ? layer.feed_forward->in.out() : 0;
-  return tokens * (3 * std::uint64_t{layer.config.d_model} + 2 * inner);
+  const std::uint64_t numbers = tokens * (3 * std::uint64_t{layer.config.d_model} + 2 * inner);
+  return layer.experts ? numbers + expert_numbers(*layer.experts, tokens) : numbers;
 }
 
 }  // namespace

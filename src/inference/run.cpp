@@ -10,7 +10,7 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
   const model::TokenBatch &queries = input.queries(kind), &keys = input.keys(kind);
   const model::AttentionConfig& config = layer.config;
   const model::BranchNorms& ffn = layer.feed_forward_norms;
-  const bool has_ffn = layer.feed_forward.has_value();
+  const bool has_ffn = layer.has_feed_forward(), is_dense = layer.feed_forward.has_value();
   return {.batch = queries.batch,
           .heads = config.heads,
           .queries = queries.length,
@@ -27,9 +27,11 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
           .has_residual = layer.weights.has_value() && !layer.norms.is_empty(),
           .norms_sum = layer.norms.after.has_value(),
           .norms_input = layer.norms.before.has_value(),
-          .d_ff = has_ffn ? layer.feed_forward->in.out() : 0,
+          .has_feed_forward = has_ffn,
+          .d_ff = is_dense ? layer.feed_forward->in.out() : 0,
+          .experts = layer.experts ? layer.experts->count() : 0,
           .is_parallel = layer.is_parallel,
-          .has_gate = has_ffn && layer.feed_forward->gate.has_value(),
+          .has_gate = is_dense && layer.feed_forward->gate.has_value(),
           .norms_ffn_input = has_ffn && ffn.before.has_value(),
           .norms_ffn_sum = has_ffn && ffn.after.has_value()};
 }

@@ -38,6 +38,15 @@ enum class Role : std::uint8_t {
   FeedForwardSum,
   PlainInner,  ///< before the activation
   PlainGate,
+  // Of experts.
+  Router,
+  Gates,
+  Routing,  ///< words of ops::routing_numbers()
+  ExpertInner,
+  ExpertGate,
+  ExpertOutput,
+  SharedOutput,
+  SharedGate,
 };
 constexpr bool is_scratch(Role role) { return role >= Role::Vectors; }
 

@@ -160,6 +160,7 @@ class SnippetWriter {
     if (layer.weights && layer.weights->output)
       line("a = {}", linear("a", place + "w_o", place + "b_o", *layer.weights->output));
     write_branch("a", stack, place + "norm_after_attention", layer.norms);
+    expect_plain(!layer.experts, "a mixture of experts");
     if (!layer.feed_forward) return;
     const model::FeedForward& feed_forward = *layer.feed_forward;
     expect_plain(!feed_forward.gate && feed_forward.activation == model::Activation::Relu, "this feed-forward");

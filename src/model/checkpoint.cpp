@@ -78,7 +78,11 @@ Parameter Checkpoint::find(std::string_view name, std::span<const std::uint32_t>
                 tensor->file->path().string(), printable(name), headlight::to_string(tensor->shape),
                 headlight::to_string(expected));
   }
-  return take(*tensor);
+  if (expected.size() != 3) return take(*tensor);
+  StoredTensor rows = *tensor;
+  rows.shape = {expected[0] * expected[1], expected[2]};
+  is_asked_[static_cast<std::size_t>(tensor - contents_->files.tensors.all().data())] = true;
+  return rows.parameter();
 }
 
 Parameter Checkpoint::find(std::string_view name) { return take(at(name)); }

@@ -48,8 +48,8 @@ class Checkpoint {
   const Shape& shape(std::string_view name) const;
   std::string_view type(std::string_view name) const;
 
-  /// The tensor as a weight. Throws Error naming it, with the expected shape when it is missing and with both shapes when
-  /// it has another one.
+  /// The tensor as a weight; of three axes the first two are its rows. Throws Error naming it, with the expected shape when
+  /// it is missing and with both shapes when it has another one.
   Parameter find(std::string_view name, std::span<const std::uint32_t> expected);
   Parameter find(std::string_view name, std::initializer_list<std::uint32_t> expected) {
     return find(name, std::span(expected.begin(), expected.size()));

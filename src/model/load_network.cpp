@@ -71,6 +71,10 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
                                .max_length = sizes.encoder.max_length,
                                .window = *std::ranges::max_element(sizes.windows),
                                .token_types = sizes.types,
+                               .experts = sizes.experts.count,
+                               .experts_per_token = sizes.experts.per_token,
+                               .expert_layers = static_cast<std::uint32_t>(std::ranges::count(sizes.has_experts, true)),
+                               .has_shared_expert = sizes.experts.count > 0 && !family.encoder.experts.shared.in.empty(),
                                .file_bytes = checkpoint.total_bytes(),
                                .is_causal = sizes.is_causal};
   description.is_encoder_decoder = sizes.kind == StackKind::EncoderDecoder;
@@ -100,6 +104,7 @@ LoadedNetwork build(const Family& family, const Settings& whole, const Checkpoin
   if (checkpoint.gguf() == nullptr) add_ends(loaded.description.ids, checkpoint.folder(), vocabulary);
   loaded.description.unused_tensors = tensors.leftovers();
   loaded.description.parameter_count = loaded.network.parameter_count();
+  loaded.description.active_parameter_count = loaded.description.parameter_count - loaded.network.idle_parameter_count();
   loaded.description.has_logits = loaded.network.layers->unembedding.has_value();
   return loaded;
 }

@@ -22,12 +22,17 @@ struct ModelDescription {
   std::uint32_t layers = 0, heads = 0, kv_heads = 0, d_model = 0, d_k = 0;  ///< of the encoder where there are two stacks
   std::uint32_t decoder_layers = 0, decoder_heads = 0;                      ///< 0 without a second stack
   std::uint32_t vocabulary = 0, target_vocabulary = 0;                      ///< target_vocabulary: 0 without a second stack
-  std::uint32_t max_length = 0;       ///< tokens that have a position, or the length in training; 0: unknown
-  bool is_length_limited = false;     ///< no token beyond max_length has a position
-  std::uint32_t window = 0;           ///< of its layers with sliding-window attention; 0: none has
-  std::uint32_t token_types = 0;      ///< 2 in BERT; 0: it has none
-  std::uint64_t parameter_count = 0;  ///< shared weights once
-  std::uint64_t file_bytes = 0;       ///< of all tensors as stored
+  std::uint32_t max_length = 0;    ///< tokens that have a position, or the length in training; 0: unknown
+  bool is_length_limited = false;  ///< no token beyond max_length has a position
+  std::uint32_t window = 0;        ///< of its layers with sliding-window attention; 0: none has
+  std::uint32_t token_types = 0;   ///< 2 in BERT; 0: it has none
+  std::uint32_t experts = 0;       ///< of a layer that has some; 0: none has
+  std::uint32_t experts_per_token = 0;
+  std::uint32_t expert_layers = 0;                          ///< layers that have them
+  bool has_shared_expert = false;                           ///< beside these, one for every token
+  std::uint64_t parameter_count = 0;                        ///< shared weights once
+  std::uint64_t active_parameter_count = 0;                 ///< of these, what a token uses
+  std::uint64_t file_bytes = 0;                             ///< of all tensors as stored
   std::map<std::string, std::uint32_t> element_types = {};  ///< "F16" → number of tensors
   std::vector<std::string> unused_tensors = {};  ///< stored, but not of the network: heads of other tasks, vision towers
   bool is_causal = false;                        ///< the (last) stack doesn't attend to later tokens

@@ -36,6 +36,12 @@ class Counter {
     add(feed_forward.gate);
     add(feed_forward.out);
   }
+  void add(const Experts& experts) {
+    add(experts.router);
+    for (const FeedForward& expert : experts.experts) add(expert);
+    add(experts.shared);
+    add(experts.shared_gate);
+  }
   void add(const Embedding& embedding) {
     add(embedding.table);
     if (!embedding.computes_positions) add(embedding.positions);
@@ -57,6 +63,7 @@ class Counter {
     add(layer.weights);
     add(layer.norms);
     add(layer.feed_forward);
+    add(layer.experts);
     add(layer.feed_forward_norms);
   }
   void add(const Unembedding& unembedding) {
@@ -122,6 +129,18 @@ std::size_t Network::parameter_count() const {
   counter.add(layers->decoder_norm);
   counter.add(layers->unembedding);
   return counter.total;
+}
+
+std::size_t Network::idle_parameter_count() const {
+  std::size_t idle = 0;
+  for (const BlockRef block : blocks()) {
+    const std::optional<Experts>& experts = layer(block).experts;
+    if (!experts) continue;
+    Counter one;
+    one.add(experts->experts.front());
+    idle += one.total * (experts->count() - experts->per_token);
+  }
+  return idle;
 }
 
 const std::string* TokenBatch::label(std::uint32_t item, std::size_t token) const {

@@ -55,9 +55,12 @@ struct AttentionLayer {
   std::optional<Linear> given_output = {};       ///< W_O of a layer without `weights`: of a capture
   BranchNorms norms = {};
   std::optional<FeedForward> feed_forward = {};
-  BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward
+  std::optional<Experts> experts = {};  ///< in place of feed_forward
+  BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward or experts
   /// The feed-forward reads the layer's input, parallel to attention: x ← x + attention(x) + feed_forward(x) (GPT-NeoX).
   bool is_parallel = false;
+
+  bool has_feed_forward() const { return feed_forward || experts; }
 };
 
 /// A decoder layer: self-attention (absent in a pure cross-attention stack), then attention to the memory.
@@ -103,6 +106,8 @@ struct Network {
   const AttentionLayer& layer(BlockRef block) const;
   /// Number of weights and biases; an embedding that serves both sides counts once.
   std::size_t parameter_count() const;
+  /// Of these, the ones that a token doesn't use, because its routers choose others.
+  std::size_t idle_parameter_count() const;
 };
 
 /// Tokens [first, end) of a line that belong together: a turn of a chat, named by its role.

@@ -78,6 +78,41 @@ void check_config(const std::string& where, const AttentionConfig& config, const
   }
 }
 
+void check_feed_forward(const std::string& where, const FeedForward& feed_forward, std::uint32_t width) {
+  check_linear(where, "inner feed-forward", feed_forward.in, width);
+  check_linear(where, "outer feed-forward", feed_forward.out, feed_forward.in.out());
+  if (feed_forward.gate) {
+    check_linear(where, "gate", *feed_forward.gate, width);
+    expect_shape(where, "the gate weight", feed_forward.gate->weight.shape(), feed_forward.in.weight.shape());
+  }
+  if (feed_forward.out.out() != width) {
+    throw Error("{}: the feed-forward returns {} numbers for {}: make them equal", where, feed_forward.out.out(), width);
+  }
+}
+
+void check_experts(const std::string& where, const Experts& experts, std::uint32_t width) {
+  expect_range(where, "the number of experts", experts.count(), kMaxExperts);
+  expect_range(where, "experts per token", experts.per_token, std::min(experts.count(), kMaxExpertsPerToken));
+  check_linear(where, "router", experts.router, width);
+  if (experts.router.out() != experts.count()) {
+    throw Error("{}: the router chooses among {} experts, but there are {}", where, experts.router.out(), experts.count());
+  }
+  const FeedForward& first = experts.experts.front();
+  for (const FeedForward& expert : experts.experts) {
+    check_feed_forward(where, expert, width);
+    expect_shape(where, "an expert's inner weight", expert.in.weight.shape(), first.in.weight.shape());
+    if (expert.gate.has_value() != first.gate.has_value() || expert.activation != first.activation) {
+      throw Error("{}: its experts differ in gate or activation: give all of them the same", where);
+    }
+  }
+  if (experts.shared) check_feed_forward(where, *experts.shared, width);
+  if (!experts.shared_gate) return;
+  check_linear(where, "gate of the shared expert", *experts.shared_gate, width);
+  if (!experts.shared || experts.shared_gate->out() != 1) {
+    throw Error("{}: the gate of the shared expert is one number and needs such an expert", where);
+  }
+}
+
 /// Width of the vectors that leave the layer.
 std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer, const Layers& layers) {
   const std::string where = name(block);
@@ -97,23 +132,14 @@ std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer, const Lay
     }
     check_norms(where, layer.norms, width);
   }
-  if (layer.feed_forward.has_value() == layer.feed_forward_norms.is_empty()) {
+  if (layer.has_feed_forward() == layer.feed_forward_norms.is_empty()) {
     throw Error("{}: a feed-forward and its norms come together: give both or neither", where);
   }
-  if (layer.feed_forward) {
-    const FeedForward& feed_forward = *layer.feed_forward;
-    check_linear(where, "inner feed-forward", feed_forward.in, width);
-    check_linear(where, "outer feed-forward", feed_forward.out, feed_forward.in.out());
-    if (feed_forward.gate) {
-      check_linear(where, "gate", *feed_forward.gate, width);
-      expect_shape(where, "the gate weight", feed_forward.gate->weight.shape(), feed_forward.in.weight.shape());
-    }
-    if (feed_forward.out.out() != width) {
-      throw Error("{}: the feed-forward returns {} numbers for {}: make them equal", where, feed_forward.out.out(), width);
-    }
-    check_norms(where, layer.feed_forward_norms, width);
-  }
-  if (layer.is_parallel && (!layer.feed_forward || layer.norms.after)) {
+  if (layer.feed_forward && layer.experts) throw Error("{}: it has a feed-forward and experts: give one of them", where);
+  if (layer.feed_forward) check_feed_forward(where, *layer.feed_forward, width);
+  if (layer.experts) check_experts(where, *layer.experts, width);
+  if (layer.has_feed_forward()) check_norms(where, layer.feed_forward_norms, width);
+  if (layer.is_parallel && (!layer.has_feed_forward() || layer.norms.after)) {
     throw Error("{}: a feed-forward beside the attention needs one, and no norm between them", where);
   }
   return width;

@@ -80,11 +80,13 @@ Array apply(const Norm& norm, Array x) {
 }
 
 Array finish_projection(const AttentionConfig& config, const std::optional<Norm>& norm, Array x, std::uint32_t first_head) {
-  const auto clip = static_cast<double>(config.clip);
-  for (double& value : x.values) {
-    if (clip > 0.0) value = std::clamp(value, -clip, clip);
-  }
-  if (!norm) return x;
+  const auto cut = [clip = static_cast<double>(config.clip)](Array of) {
+    for (double& value : of.values) {
+      if (clip > 0.0) value = std::clamp(value, -clip, clip);
+    }
+    return of;
+  };
+  if (!norm) return cut(std::move(x));
   const Tensor weight = norm->weight.tensor(), bias = norm->bias.tensor();
   const std::size_t batch = x.shape[0], heads = x.shape[1], tokens = x.shape[2], width = x.shape[3];
   if (norm->spans_heads) {
@@ -99,14 +101,14 @@ Array finish_projection(const AttentionConfig& config, const std::optional<Norm>
         }
       }
     }
-    return x;
+    return cut(std::move(x));
   }
   for (std::size_t row = 0; row < batch * heads * tokens; ++row) {
     const std::size_t head = first_head + row / tokens % heads;
     const std::size_t at = weight.values.size() == width ? 0 : head * width;  // shared by heads, or their own
     normalise(*norm, weight, bias, at, {&x.values[row * width], width});
   }
-  return x;
+  return cut(std::move(x));
 }
 
 Array apply(const std::optional<Norm>& norm, Array x) { return norm ? apply(*norm, std::move(x)) : std::move(x); }

@@ -27,6 +27,7 @@ struct AttentionStages {
   Array heads;             ///< [batch, head, query, d_v]
   Array merged;            ///< [batch, query, heads·d_v]
   Array output;            ///< [batch, query, d_out]; empty without an output projection
+  Array router, gates;     ///< [batch, query, expert]; empty without experts
   /// The residual stream and the feed-forward, [batch, query, width], as attention::Stage names them; empty where the block
   /// has none.
   Array residual, attention_sum, attended, ffn_input, ffn_gate, ffn_hidden, ffn_active, ffn_output, ffn_sum, next;
@@ -59,7 +60,7 @@ Array apply(const Linear& linear, const Array& x);
 Array apply(const Norm& norm, Array x);
 /// norm(x); x itself without a norm.
 Array apply(const std::optional<Norm>& norm, Array x);
-/// What follows the projection of queries or keys [batch, head, token, d_k]: cut to ±clip, then normed. `heads` are all of
+/// What follows the projection of queries or keys [batch, head, token, d_k]: normed, then cut to ±clip. `heads` are all of
 /// them where the norm spans heads, else those from `first_head` on.
 Array finish_projection(const AttentionConfig& config, const std::optional<Norm>& norm, Array x,
                         std::uint32_t first_head = 0);

@@ -19,7 +19,7 @@ enum class Site : std::uint8_t {
   /// What W_O returns [query, d_model], before the residual is added and before a norm of either.
   AttentionOutput,
   FeedForward,  ///< what the feed-forward network returns [query, d_model], likewise
-  Inner,        ///< the feed-forward's inner layer [query, d_ff], after the activation and times the gate
+  Inner,        ///< a dense feed-forward's inner layer [query, d_ff], after the activation and times the gate
 };
 
 /// For messages and menus.

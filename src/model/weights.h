@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/tensor.h"
 #include "model/config.h"
@@ -51,6 +52,23 @@ struct FeedForward {
   std::optional<Linear> gate = {};  ///< [d_ff, d_model]
   Activation activation = Activation::Relu;
 };
+
+/// A feed-forward of which a router chooses some parts for each token (a mixture of experts, Shazeer et al. 2017):
+///   y = Σ gate_e · expert_e(x) over the chosen e, plus σ(shared_gate(x)) · shared(x) where there is a shared expert.
+/// Those with the largest router logits are chosen, of equal ones the lower number. A gate is the softmax of its logit over
+/// all experts, or over the chosen ones alone.
+struct Experts {
+  Linear router;                     ///< [experts, d_model]
+  std::vector<FeedForward> experts;  ///< all of one shape, with or without a gate layer
+  std::uint32_t per_token = 1;       ///< experts that a token is given to
+  bool gates_sum_to_one = false;     ///< the softmax is over the chosen experts
+  std::optional<FeedForward> shared = {};
+  std::optional<Linear> shared_gate = {};  ///< [1, d_model]; without one, the shared expert counts as it is
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(experts.size()); }
+};
+/// Limits of the kernels.
+inline constexpr std::uint32_t kMaxExperts = 1024, kMaxExpertsPerToken = 64;
 
 /// The projections of one attention in canonical form: rows of query, key and value weights are [head][d]. With grouped
 /// queries keys and values have config.kv_heads heads.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "core/half.h"
@@ -12,7 +13,7 @@ namespace headlight::ops {
 namespace {
 
 constexpr std::uint32_t kTileColumns = HostTile::kColumns, kTile4 = kTileColumns / 4;
-constexpr std::uint32_t kRowsAtOnce = 96;    // their sums take 24 KiB
+constexpr std::uint32_t kRowsAtOnce = kHostRowsAtOnce;
 constexpr std::uint32_t kMostToWiden = 24;   // rows that multiply weights of 16 bits without a copy of them
 constexpr std::uint32_t kInnerAtOnce = 256;  // rows of a tile, 64 KiB, that stay in a core's cache while rows of x go by
 
@@ -81,8 +82,7 @@ void store_rows(const Layer& layer, const Columns& columns, std::uint32_t item, 
 }
 
 /// Numbers [first, first + count) of the inputs of a tile, kInnerAtOnce at most, as float32 [input, 64].
-void widen(const Layer& layer, const std::byte* tile, std::uint32_t first, std::uint32_t count, float* to) {
-  const WeightType type = layer.run.type;
+void widen(WeightType type, const std::byte* tile, std::uint32_t first, std::uint32_t count, float* to) {
   const std::byte* from = tile + bytes_of(type, std::size_t{first} * kTileColumns);
   if (type == WeightType::F16) return from_halves(from, std::size_t{count} * kTileColumns, to);
   if (type == WeightType::BF16) return from_bfloats(from, std::size_t{count} * kTileColumns, to);
@@ -99,30 +99,12 @@ void widen(const Layer& layer, const std::byte* tile, std::uint32_t first, std::
 /// Rows [first_row, first_row + rows) of an item × the columns of a tile.
 void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::uint32_t first_row, std::uint32_t rows) {
   alignas(64) std::array<float, std::size_t{kRowsAtOnce} * kTileColumns> sums;
-  alignas(64) std::array<float, std::size_t{kInnerAtOnce} * kTileColumns> converted;
-  const HostTile& kernel = host_tile();
   const LinearParameters& p = layer.parameters;
-  const std::uint32_t inner = p.inner4 * 4;
-  const std::byte* weight = layer.weight + layer.run.byte_of(tile);
-  const WeightType type = rows <= kMostToWiden && !has_blocks(layer.run.type) ? layer.run.type : WeightType::F32;
-  const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
   const float* x = layer.x + (std::size_t{item} * p.x_stride4 + std::size_t{p.x_first + first_row} * p.inner4) * 4;
-  // What is expanded for a few rows is multiplied while it is in the first-level cache.
-  const std::uint32_t at_once = has_blocks(layer.run.type) && rows <= kMostToWiden ? HostTile::kExpanded : kInnerAtOnce;
-  for (std::uint32_t k = 0; k < inner; k += at_once) {
-    const std::uint32_t count = std::min(at_once, inner - k);
-    const void* block = converted.data();
-    if (layer.run.type != type) {
-      widen(layer, weight, k, count, converted.data());
-    } else {
-      block = weight + bytes_of(type, std::size_t{k} * kTileColumns);
-    }
-    multiply(
-        {.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums.data(), .adds = k > 0});
-  }
-  kernel.finish(layer.activation, layer.bias + std::size_t{tile} * kTileColumns, rows, sums.data());
-  if (p.clip > 0.0f) {
-    for (float& sum : std::span(sums).first(std::size_t{rows} * kTileColumns)) sum = std::clamp(sum, -p.clip, p.clip);
+  multiply_tile({layer.weight, layer.bias, layer.run, p.inner4, layer.activation}, tile, x, rows, sums.data());
+  if (p.clip > 0.0f || (p.clip < 0.0f && tile >= p.value_tile)) {
+    const float limit = std::abs(p.clip);
+    for (float& sum : std::span(sums).first(std::size_t{rows} * kTileColumns)) sum = std::clamp(sum, -limit, limit);
   }
   store_rows(layer, Columns(layer, tile), item, first_row, rows, sums.data());
 }
@@ -145,6 +127,28 @@ void compute(const Layer& layer, HostThreads& threads) {
 }
 
 }  // namespace
+
+void multiply_tile(const HostWeight& weight, std::uint32_t tile, const float* x, std::uint32_t rows, float* sums) {
+  alignas(64) std::array<float, std::size_t{kInnerAtOnce} * kTileColumns> converted;
+  const HostTile& kernel = host_tile();
+  const std::uint32_t inner = weight.inner4 * 4;
+  const std::byte* numbers = weight.weight + weight.run.byte_of(tile);
+  const WeightType type = rows <= kMostToWiden && !has_blocks(weight.run.type) ? weight.run.type : WeightType::F32;
+  const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
+  // What is expanded for a few rows is multiplied while it is in the first-level cache.
+  const std::uint32_t at_once = has_blocks(weight.run.type) && rows <= kMostToWiden ? HostTile::kExpanded : kInnerAtOnce;
+  for (std::uint32_t k = 0; k < inner; k += at_once) {
+    const std::uint32_t count = std::min(at_once, inner - k);
+    const void* block = converted.data();
+    if (weight.run.type != type) {
+      widen(weight.run.type, numbers, k, count, converted.data());
+    } else {
+      block = numbers + bytes_of(type, std::size_t{k} * kTileColumns);
+    }
+    multiply({.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums, .adds = k > 0});
+  }
+  kernel.finish(weight.activation, weight.bias + std::size_t{tile} * kTileColumns, rows, sums);
+}
 
 bool can_run_on_host(const Kernels& kernels, const HostLinear& linear) {
   return kernels.context().device().runs_host_steps && is_mapped(linear.x.buffer()) && is_mapped(linear.weight.weight) &&

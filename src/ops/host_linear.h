@@ -20,6 +20,19 @@ struct HostLinear {
   LinearParameters parameters;
 };
 
+inline constexpr std::uint32_t kHostRowsAtOnce = 96;  ///< their sums take 24 KiB
+
+/// A run of a packed weight in the program's memory.
+struct HostWeight {
+  const std::byte* weight;
+  const float* bias;
+  PackedLinear::Run run;
+  std::uint32_t inner4, activation;
+};
+/// `rows` rows of x, one after the other and kHostRowsAtOnce at most, times a tile of the weight: y = activation(x · Wᵀ + b)
+/// as `sums` [rows, 64], a multiple of 64 bytes. Any thread.
+void multiply_tile(const HostWeight& weight, std::uint32_t tile, const float* x, std::uint32_t rows, float* sums);
+
 /// Can functions of the program compute it: is the device a processor, and every buffer in the program's memory?
 bool can_run_on_host(const Kernels& kernels, const HostLinear& linear);
 

@@ -40,7 +40,8 @@ void normalise(const NormParameters& p, const float* x, const float* y, const fl
   const float inverse = 1.0f / std::sqrt(squares / count + p.epsilon);
   for (std::size_t i = 0; i < width; ++i) {
     const std::size_t at = place(i, 1);
-    const float normal = (input(i) - mean) * inverse * affine[at] + affine[padded * p.pieces + at];
+    float normal = (input(i) - mean) * inverse * affine[at] + affine[padded * p.pieces + at];
+    if (p.clip > 0.0f) normal = std::clamp(normal, -p.clip, p.clip);
     result[place(i, p.out_capacity)] = p.adds == 2 ? number(y, i) + normal : normal;
   }
   for (std::size_t piece = 0; piece < p.pieces; ++piece) {

@@ -39,6 +39,9 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"distance_scores", {}},
        {"drop_head", {}},
        {"expand_blocks", {{"type", {3, 4, 5, 6, 7, 8}}}},
+       {"experts_group", {}},
+       {"experts_route", {}},
+       {"experts_sum", {}},
        {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},
@@ -74,6 +77,7 @@ KernelVariant variant_of(const KernelModule& module) {
           .shuffles = has_define(module, "SHUFFLE=1"),
           .multiplies_matrices = has_define(module, "MATRIX=1"),
           .reads_half_bits = false,
+          .of_experts = has_define(module, "EXPERTS=1"),
           .constants = {},
           .expressions = {}};
 }
@@ -107,6 +111,7 @@ std::string to_string(const KernelVariant& variant) {
   if (variant.reads_half_bits) name += ".bits";
   if (variant.shuffles) name += ".shuffle";
   if (variant.multiplies_matrices) name += ".matrix";
+  if (variant.of_experts) name += ".experts";
   if (!variant.expressions.empty()) name += ".expressions";
   for (std::size_t id = 0; id < facts.constants.size(); ++id) {
     name += fmt::format(".{}={}", facts.constants[id].name, variant.constants.at(id));

@@ -27,6 +27,9 @@ enum class Shader : std::uint8_t {
   DistanceScores,
   DropHead,
   ExpandBlocks,  ///< type
+  ExpertsGroup,
+  ExpertsRoute,
+  ExpertsSum,
   HalfProbe,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes
@@ -41,7 +44,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 29;
+inline constexpr std::size_t kShaders = 32;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
@@ -52,6 +55,7 @@ struct KernelVariant {
   bool shuffles = false;                 ///< lanes exchange rows by subgroup shuffles
   bool multiplies_matrices = false;      ///< by the device's units for them (DeviceInfo::matrix_lanes)
   bool reads_half_bits = false;          ///< of float16: converted by integers, where the device's conversion isn't exact
+  bool of_experts = false;               ///< rows and weights are found by a routing buffer (ops/experts.h)
   std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
   /// MaskExpressions::glsl; with it the kernel is compiled at run time. Only of shaders that include lib/mask.glsl.
   std::string expressions = {};
@@ -66,7 +70,7 @@ std::string to_string(const KernelVariant& variant);
 struct KernelModule {
   std::string_view shader;                    ///< "linear_vec4"
   std::string_view file;                      ///< "linear_vec4.comp"
-  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, BFLOAT=1, SHUFFLE=1, MATRIX=1
+  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, BFLOAT=1, SHUFFLE=1, MATRIX=1, EXPERTS=1
   std::span<const std::uint32_t> spirv;
 };
 std::span<const KernelModule> kernel_modules();

@@ -140,8 +140,9 @@ void expand_blocks(gpu::Stream& stream, Kernels& kernels, const PackedLinear& we
   constexpr std::uint32_t kNumbers = 32;   // of each row of a workgroup
   const std::size_t begin = run.byte_of(first_tile), bound = begin / kAlignment * kAlignment;
   const gpu::Slice blocks(weight.weight, bound, begin + tiles * run.tile_bytes - bound);
-  const ExpandBlocksParameters parameters{.inner = weight.inner4 * 4,
-                                          .first_byte = static_cast<std::uint32_t>(begin - bound)};
+  ExpandBlocksParameters parameters{};
+  parameters.inner = weight.inner4 * 4;
+  parameters.first_byte = static_cast<std::uint32_t>(begin - bound);
   const KernelVariant kernel{.shader = Shader::ExpandBlocks, .constants = {static_cast<std::uint32_t>(run.type)}};
   stream.dispatch(kernels[kernel], {blocks, to}, parameters, {parameters.inner / kNumbers, tiles, 1},
                   static_cast<double>(to.size / sizeof(float)));

@@ -34,7 +34,7 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
 ///   x [item, token, d_model]; weight has the sections query, key, value
 ///   q [item, head, token, d_k], k [item, KV head, token, d_k], v [item, KV head, token, d_v]; those that are null are
 ///   left out (cross-attention projects queries from one input, keys and values from another): either q alone, k and v, or
-///   all three. What is stored is cut to ±clip; 0: not.
+///   all three. What is stored is cut to ±clip; 0: not, negative: values alone are.
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
                    const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows = {},
                    float clip = 0.0f);

@@ -48,6 +48,7 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   parameters.adds = options.y == nullptr ? 0 : options.adds_after ? 2 : 1;
   parameters.is_rms = weights.is_rms ? 1 : 0;
   parameters.epsilon = weights.epsilon;
+  parameters.clip = options.clip;
   if (!options.is_wide && rows_on_host(kernels)) {
     parameters.rows = x.items * parameters.heads * rows.count;
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;

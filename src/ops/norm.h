@@ -28,6 +28,7 @@ struct NormOptions {
   bool adds_after = false;                      ///< … or y + norm(x)
   std::optional<Rows> rows = {};                ///< tokens of x; none: its whole capacity
   std::optional<std::uint32_t> out_first = {};  ///< row of the result for the first of `rows`; none: the same
+  float clip = 0.0f;                            ///< the norm is cut to ±clip; 0: not
   std::optional<bool> is_wide = {};             ///< a workgroup per row instead of a lane; none: by device, wide on GPUs
 };
 

@@ -14,6 +14,7 @@ using uint = std::uint32_t;
 #include "params/distance_scores.h"
 #include "params/edit_head.h"
 #include "params/expand_blocks.h"
+#include "params/experts.h"
 #include "params/linear.h"
 #include "params/matrix_region.h"
 #include "params/norm.h"

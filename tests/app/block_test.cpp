@@ -73,6 +73,11 @@ TEST_SUITE("cpu") {
     CHECK(parallel.find("ffn_input")->inputs == std::vector{Stage::Residual});
     CHECK(parallel.find("q")->operation == "X · W_Q, RoPE");
 
+    const BlockPlan mixture = plan_of(ReferenceScene(golden_state("mixtral")), {});
+    CHECK(ids_of(mixture) == whole({"attended", "ffn_input", "router", "gates", "ffn_output", "next"}));
+    CHECK(mixture.find("router")->operation == "n · W_R");
+    CHECK(mixture.find("ffn_output")->inputs == std::vector{Stage::FfnInput, Stage::FfnGates});
+
     const BlockPlan capped = plan_of(ReferenceScene(golden_state("gemma2")), {});
     CHECK(capped.find("scaled")->operation.find("cap") != std::string::npos);
     CHECK(capped.find("attended")->operation == "RMSNorm, + x");

@@ -28,7 +28,8 @@ namespace {
 /// not, nor is what was given as numbers.
 bool is_sum(const model::AttentionLayer& layer, Stage stage) {
   if (stage == Stage::Scores || stage == Stage::Heads || stage == Stage::Output) return true;
-  if (stage == Stage::FfnGate || stage == Stage::FfnHidden || stage == Stage::FfnOutput) return true;
+  if (stage == Stage::FfnGate || stage == Stage::FfnHidden || stage == Stage::FfnRouter) return true;
+  if (stage == Stage::FfnOutput) return !layer.experts;
   if (!layer.weights) return false;
   if (stage == Stage::V) return true;
   if (stage == Stage::Q) return !layer.config.rotary && !layer.weights->query_norm;
@@ -63,7 +64,7 @@ double largest_error(ReferenceScene& run, model::BlockRef block, std::uint32_t b
 
 TEST_CASE("a model's sums give its numbers too: heads that share keys, turned and normed queries") {
   for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5", "bert", "gpt_neox", "mpnet", "deberta-v3",
-                           "bert-relative-key", "granite", "olmo2", "cohere", "falcon-alibi"}) {
+                           "bert-relative-key", "granite", "olmo2", "cohere", "falcon-alibi", "mixtral", "qwen3_moe"}) {
     CAPTURE(name);
     State state;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
@@ -87,6 +88,43 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
     const model::AttentionConfig& config = question.layer->config;
     CHECK((scaled.formula.find(" + content_position[") != std::string::npos) == config.has_content_position);
     CHECK((scaled.formula.find(" + position_content[") != std::string::npos) == config.has_position_content);
+  }
+}
+
+TEST_CASE("a gate says whether the router chooses its expert, and a token's output which experts made it") {
+  for (const auto& [name, counted] : {std::pair{"mixtral", "the 2 chosen experts"}, {"olmoe", "all 8 experts"}}) {
+    CAPTURE(name);
+    State state;
+    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
+    state.model().ids = {{5, 7, 9, 11}};
+    ReferenceScene run(state);
+    const model::BlockRef block = run.source.network->blocks().front();
+    CellQuestion question = run.question(block, 0);
+    ReferenceNumbers numbers(*run.run, block, 0, 0);
+    question.row = 2;
+    std::string chosen;
+    std::size_t gates = 0;
+    for (question.column = 0; question.column < question.layer->experts->count(); ++question.column) {
+      question.stage = Stage::FfnGates;
+      const Arithmetic gate = explain_cell(question, numbers);
+      CAPTURE(gate.note);
+      if (*gate.result == 0.0F) {
+        CHECK(gate.note.find("isn't among the token's 2 largest") != std::string::npos);
+        continue;
+      }
+      ++gates;
+      CHECK(gate.note.find(counted) != std::string::npos);
+      CHECK(gate.numbers.starts_with("exp("));
+      chosen += fmt::format("expert {}, ", question.column);
+    }
+    CHECK(gates == 2);
+    question.stage = Stage::FfnOutput;
+    question.column = 3;
+    const std::string output = explain_cell(question, numbers).numbers;
+    for (std::uint32_t expert = 0; expert < question.layer->experts->count(); ++expert) {
+      const bool is_named = output.find(fmt::format("expert {}", expert)) != std::string::npos;
+      CHECK(is_named == (chosen.find(fmt::format("expert {},", expert)) != std::string::npos));
+    }
   }
 }
 

@@ -90,6 +90,44 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("steps.output"));
   }
 
+  TEST_CASE("a mixture of experts shows its router, gates and load, and a token's experts in its tooltip") {
+    State state;
+    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/qwen2_moe");
+    state.model().ids = {{5, 7, 9, 11, 13}};
+    state.view.tab = "steps";
+    UiDriver ui(state);
+    ui.resize(1600, 4000);
+    CHECK_FALSE(ui.sees("steps.gates"));  // layer 0 is dense
+    ui.click("grid.encoder.1.0");
+    ui.settle();
+    for (const char* name : {"steps.w_router", "steps.router", "steps.gates", "steps.expert_load", "steps.ffn_output"}) {
+      CAPTURE(name);
+      CHECK(ui.sees(name));
+    }
+    CHECK_FALSE(ui.sees("steps.ffn_hidden"));
+    Numbers numbers(ui);
+    const std::vector<float> gates = numbers.of_stage(Stage::FfnGates), load = numbers.of(StepMatrix::Other::ExpertLoad);
+    REQUIRE(load.size() == 6);
+    REQUIRE(gates.size() == 5 * load.size());
+    std::vector<float> counted(load.size());
+    for (std::size_t i = 0; i < gates.size(); ++i) counted[i % 6] += gates[i] != 0.0F ? 0.2F : 0.0F;
+    for (std::size_t expert = 0; expert < load.size(); ++expert) CHECK(load[expert] == doctest::Approx(counted[expert]));
+
+    ui.move_to("chips.source.0.2");
+    ui.wait(2.0);
+    ui.settle();
+    REQUIRE(ui.sees("tooltip"));
+    const std::string text = text_on_screen(ui.rect("tooltip"));
+    CAPTURE(text);
+    CHECK(text.find("layer 1: expert ") != std::string::npos);
+    CHECK(text.ends_with(", shared"));
+    for (std::size_t expert = 0; expert < load.size(); ++expert) {
+      const float gate = gates[2 * load.size() + expert];
+      const std::string named = fmt::format("expert {} ({:.2f})", expert, gate);
+      CHECK((text.find(named) != std::string::npos) == (gate != 0.0F));
+    }
+  }
+
   TEST_CASE("the steps begin with the parts of token vectors; all heads side by side are the heads' numbers") {
     UiDriver ui(steps_of("notebook-002"));
     ui.resize(1600, 4000);  // only the numbers of matrices that are on screen are asked for

@@ -77,6 +77,11 @@ TEST_SUITE("gpu") {
                                    "stablelm-parallel",
                                    "falcon-alibi",
                                    "nemotron",
+                                   "mixtral",
+                                   "qwen2_moe",
+                                   "qwen3_moe",
+                                   "olmoe",
+                                   "granitemoe",
                                    "llama-dynamic"}) {
       const auto loaded = model::load_network(test::golden_model_path(name));
       const test::GoldenCase golden = test::load_golden_cases(name).front();

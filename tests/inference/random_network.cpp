@@ -16,6 +16,28 @@ model::Norm random_norm(Random& random, std::uint32_t width) {
   return {.weight = random.tensor({width}, 2.0f), .bias = random.tensor({width})};
 }
 
+model::FeedForward random_feed_forward(Random& random, const Style& style, std::uint32_t inner, bool has_gate) {
+  model::FeedForward feed_forward{.in = random_linear(random, style.d_model, inner, style.has_bias),
+                                  .out = random_linear(random, inner, style.d_model, style.has_bias)};
+  if (has_gate) feed_forward.gate = random_linear(random, style.d_model, inner, style.has_bias);
+  return feed_forward;
+}
+
+model::Experts random_experts(Random& random, const Style& style) {
+  const std::uint32_t count = random.between(1, 6), inner = random.between(1, 20);
+  const bool has_gate = random.chance(0.5);
+  model::Experts experts{.router = random_linear(random, style.d_model, count, style.has_bias),
+                         .experts = {},
+                         .per_token = random.between(1, count),
+                         .gates_sum_to_one = random.chance(0.5)};
+  for (std::uint32_t e = 0; e < count; ++e) {
+    experts.experts.push_back(random_feed_forward(random, style, inner, has_gate));
+  }
+  if (random.chance(0.3)) experts.shared = random_feed_forward(random, style, random.between(1, 20), true);
+  if (experts.shared && random.chance(0.5)) experts.shared_gate = random_linear(random, style.d_model, 1, false);
+  return experts;
+}
+
 model::AttentionLayer random_layer(Random& random, const Style& style) {
   model::AttentionConfig config{
       .d_model = style.d_model, .heads = random.between(1, 4), .d_k = random.between(1, 9), .d_v = random.between(1, 9)};
@@ -29,9 +51,11 @@ model::AttentionLayer random_layer(Random& random, const Style& style) {
   model::AttentionLayer layer{.config = config, .weights = random_weights(random, config, style.has_bias, style.has_output)};
   if (style.has_norm) layer.norms.after = random_norm(random, style.d_model);
   if (style.has_feed_forward) {
-    const std::uint32_t inner = random.between(1, 20);
-    layer.feed_forward = model::FeedForward{.in = random_linear(random, style.d_model, inner, style.has_bias),
-                                            .out = random_linear(random, inner, style.d_model, style.has_bias)};
+    if (random.chance(0.3)) {
+      layer.experts = random_experts(random, style);
+    } else {
+      layer.feed_forward = random_feed_forward(random, style, random.between(1, 20), false);
+    }
     layer.feed_forward_norms.after = random_norm(random, style.d_model);
   }
   return layer;
@@ -87,6 +111,7 @@ NetworkCase random_network(Random& random) {
     if (kind == 1) {
       layer.self = random_layer(random, style);
       layer.self->feed_forward.reset();
+      layer.self->experts.reset();
       layer.self->feed_forward_norms = {};
     }
     layer.cross = random_layer(random, style);
@@ -149,7 +174,7 @@ std::uint32_t width_at(model::Site site, const model::AttentionLayer& layer) {
   const bool has_output = layer.weights && layer.weights->output;
   if (site == Site::Residual) return layer.weights ? layer.config.d_model : 0;
   if (site == Site::AttentionOutput) return has_output ? layer.weights->output->out() : 0;
-  if (site == Site::FeedForward) return layer.feed_forward ? layer.feed_forward->out.out() : 0;
+  if (site == Site::FeedForward) return layer.has_feed_forward() ? layer.config.d_model : 0;
   if (site == Site::Inner) return layer.feed_forward ? layer.feed_forward->in.out() : 0;
   return site == Site::Query || site == Site::Key ? layer.config.d_k : layer.config.d_v;
 }

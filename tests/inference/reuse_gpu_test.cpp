@@ -67,7 +67,7 @@ TEST_SUITE("gpu") {
     double worst = 0.0;
     std::uint32_t reusing = 0, seed = 0;
     for (const std::string name : {"gpt2", "llama", "gemma2", "bloom", "bert", "t5", "marian", "deberta-v3", "esm",
-                                   "granite", "olmo2", "falcon-alibi", "llama-dynamic"}) {
+                                   "mixtral", "qwen2_moe", "granite", "olmo2", "falcon-alibi", "llama-dynamic"}) {
       const OpenModel model = open_golden_model(name);
       test::Random random(++seed);
       Desk desk = make_desk(random, model);
@@ -91,7 +91,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "typing recomputes the new tokens, an edit the tokens from it on, no change nothing") {
-    for (const std::string name : {"gpt2", "llama", "gemma2", "bloom"}) {
+    for (const std::string name : {"gpt2", "llama", "gemma2", "bloom", "qwen2_moe"}) {
       CAPTURE(name);
       const OpenModel model = open_golden_model(name);
       test::Random random(3);

@@ -103,7 +103,7 @@ TEST_SUITE("cpu") {
       check_all(load_network(Checkpoint(golden_model_path(name)), read_file(older)), load_golden_cases(name));
       ++count;
     }
-    CHECK(count == 45);
+    CHECK(count == 51);
   }
 
   TEST_CASE("Phi-3's early files call LongRoPE yarn or su") {

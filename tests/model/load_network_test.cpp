@@ -190,6 +190,46 @@ TEST_SUITE("cpu") {
     CHECK(shown == 1);
   }
 
+  TEST_CASE("experts: more for a token than there are, none, huge numbers are refused") {
+    const auto with = [](std::string_view name, const char* key, const json& value) {
+      std::string found = complaint(name, [&](json& config) { config[key] = value; });
+      CAPTURE(found);
+      CHECK(is_one_line(found));
+      return found;
+    };
+    CHECK(holds(with("mixtral", "num_experts_per_tok", 6),
+                "num_experts_per_tok is 6, but must be a whole number from 1 to 5"));
+    CHECK(holds(with("mixtral", "num_experts_per_tok", 0),
+                "num_experts_per_tok is 0, but must be a whole number from 1 to 5"));
+    CHECK(
+        holds(with("mixtral", "num_local_experts", 0), "num_local_experts is 0, but must be a whole number from 1 to 1024"));
+    CHECK(holds(with("olmoe", "num_experts", 4294967297.0), "num_experts is 4294967297"));
+    CHECK(holds(with("granitemoe", "num_local_experts", -1), "num_local_experts is -1"));
+    CHECK(holds(with("qwen2_moe", "moe_intermediate_size", 1e9), "moe_intermediate_size is 1000000000"));
+    CHECK(holds(with("qwen2_moe", "decoder_sparse_step", 0), "decoder_sparse_step is 0"));
+    CHECK(holds(with("qwen2_moe", "mlp_only_layers", "all"), "mlp_only_layers is \"all\", but must be a list of numbers"));
+    // Fewer or more experts than the file has.
+    CHECK(holds(with("mixtral", "num_local_experts", 6), "has no tensor 'model.layers.0.block_sparse_moe.gate.weight'") !=
+          holds(with("mixtral", "num_local_experts", 6), "shape [5, 24], but [6, 24] is expected"));
+    CHECK(holds(with("qwen3_moe-fused", "num_experts", 6), "has shape [7, "));
+    // No experts at all: dense layers, whose tensors the file doesn't have.
+    CHECK(holds(with("qwen3_moe", "num_experts", 0), "has no tensor 'model.layers.0.mlp.up_proj.weight'"));
+  }
+
+  TEST_CASE("experts: parameters of all, and of those that a token uses") {
+    const LoadedNetwork loaded = load_network(golden_model_path("qwen2_moe"));
+    const std::optional<Experts>& experts = loaded.network.layers->encoder.at(1).experts;
+    REQUIRE(experts);
+    CHECK(experts->count() == 6);
+    CHECK(experts->per_token == 3);
+    CHECK_FALSE(experts->gates_sum_to_one);
+    CHECK(experts->shared->in.out() == 28);
+    CHECK(experts->shared_gate->out() == 1);
+    for (const std::uint32_t dense : {0u, 2u, 3u}) CHECK(loaded.network.layers->encoder.at(dense).feed_forward);
+    CHECK(loaded.network.idle_parameter_count() == 3 * 3 * 20 * 24);
+    CHECK(load_network(golden_model_path("llama")).network.idle_parameter_count() == 0);
+  }
+
   TEST_CASE("numbers out of their range are refused with key and value") {
     const auto with = [](std::string_view name, const char* key, const json& value) {
       std::string found = complaint(name, [&](json& config) { config[key] = value; });

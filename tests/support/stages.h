@@ -57,6 +57,10 @@ inline const model::reference::Array& stage_of(const model::reference::Attention
       return stages.attended;
     case attention::Stage::FfnInput:
       return stages.ffn_input;
+    case attention::Stage::FfnRouter:
+      return stages.router;
+    case attention::Stage::FfnGates:
+      return stages.gates;
     case attention::Stage::FfnGate:
       return stages.ffn_gate;
     case attention::Stage::FfnHidden:

@@ -42,11 +42,21 @@ def settled(name, model, family, only=None):
 
 
 def smallest_gap(model, case, kind):
-    """Between neighbours of the eleven largest logits of any token, divided by the logits' root mean square."""
+    """Between neighbours of the eleven largest logits of any token, divided by the logits' root mean square; or of a router's
+    logits at its choice, where that is too small."""
+    routers, gaps = [module for module in model.modules() if type(module).__name__.endswith("TopKRouter")], [1.0]
+
+    def note(router, _, result):  # between the last expert that is chosen and the next
+        best = result[0].topk(router.top_k + 1).values
+        gaps.append(((best[:, -2] - best[:, -1]).min() / result[0].square().mean().sqrt()).item())
+
+    hooks = [router.register_forward_hook(note) for router in routers]
     with torch.no_grad():
         logits = getattr(model(**arguments(case, kind)), "logits", None)
-    if logits is None:
-        return 1.0
+    for hook in hooks:
+        hook.remove()
+    if logits is None or min(gaps) <= LEAST_GAP:
+        return min(gaps)
     logits = logits[case["target_mask" if kind == "encoder-decoder" else "mask"].bool()]
     best = logits.topk(11).values
     return ((best[:, :-1] - best[:, 1:]).min() / logits.square().mean().sqrt()).item()

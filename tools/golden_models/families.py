@@ -25,6 +25,10 @@ T5 = {"vocab_size": 85, "d_model": 36, "d_kv": 6, "d_ff": 52, "num_layers": 2, "
       "relative_attention_num_buckets": 8, "relative_attention_max_distance": 14, "pad_token_id": 0, "eos_token_id": 1,
       "decoder_start_token_id": 0}
 
+EXPERTS = {**DECODER, "vocab_size": 37, "hidden_size": 24, "intermediate_size": 20, "moe_intermediate_size": 20,
+           "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 32,
+           "tie_word_embeddings": False}
+
 FALCON = {**DECODER, "vocab_size": 37, "hidden_size": 24, "ffn_hidden_size": 36, "num_hidden_layers": 2,
           "num_attention_heads": 4, "max_position_embeddings": 32}
 
@@ -211,6 +215,22 @@ FAMILIES = {
     "xglm": small("XGLMForCausalLM", {
         **DECODER, "vocab_size": 37, "d_model": 24, "attention_heads": 4, "num_layers": 2, "ffn_dim": 36,
         "max_position_embeddings": 32, "pad_token_id": 1}, {}, embedding=0.2),
+    "mixtral": small("MixtralForCausalLM", {"num_local_experts": 5, "num_experts_per_tok": 2}, EXPERTS),
+    "qwen2_moe": small("Qwen2MoeForCausalLM", {
+        "num_experts": 6, "num_experts_per_tok": 3, "shared_expert_intermediate_size": 28, "num_hidden_layers": 4,
+        "decoder_sparse_step": 2, "mlp_only_layers": [3]}, EXPERTS, attention=1.0),
+    "qwen3_moe": small("Qwen3MoeForCausalLM", {
+        "num_experts": 9, "num_experts_per_tok": 4, "norm_topk_prob": True, "head_dim": 10}, EXPERTS,
+        spread={"[qk]_norm": (1.35, 0.25)}),
+    "qwen3_moe-fused": small("Qwen3MoeForCausalLM", {
+        "num_experts": 7, "num_experts_per_tok": 1, "num_hidden_layers": 1}, EXPERTS, keeps_fused=True,
+        spread={"[qk]_norm": (1.35, 0.25)}),
+    "olmoe": small("OlmoeForCausalLM", {
+        "num_experts": 8, "num_experts_per_tok": 2, "clip_qkv": 1.6, "num_key_value_heads": 4}, EXPERTS,
+        spread={"[qk]_norm": (1.35, 0.25)}),
+    "granitemoe": small("GraniteMoeForCausalLM", {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "embedding_multiplier": 3.0, "attention_multiplier": 0.5,
+        "residual_multiplier": 0.4, "logits_scaling": 2.5}, EXPERTS),
     "llama-dynamic": small("LlamaForCausalLM", {"max_position_embeddings": 12, "rope_parameters": {
         "rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}}),
     "gemma3-bidirectional": gemma("Gemma3ForCausalLM", {

@@ -23,7 +23,7 @@ def build(row):
     """The model of a table's row, with whatever weights it starts with."""
     cls = class_of(row)
     config = cls.config_class(**copy.deepcopy(row["config"]))
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = cls(config).eval()
     if "untied" in row:
         layer = model.get_submodule(row["untied"][0])

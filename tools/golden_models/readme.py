@@ -6,7 +6,7 @@ import platform
 
 from safetensors import safe_open
 
-from . import families, gguf_architectures, gguf_files
+from . import families, gguf_architectures, gguf_experts, gguf_files
 
 PACKAGES = ("transformers", "torch", "safetensors", "tokenizers", "gguf", "numpy")
 
@@ -91,11 +91,14 @@ Together {total:.1f} MB.
   logits are those of its default attention. Its slopes and products are bfloat16, in float64 too.
 - `gguf/olmo2`, `gguf/olmo3`: named by the package's own table; transformers' reader knows neither.
 - `gpt_neo`: attention weights of its second, local layer cover five keys.
+- `mixtral` … `granitemoe`: the router's logits at its choice, between the last expert that is chosen and the next, differ by at
+  least 1e-4 of their root mean square. Each expert is a tensor of its own, but in `qwen3_moe-fused` and `granitemoe`.
 - `llama-f16`, `llama-bf16`: the reference belongs to the rounded weights.
 - `gguf/`: laid out as llama.cpp's converter does (rows of q and k interleaved for Llama, GPT-2's weights transposed,
   `rope_freqs.weight` for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16
   and F32, SentencePiece tokens with all bytes; the others have GPT-2's kind of tokenizer. `llama-mixed-k`: Q4_K and Q6_K,
   whose blocks are random because gguf-py can't quantise to them. transformers' own reader of GGUF finds the same weights.
+  `mixtral` (as llama), `qwen2moe`, `qwen3moe` and `olmoe`: a layer's experts are one tensor.
   `bert`, `nomic-bert` and those from `bloom` on have the names that gguf gives the tensors of transformers, rows and norms
   rearranged as the converter does (fused projections to [q | k | v], norms with their 1, a head's own norms in one tensor),
   and no tokenizer.
@@ -128,7 +131,7 @@ def write(target):
     models |= {"llama-f16": "LlamaForCausalLM in F16", "llama-bf16": "LlamaForCausalLM in BF16"}
     for name, what in models.items():
         text += row(name, what, bytes_of((target / name).iterdir()), target / name / "reference.safetensors")
-    files = {name: plan["row"] for name, plan in (gguf_files.FILES | gguf_files.ENCODERS).items()}
+    files = {name: plan["row"] for name, plan in (gguf_files.FILES | gguf_experts.FILES | gguf_files.ENCODERS).items()}
     files |= {name: plan[1] for name, plan in gguf_architectures.FILES.items()}
     for name, plan in files.items():
         path = target / "gguf" / f"{name}.reference.safetensors"

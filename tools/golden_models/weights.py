@@ -24,9 +24,9 @@ def spread(name, parameter, conv1d, family):
         if name.endswith("bias"):
             return 0.0, 0.2
         return (0.0 if family.get("norm_offset") else 1.0), 0.2
-    if re.search(r"embed|wte|wpe|shared|embd", name) and not re.search("project|mapping", name):
+    if re.search(r"embed|wte|wpe|shared|embd", name) and not re.search("project|mapping|shared_expert", name):
         return 0.0, family.get("embedding", 0.7)
-    inputs = parameter.shape[0] if conv1d else parameter.shape[1]
+    inputs = parameter.shape[0] if conv1d else parameter.shape[-1]
     attends = re.search(r"(^|[._])(q|k|query|key|q_proj|k_proj|q_lin|k_lin|c_attn|query_key_value|qkv_proj|Wqkv)\.weight", name)
     gain = family.get("attention", 1.25) if attends else 1.0
     return 0.0, gain / inputs**0.5

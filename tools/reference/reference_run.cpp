@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 
 #include "core/error.h"
 
@@ -49,6 +51,48 @@ Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStag
     for (double& value : inner.values) value = activated(feed_forward.activation, value);
   }
   return inner;
+}
+
+/// The softmax of the largest logits, 0 for the others [batch, token, expert].
+Array route(const Experts& experts, const Array& logits) {
+  Array gates = zeros(logits.shape);
+  const std::size_t count = experts.count();
+  std::vector<std::size_t> order(count);
+  for (std::size_t at = 0; at < logits.values.size(); at += count) {
+    const double* row = &logits.values[at];
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t expert) { return row[expert]; });
+    double sum = 0.0;
+    for (std::size_t n = 0; n < (experts.gates_sum_to_one ? experts.per_token : count); ++n) {
+      sum += std::exp(row[order[n]] - row[order[0]]);
+    }
+    for (std::size_t n = 0; n < experts.per_token; ++n) {
+      gates.values[at + order[n]] = std::exp(row[order[n]] - row[order[0]]) / sum;
+    }
+  }
+  return gates;
+}
+
+/// Every expert for every token.
+Array apply_experts(const Experts& experts, const Array& x, AttentionStages& stages) {
+  AttentionStages unused;
+  stages.router = apply(experts.router, x);
+  stages.gates = route(experts, stages.router);
+  Array sum = zeros(x.shape);
+  const std::size_t width = x.shape.back(), count = experts.count();
+  for (std::size_t e = 0; e < count; ++e) {
+    const Array one = apply(experts.experts[e].out, apply_inner(experts.experts[e], x, unused));
+    for (std::size_t i = 0; i < sum.values.size(); ++i) {
+      sum.values[i] += stages.gates.values[i / width * count + e] * one.values[i];
+    }
+  }
+  if (!experts.shared) return sum;
+  const Array shared = apply(experts.shared->out, apply_inner(*experts.shared, x, unused));
+  const Array gate = experts.shared_gate ? apply(*experts.shared_gate, x) : Array();
+  for (std::size_t i = 0; i < sum.values.size(); ++i) {
+    sum.values[i] += experts.shared_gate ? shared.values[i] / (1.0 + std::exp(-gate.values[i / width])) : shared.values[i];
+  }
+  return sum;
 }
 
 /// [batch, token, heads·d] → [batch, head, token, d]
@@ -157,12 +201,18 @@ struct Pass {
       y = apply(layer.norms.after, std::move(y));
       stages.attended = y;
     }
-    if (!layer.feed_forward) return y;
+    if (!layer.has_feed_forward()) return y;
     const BranchNorms& norms = layer.feed_forward_norms;
     const Array read = apply(norms.before, layer.is_parallel ? x : y);
     if (norms.before) stages.ffn_input = read;
-    stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, stages));
-    stages.ffn_output = edited(block, Site::FeedForward, apply(layer.feed_forward->out, stages.ffn_active));
+    Array output;
+    if (layer.experts) {
+      output = apply_experts(*layer.experts, read, stages);
+    } else {
+      stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, stages));
+      output = apply(layer.feed_forward->out, stages.ffn_active);
+    }
+    stages.ffn_output = edited(block, Site::FeedForward, std::move(output));
     Array sum = add(apply(norms.inside, stages.ffn_output), y, static_cast<double>(norms.scale));
     if (norms.after) stages.ffn_sum = sum;
     stages.next = apply(norms.after, std::move(sum));

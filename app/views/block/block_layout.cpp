@@ -24,7 +24,7 @@ class Planner {
     add_projections();
     add_maps();
     add_outputs();
-    if (shape_.d_ff > 0) add_feed_forward();
+    if (shape_.has_feed_forward) add_feed_forward();
     return std::move(plan_);
   }
 
@@ -128,11 +128,17 @@ class Planner {
                layer_->is_parallel ? "What the feed-forward (MLP) reads: here the layer's input, parallel to attention."
                                    : "What the feed-forward (MLP) reads, each token by itself.");
     next_ = {3, 0};
+    add_stream(Stage::FfnRouter, {read},
+               "How well each expert fits a token: the router chooses those with the largest numbers.");
+    add_stream(Stage::FfnGates, {Stage::FfnRouter}, "How much each chosen expert counts for a token; 0 for all others.");
     add_stream(Stage::FfnGate, {read}, "The gate of the feed-forward, before its activation.");
     add_stream(Stage::FfnHidden, {read}, "The wide layer inside of the feed-forward, before the activation.");
     add_stream(Stage::FfnActive, {Stage::FfnGate, Stage::FfnHidden},
                "The wide layer after the activation: its numbers weigh the rows of W_2.");
-    add_stream(Stage::FfnOutput, {Stage::FfnActive}, "What the feed-forward (MLP) computes: each token by itself.");
+    add_stream(Stage::FfnOutput, shape_.experts > 0 ? std::vector{read, Stage::FfnGates} : std::vector{Stage::FfnActive},
+               shape_.experts > 0
+                   ? "What the chosen experts compute, times their gates, and the shared expert's where there is one."
+                   : "What the feed-forward (MLP) computes: each token by itself.");
     add_stream(Stage::FfnSum, {Stage::FfnOutput, Stage::Attended}, "The residual stream with what the feed-forward added.");
     add_stream(Stage::Next, norms.after ? std::vector{Stage::FfnSum} : std::vector{Stage::FfnOutput, Stage::Attended},
                "The residual stream that the next layer reads.");

@@ -29,7 +29,9 @@ TileQuery stage_query(const Frame& frame, const BlockNode& node, const view::Reg
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
-  if (stage == Stage::Weights && !compares_matrices(frame)) {
+  if (stage == Stage::FfnGates && !compares_matrices(frame)) {
+    set_share_colors(image, frame.state, shown.facts->range);
+  } else if (stage == Stage::Weights && !compares_matrices(frame)) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
     set_difference_colors(image, shown.facts->range, 1e-6F);

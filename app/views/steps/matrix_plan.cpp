@@ -23,6 +23,7 @@ constexpr Names kNames[] = {
     {"of all heads", "K", "all_k", "ℝ^{n×h_{kv}·d_k}", "", "h·d_k", Role::Key},
     {"of all heads", "V", "all_v", "ℝ^{n×h_{kv}·d_v}", "", "h·d_v", Role::Value},
     {"of all heads", "H", "all_heads", "ℝ^{n×h·d_v}", "", "h·d_v", Role::Output},
+    {"load", "L", "expert_load", "ℝ^{1×E}", "all tokens", "E", Role::Output},
     {"query weights", "W_Q", "w_q", "ℝ^{d_{model}×d_k}", "d_{model}", "d_k", Role::Query},
     {"key weights", "W_K", "w_k", "ℝ^{d_{model}×d_k}", "d_{model}", "d_k", Role::Key},
     {"value weights", "W_V", "w_v", "ℝ^{d_{model}×d_v}", "d_{model}", "d_v", Role::Value},
@@ -30,6 +31,7 @@ constexpr Names kNames[] = {
     {"gate weights", "W_G", "w_gate", "ℝ^{d_{model}×d_{ff}}", "d_{model}", "d_{ff}", Role::Output},
     {"feed-forward weights", "W_1", "w_1", "ℝ^{d_{model}×d_{ff}}", "d_{model}", "d_{ff}", Role::Output},
     {"feed-forward weights", "W_2", "w_2", "ℝ^{d_{ff}×d_{model}}", "d_{ff}", "d_{model}", Role::Output},
+    {"router weights", "W_R", "w_router", "ℝ^{d_{model}×E}", "d_{model}", "E", Role::Output},
 };
 
 const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
@@ -92,7 +94,7 @@ std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
 }
 
 const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
-  if (matrix.is_weight()) return names_of(matrix).rows;
+  if (matrix.is_weight() || matrix == StepMatrix::Other::ExpertLoad) return names_of(matrix).rows;
   if (matrix.has_key_rows()) return geometry.is_self ? "token" : "key";
   return matrix.is_map() || !geometry.is_self ? "query" : "token";
 }

@@ -190,9 +190,13 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   image.area = cells;
   const bool is_difference = view.plan.stage.is_stage() && shows_difference_of(frame, view.plan.stage.stage());
-  const bool is_weights = view.plan.stage == Stage::Weights && !is_difference;
-  if (is_weights) {
+  const StepMatrix matrix = view.plan.stage;
+  const bool is_share =
+      matrix.is_stage() ? quantity(matrix.stage()).colors == ColorKind::Sequential : matrix == StepMatrix::Other::ExpertLoad;
+  if (matrix == Stage::Weights && !is_difference) {
     set_weight_colors(image, frame.state, shown_tile, false);
+  } else if (is_share && !is_difference) {
+    set_share_colors(image, frame.state, shown_tile.facts->range);
   } else {
     set_difference_colors(image, shown_tile.facts->range, 1e-6F);
   }

@@ -149,6 +149,7 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
   if (matrix == StepMatrix::Other::OutputWeight)
     return subject.has_all_heads ? "rows of all heads" : "all heads; framed: this one's rows";
   if (matrix > StepMatrix(StepMatrix::Other::OutputWeight)) return "the same for every token";
+  if (matrix == StepMatrix::Other::ExpertLoad) return "share of the tokens that each expert gets";
   using Given = StepMatrix::Other;
   if (matrix == Given::TokenVectors) {
     const float scale = subject.embedding->scale;
@@ -203,7 +204,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   if (matrix == Stage::Merged && subject.has_all_heads) view.head_width = head_width_of_merged(subject.geometry);
   view.row_axis = step_rows(matrix, subject.geometry);
   view.column_axis = step_columns(matrix);
-  if (matrix.is_weight()) return view;
+  if (matrix.is_weight() || matrix == StepMatrix::Other::ExpertLoad) return view;
   if (frame.result.input) {
     const model::TokenBatch& tokens =
         matrix.has_key_rows() ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
@@ -300,9 +301,14 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
   }
   plans.push_back(
       {.title = "Add to the residual stream", .matrices = {Stage::AttentionSum, Stage::Attended, Stage::FfnInput}});
-  plans.push_back({.title = "Feed-forward, each token by itself",
-                   .matrices = {Given::GateWeight, Stage::FfnGate, Given::HiddenWeight, Stage::FfnHidden, Stage::FfnActive,
-                                Given::FfnWeight, Stage::FfnOutput, Stage::FfnSum, Stage::Next}});
+  const auto* experts = subject.layer && subject.layer->experts ? &*subject.layer->experts : nullptr;
+  plans.push_back({.title = experts == nullptr ? "Feed-forward, each token by itself"
+                                               : fmt::format("Mixture of experts: the router gives each token to {} of {}{}",
+                                                             experts->per_token, experts->count(),
+                                                             experts->shared ? ", and to the shared expert" : ""),
+                   .matrices = {Given::RouterWeight, Stage::FfnRouter, Stage::FfnGates, Given::ExpertLoad, Given::GateWeight,
+                                Stage::FfnGate, Given::HiddenWeight, Stage::FfnHidden, Stage::FfnActive, Given::FfnWeight,
+                                Stage::FfnOutput, Stage::FfnSum, Stage::Next}});
   return plans;
 }
 

@@ -107,6 +107,7 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   if (where.matrix.is_weight()) {
     return fmt::format("row {} · column {}", where.cell.query, where.cell.key);
   }
+  if (where.matrix == StepMatrix::Other::ExpertLoad) return fmt::format("expert {}", where.cell.key);
   const Selection& selection = frame.state.selection;
   const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
     return fmt::format("{} {}{}", role, index, tokens.quoted(selection.batch, index));
@@ -118,7 +119,9 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   }
   const bool rows_are_keys = where.matrix.has_key_rows();
   const char* role = geometry.is_self ? "token" : rows_are_keys ? "key token" : "query token";
-  return name(rows_are_keys ? keys : queries, role, where.cell.query);
+  const std::string row = name(rows_are_keys ? keys : queries, role, where.cell.query);
+  const bool is_of_experts = where.matrix.is_stage() && quantity(where.matrix.stage()).columns == Axis::Expert;
+  return is_of_experts ? fmt::format("{} · expert {}", row, where.cell.key) : row;
 }
 
 /// A number that is given: a weight, or one of the memory's.
@@ -128,7 +131,10 @@ Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCel
   arithmetic.cell = fmt::format("{}[{},{}]", step_symbol(where.matrix), where.cell.query, where.cell.key);
   arithmetic.note =
       where.matrix.is_weight() ? "A weight of the model: the same for every text."
-      : is_memory              ? "One number of the encoder's output, or of the second text's token vectors."
+      : where.matrix == StepMatrix::Other::ExpertLoad
+          ? "How many of the text's tokens the router gives to this expert, as a share of all; the shares add up to the "
+            "experts that each token gets."
+      : is_memory ? "One number of the encoder's output, or of the second text's token vectors."
                   : "A part of the token's vector: rows of the model's tables, looked up by the token and its position.";
   const view::Region window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
   if (is_memory) {
@@ -326,9 +332,10 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
 /// What the origin dialog calls the cell's matrix.
 std::string_view origin_of(StepMatrix matrix) {
   if (matrix.is_stage()) return attention::to_string(matrix.stage());
+  if (matrix == StepMatrix::Other::ExpertLoad) return kExpertLoad;
   if (!matrix.is_weight()) return kMemoryNumber;
-  constexpr std::array kWeights = {kQueryWeight, kKeyWeight,    kValueWeight, kOutputWeight,
-                                   kGateWeight,  kHiddenWeight, kFfnWeight};  // as StepMatrix::Other has them
+  constexpr std::array kWeights = {kQueryWeight,  kKeyWeight, kValueWeight, kOutputWeight, kGateWeight,
+                                   kHiddenWeight, kFfnWeight, kRouterWeight};  // as StepMatrix::Other has them
   return kWeights.at(static_cast<std::size_t>(matrix.other()) - static_cast<std::size_t>(StepMatrix::Other::QueryWeight));
 }
 

@@ -6,6 +6,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/token_side.h"
 #include "export/figures.h"
 #include "view/color_map.h"
 #include "view/number_format.h"
@@ -78,10 +79,7 @@ class BlockPainter {
     }
     if (has_weights() && block_.images.is_empty() && part.end > part.begin) draw_numbers(part);
     if (hovered && !block_.images.is_empty()) draw_patch_tooltip(*hovered);
-    if (hovered && !block_.tokens[*hovered].part.empty() && *hovered < block_.labels.size()) {
-      const Tooltip tooltip(frame_, rect_of(*hovered));
-      ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
-    }
+    if (hovered && block_.images.is_empty() && *hovered < block_.labels.size()) draw_token_tooltip(*hovered);
     ImGui::Dummy({block_.measures.width, lines.height});
     return hovered;
   }
@@ -161,6 +159,18 @@ class BlockPainter {
     const glm::vec2 at = glm::round(rect.center() - size * 0.5F);
     list_->AddText(font, size.y, at + 1.0F, shell::with_alpha(theme_.background, 200), text.c_str());
     list_->AddText(font, size.y, at, theme_.text, text.c_str());
+  }
+
+  /// Of a token that is a part of what the text shows, or that a router gives to experts.
+  void draw_token_tooltip(std::uint32_t token) const {
+    const Selection& selection = frame_.state.selection;
+    const bool is_query = marks_.side == MapSide::Query || selection.block.kind != model::BlockKind::Cross;
+    const std::string experts =
+        is_query ? experts_of_token(frame_, {.item = selection.batch, .token = token}) : std::string();
+    if (block_.tokens[token].part.empty() && experts.empty()) return;
+    const Tooltip tooltip(frame_, rect_of(token));
+    ImGui::TextUnformatted(fmt::format("token {}: {}", token, block_.labels[token]).c_str());
+    if (!experts.empty()) ImGui::TextUnformatted(experts.c_str());
   }
 
   void draw_patch_tooltip(std::uint32_t token) const {

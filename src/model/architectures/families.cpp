@@ -67,8 +67,9 @@ void add_names(std::span<const Family> families, std::string& names) {
 
 std::span<const OtherNetworks> other_networks() { return kOthers; }
 
-std::array<std::span<const Family>, 5> folder_families() {
-  return {encoder_families(), decoder_families(), rotary_families(), further_rotary_families(), encoder_decoder_families()};
+std::array<std::span<const Family>, 6> folder_families() {
+  return {encoder_families(),        decoder_families(), rotary_families(),
+          further_rotary_families(), expert_families(),  encoder_decoder_families()};
 }
 
 const Family* find_family(std::string_view model_type) {

@@ -15,11 +15,12 @@ std::span<const Family> encoder_families();          ///< BERT, RoBERTa and simi
 std::span<const Family> decoder_families();          ///< GPT-2, OPT, BLOOM, GPT-NeoX
 std::span<const Family> rotary_families();           ///< Llama and other decoders with RoPE
 std::span<const Family> further_rotary_families();   ///< OLMo, Granite, Cohere and others of that kind
+std::span<const Family> expert_families();           ///< mixtures of experts
 std::span<const Family> encoder_decoder_families();  ///< BART, Marian, T5
 std::span<const Family> gguf_families();             ///< the same under the names that GGUF files use
 
 /// All but those of GGUF files.
-std::array<std::span<const Family>, 5> folder_families();
+std::array<std::span<const Family>, 6> folder_families();
 
 /// Said in every refusal of a network that has attention: by unsupported() and unsupported_gguf() of one that no family has,
 /// by load_network() of every other.

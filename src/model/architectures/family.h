@@ -31,12 +31,23 @@ struct FeedForwardNames {
   Names parallel_norm = "";  ///< in place of `norm` where the feed-forward is parallel to attention; empty: `norm`
 };
 
+/// Of a mixture of experts. Weights of all experts are one tensor [expert, out, in] under a name as it is or with ".weight";
+/// in a name with "{}", which stands for the expert's number, each is a tensor of its own.
+struct ExpertNames {
+  Names router = "";
+  Names in = "", out = "", gate = "";
+  Names gate_and_in = "";  ///< [gate | in] of each expert, read where the file has it
+  FeedForwardNames shared = {};
+  Names shared_gate = "";
+};
+
 /// One stack of layers with what comes before and after it.
 struct StackNames {
   Names table = "", positions = "", types = "", task_types = "", embedding_norm = "", projection = "";
   Names layer = "";  ///< prefixes of a layer's names: "h.{}."
   AttentionNames self = {}, cross = {};
   FeedForwardNames feed_forward = {};
+  ExpertNames experts = {};  ///< in place of feed_forward's layers, after its norms
   Names final_norm = "";
   Names position_bias = "";  ///< a table of buckets; with "{}" one for each layer
   Names distances = "";      ///< vectors of distances; with "{}" those of each layer, which no projection follows
@@ -71,6 +82,7 @@ struct Keys {
       "attention.layer_norm_rms_epsilon";
   Names activation = "hidden_activation|hidden_act|activation_function|activation|afn";
   Names head_size = "head_dim|d_kv|attention.key_length";
+  Names experts = "num_experts|num_local_experts|expert_count";
 };
 
 enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };
@@ -129,7 +141,9 @@ struct Family {
   bool is_transposed = false;       ///< linear weights are [in, out]: GPT-2's Conv1D
   bool is_projected_first = false;  ///< Embedding::adds_positions_last; such projections have no bias
   bool is_gated = false;
-  bool is_parallel = false;  ///< the default of use_parallel_residual and parallel_attn
+  bool is_parallel = false;           ///< the default of use_parallel_residual and parallel_attn
+  bool are_experts_optional = false;  ///< no experts where their number is 0 or isn't given
+  bool gates_sum_to_one = false;      ///< the default of norm_topk_prob
   HeadNorms head_norms = HeadNorms::Shared;
   std::string_view head_norms_key = "";  ///< without this key set there are none
   std::string_view activation = "gelu";

@@ -37,6 +37,12 @@ constexpr StackNames kStack{.table = "token_embd",
                                              .norm = "ffn_norm",
                                              .inside_norm = "post_ffw_norm",
                                              .parallel_norm = "attn_norm"},
+                            .experts = {.router = "ffn_gate_inp",
+                                        .in = "ffn_up_exps|ffn_up.{}",
+                                        .out = "ffn_down_exps|ffn_down.{}",
+                                        .gate = "ffn_gate_exps|ffn_gate.{}",
+                                        .shared = {.in = "ffn_up_shexp", .out = "ffn_down_shexp", .gate = "ffn_gate_shexp"},
+                                        .shared_gate = "ffn_gate_inp_shexp"},
                             .final_norm = "output_norm"};
 
 /// kStack without the parts that the family doesn't have.
@@ -58,6 +64,8 @@ StackNames stack_names(const Family& family) {
   keep(names.feed_forward.norm, own.feed_forward.norm);
   keep(names.feed_forward.parallel_norm, own.feed_forward.parallel_norm);
   keep(names.feed_forward.inside_norm, own.feed_forward.inside_norm);
+  if (own.experts.router.empty()) names.experts = {};
+  if (own.experts.shared.in.empty()) names.experts.shared = {};
   keep(names.final_norm, own.final_norm);
   if (own.feed_forward.norm == own.self.norm) names.feed_forward.norm = names.self.norm;
   if (family.norm_position == NormPosition::After) {
@@ -96,6 +104,16 @@ Family in_gguf(std::string_view type, Names reads = "", std::string_view default
   return family;
 }
 
+constexpr Names kGgufExpertKeys =
+    "expert_count|expert_used_count|expert_feed_forward_length|expert_shared_feed_forward_length";
+
+/// A mixture of experts; whether gates are normed follows from the architecture.
+Family experts_in_gguf(std::string_view type, std::string_view model_type, bool gates_sum_to_one) {
+  Family family = in_gguf(type, kGgufExpertKeys, "{}", model_type);
+  family.gates_sum_to_one = gates_sum_to_one;
+  return family;
+}
+
 Family needing(Names keys, Family family) {
   family.needs[2] = keys;
   return family;
@@ -104,6 +122,15 @@ Family needing(Names keys, Family family) {
 /// Rows of queries and keys are rearranged so that RoPE's pairs are adjacent.
 Family permuted(Family family) {
   family.is_rotary_interleaved = true;
+  return family;
+}
+
+/// Mistral, SmolLM and Mixtral are "llama" too.
+Family gguf_llama() {
+  Family family = permuted(in_gguf("llama", kGgufExpertKeys));
+  family.encoder.experts = kStack.experts;
+  family.encoder.experts.shared = {};
+  family.gates_sum_to_one = family.are_experts_optional = true;
   return family;
 }
 
@@ -178,7 +205,7 @@ Family gguf_t5() {
 
 std::span<const Family> gguf_families() {
   static const std::array kFamilies{
-      permuted(in_gguf("llama")),  // Mistral and SmolLM too
+      gguf_llama(),
       in_gguf("qwen2"),
       in_gguf("qwen3"),
       in_gguf("phi2", "", "{}", "phi"),
@@ -191,6 +218,9 @@ std::span<const Family> gguf_families() {
       permuted(in_gguf("olmo", "attention.clamp_kqv")),
       gguf_olmo2(),
       in_gguf("starcoder", "", "{}", "gpt_bigcode"),
+      experts_in_gguf("qwen2moe", "qwen2_moe", false),
+      experts_in_gguf("qwen3moe", "qwen3_moe", true),
+      experts_in_gguf("olmoe", "olmoe", false),
       in_gguf("starcoder2"),
       in_gguf("gpt2"),
       needing("use_parallel_residual", in_gguf("gptneox", "use_parallel_residual", "{}", "gpt_neox")),

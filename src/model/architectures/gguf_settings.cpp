@@ -95,9 +95,6 @@ Settings gguf_settings(const GgufFile& file) {
   for (const std::string& key : file.keys()) {
     if (key.starts_with(prefix)) settings[key.substr(prefix.size())] = to_json(file.value(key));
   }
-  if (settings.value("expert_count", json()).is_number() && settings["expert_count"] > 0) {
-    throw Error("{}: its feed-forward is a mixture of experts, which Headlight doesn't compute", file.path().string());
-  }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTokenizer{{
       {"bos_token_id", "bos_token_id"},
       {"eos_token_id", "eos_token_id"},

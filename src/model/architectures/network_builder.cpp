@@ -31,6 +31,11 @@ class LayerBuilder {
   AttentionLayer attention(const StackNames& stack, std::uint32_t number, const AttentionNames& names,
                            AttentionConfig config) const;
   void add_feed_forward(const StackNames& stack, std::uint32_t number, std::uint32_t d_ff, AttentionLayer& layer) const;
+  FeedForward feed_forward(const StackNames& stack, std::uint32_t number, const FeedForwardNames& names,
+                           std::uint32_t d_ff) const;
+  Experts experts(const StackNames& stack, std::uint32_t number) const;
+  /// The weights [out, in] of each expert.
+  std::vector<Parameter> expert_weights(const std::string& names, std::uint32_t out, std::uint32_t in) const;
   BranchNorms norms(const StackNames& stack, std::uint32_t number, Names norm, Names inside) const;
   Norm norm(const std::string& name, std::uint32_t width) const;
   AttentionConfig config(const StackSizes& stack) const;
@@ -121,9 +126,8 @@ AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t nu
           .norms = norms(stack, number, is_bare ? "" : names.norm, names.inside_norm)};
 }
 
-void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t number, std::uint32_t d_ff,
-                                    AttentionLayer& layer) const {
-  const FeedForwardNames& names = stack.feed_forward;
+FeedForward LayerBuilder::feed_forward(const StackNames& stack, std::uint32_t number, const FeedForwardNames& names,
+                                       std::uint32_t d_ff) const {
   const auto linear = [&](Names name, std::uint32_t out, std::uint32_t in) {
     return tensors_.linear(in_layer(stack, number, name), out, in, sizes_.biases.feed_forward);
   };
@@ -142,7 +146,62 @@ void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t numbe
     if (sizes_.is_gated) feed_forward.gate = linear(names.gate, d_ff, sizes_.d_model);
   }
   feed_forward.out = linear(names.out, sizes_.d_model, d_ff);
-  layer.feed_forward = std::move(feed_forward);
+  return feed_forward;
+}
+
+std::vector<Parameter> LayerBuilder::expert_weights(const std::string& names, std::uint32_t out, std::uint32_t in) const {
+  std::vector<Parameter> weights;
+  const std::optional<Parameter> all = tensors_.expert_weights(names, sizes_.experts.count, out, in);
+  std::string each;  // the names with a place for the expert's number
+  for_each_name(names, [&](std::string_view name) {
+    if (name.find("{}") != Names::npos) each += fmt::format("{}{}", each.empty() ? "" : "|", name);
+  });
+  for (std::uint32_t expert = 0; expert < sizes_.experts.count; ++expert) {
+    weights.push_back(all ? all->rows(expert * out, out)
+                          : tensors_.linear(each.empty() ? names : numbered(each, expert), out, in, false).weight);
+  }
+  return weights;
+}
+
+Experts LayerBuilder::experts(const StackNames& stack, std::uint32_t number) const {
+  const ExpertNames& names = stack.experts;
+  const ExpertSizes& sizes = sizes_.experts;
+  const std::uint32_t d_ff = sizes.d_ff, d_model = sizes_.d_model;
+  const auto whole = [&](Names name) { return in_layer(stack, number, name); };
+  Experts experts{.router = tensors_.linear(whole(names.router), sizes.count, d_model, false),
+                  .experts = std::vector<FeedForward>(sizes.count),
+                  .per_token = sizes.per_token,
+                  .gates_sum_to_one = sizes.gates_sum_to_one};
+  const std::optional<Parameter> both =
+      names.gate_and_in.empty() ? std::nullopt
+                                : tensors_.expert_weights(whole(names.gate_and_in), sizes.count, 2 * d_ff, d_model);
+  const std::vector<Parameter> out = expert_weights(whole(names.out), d_model, d_ff);
+  std::vector<Parameter> in, gate;
+  if (!both) {
+    in = expert_weights(whole(names.in), d_ff, d_model);
+    gate = expert_weights(whole(names.gate), d_ff, d_model);
+  }
+  for (std::uint32_t e = 0; e < sizes.count; ++e) {
+    experts.experts[e] = {.in = {.weight = both ? both->rows((2 * e + 1) * d_ff, d_ff) : in[e]},
+                          .out = {.weight = out[e]},
+                          .gate = Linear{.weight = both ? both->rows(2 * e * d_ff, d_ff) : gate[e]},
+                          .activation = sizes_.activation};
+  }
+  if (!names.shared.in.empty()) {
+    experts.shared = feed_forward(stack, number, names.shared, sizes.shared_d_ff);
+    experts.shared_gate = tensors_.single_output(whole(names.shared_gate), d_model);
+  }
+  return experts;
+}
+
+void LayerBuilder::add_feed_forward(const StackNames& stack, std::uint32_t number, std::uint32_t d_ff,
+                                    AttentionLayer& layer) const {
+  const FeedForwardNames& names = stack.feed_forward;
+  if (&stack == &family_.encoder && sizes_.has_experts[number]) {
+    layer.experts = experts(stack, number);
+  } else {
+    layer.feed_forward = feed_forward(stack, number, names, d_ff);
+  }
   const bool has_own = layer.is_parallel && !names.parallel_norm.empty();
   layer.feed_forward_norms = norms(stack, number, has_own ? names.parallel_norm : names.norm, names.inside_norm);
 }

@@ -293,6 +293,28 @@ void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.head_softcap = static_cast<float>(settings.number("final_logit_softcapping", 0.0, 0.0, kMaxCap));
 }
 
+/// Which layers have experts: all, every n-th, or all but some.
+void read_experts(const Settings& settings, const Family& family, Sizes& sizes) {
+  const Names count = family.keys.experts;
+  const std::uint32_t layers = sizes.encoder.layers;
+  sizes.has_experts.assign(layers, false);
+  if (family.encoder.experts.router.empty()) return;
+  ExpertSizes& experts = sizes.experts;
+  experts.count =
+      family.are_experts_optional ? settings.count(count, 0, kMaxExperts, 0) : settings.count(count, kMaxExperts);
+  if (experts.count == 0) return;
+  experts.per_token = settings.count("num_experts_per_tok|expert_used_count", std::min(experts.count, kMaxExpertsPerToken));
+  experts.d_ff = settings.count("moe_intermediate_size|expert_feed_forward_length", sizes.encoder.d_ff, kMaxFeedForward);
+  experts.shared_d_ff = settings.count("shared_expert_intermediate_size|expert_shared_feed_forward_length",
+                                       sizes.encoder.d_ff, kMaxFeedForward);
+  experts.gates_sum_to_one = settings.flag("norm_topk_prob", family.gates_sum_to_one);
+  const std::uint32_t step = settings.count("decoder_sparse_step", 1, kMaxLayers);
+  for (std::uint32_t layer = 0; layer < layers; ++layer) sizes.has_experts[layer] = (layer + 1) % step == 0;
+  for (const double layer : settings.numbers("mlp_only_layers", 0.0, kMaxLayers)) {
+    if (layer < layers) sizes.has_experts[static_cast<std::size_t>(layer)] = false;
+  }
+}
+
 void read_switches(const Settings& settings, const Family& family, Sizes& sizes) {
   sizes.epsilon = static_cast<float>(settings.number(family.keys.epsilon, static_cast<double>(family.epsilon), 0.0, 1.0));
   sizes.is_parallel = settings.flag("use_parallel_residual|parallel_attn", family.is_parallel) ||
@@ -405,6 +427,7 @@ Sizes read_sizes(const Settings& settings, const Family& family, StackKind kind)
   read_widths(settings, family, sizes);
   read_positions(settings, family, sizes);
   read_feed_forward(settings, family, sizes);
+  read_experts(settings, family, sizes);
   read_switches(settings, family, sizes);
   read_rotating_layers(settings, family, sizes);
   read_windows(settings, family, sizes);

@@ -17,6 +17,13 @@ struct StackSizes {
   std::uint32_t max_length = 0;  ///< positions without the offset
 };
 
+/// A mixture of experts in some layers' place of the feed-forward.
+struct ExpertSizes {
+  std::uint32_t count = 0, per_token = 0;  ///< 0: no layer has experts
+  std::uint32_t d_ff = 0, shared_d_ff = 0;
+  bool gates_sum_to_one = false;
+};
+
 /// The sizes and options of config.json, under the same names for all families.
 struct Sizes {
   StackKind kind = StackKind::Decoder;  ///< Encoder where the file holds an encoder–decoder's encoder alone
@@ -32,6 +39,8 @@ struct Sizes {
   bool norms_distances = false, shares_projections = true;  ///< of distances with those of queries and keys
   bool has_content_position = false, has_position_content = false;
   std::uint32_t groups = 0;  ///< number of groups of layers that share weights (ALBERT); 0: none share
+  ExpertSizes experts;
+  std::vector<bool> has_experts;  ///< [layer] of the encoder
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;
   bool is_gated = false, is_parallel = false, is_tied = true, is_causal = true;

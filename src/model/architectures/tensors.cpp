@@ -147,6 +147,20 @@ Linear FamilyTensors::linear(Names names, std::uint32_t out, std::uint32_t in, b
   return linear(prefix_, names, {out, in}, has_bias);
 }
 
+std::optional<Parameter> FamilyTensors::expert_weights(Names names, std::uint32_t count, std::uint32_t out,
+                                                       std::uint32_t in) {
+  for (const std::string_view suffix : {".weight", ""}) {
+    if (!find(prefix_, names, suffix).empty()) return take(prefix_, names, suffix, {count, out, in});
+  }
+  return std::nullopt;
+}
+
+Linear FamilyTensors::single_output(Names names, std::uint32_t in) {
+  const std::string name = find(prefix_, names, ".weight");
+  if (name.empty() || checkpoint_.shape(name).size() != 1) return linear(names, 1, in, false);
+  return {.weight = Tensor(Shape{1, in}, checkpoint_.find(name, {in}).tensor().values)};
+}
+
 Norm FamilyTensors::norm(Names names, std::uint32_t width, const Sizes& sizes) {
   return norm(prefix_, names, width, sizes, sizes.biases.norms);
 }

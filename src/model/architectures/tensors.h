@@ -25,6 +25,11 @@ class FamilyTensors {
   Parameter weight(Names names, const Shape& shape);
   /// [out, in], however it is stored.
   Linear linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
+  /// Of all experts in one tensor [expert, out, in], under a name as it is or with ".weight": rows [expert · out, in];
+  /// nullopt where there is none.
+  std::optional<Parameter> expert_weights(Names names, std::uint32_t count, std::uint32_t out, std::uint32_t in);
+  /// [1, in], also where it is stored as [in].
+  Linear single_output(Names names, std::uint32_t in);
   /// With the epsilon and the biases of `sizes`.
   Norm norm(Names names, std::uint32_t width, const Sizes& sizes);
   /// [count] numbers under a whole name; nullopt where the file has none.
