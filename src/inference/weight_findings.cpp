@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/processor.h"
@@ -131,6 +133,28 @@ std::uint64_t count_odd_words(std::span<const std::uint16_t> words, model::Eleme
   }
 #endif
   return static_cast<std::uint64_t>(std::ranges::count_if(words.subspan(done), is_odd));
+}
+
+std::uint64_t count_odd_blocks(std::span<const std::byte> blocks, model::ElementType type) {
+  using enum model::ElementType;
+  const std::size_t bytes = model::block_bytes(type), numbers = model::block_numbers(type);
+  const auto is_finite_half = [](const std::byte* at) { return (std::to_integer<unsigned>(at[1]) & 0x7cU) != 0x7cU; };
+  // A product of a finite float16 and of the codes of a scale and a number is finite in float32.
+  const auto is_finite = [&](const std::byte* block) {
+    if (type == Q8_0 || type == Q4_0) return is_finite_half(block);
+    if (type == Q4_K || type == Q5_K) return is_finite_half(block) && is_finite_half(block + 2);
+    if (type == Q6_K) return is_finite_half(block + bytes - 2);
+    constexpr unsigned kLargePower = 252;  // of an exponent: times 12, the largest number, it is beyond float32
+    return type == MXFP4 && std::to_integer<unsigned>(block[0]) < kLargePower;
+  };
+  std::uint64_t odd = 0;
+  std::vector<float> decoded(numbers);
+  for (std::size_t at = 0; at + bytes <= blocks.size(); at += bytes) {
+    if (is_finite(blocks.data() + at)) continue;
+    model::decode(type, blocks.data() + at, numbers, decoded.data());
+    odd += count_odd_numbers(decoded, false).not_finite;
+  }
+  return odd;
 }
 
 void WeightInspection::look(const model::Parameter& weight, std::span<const float> values, bool has_halves) {

@@ -41,6 +41,8 @@ struct OddNumbers {
 OddNumbers count_odd_numbers(std::span<const float> values, bool has_halves);
 /// How many of the numbers of an F16 or BF16 weight, as stored, aren't finite.
 std::uint64_t count_odd_words(std::span<const std::uint16_t> words, model::ElementType type);
+/// The same of whole blocks, of which only those are decoded whose scales aren't finite or large.
+std::uint64_t count_odd_blocks(std::span<const std::byte> blocks, model::ElementType type);
 
 /// What the uploads of a network's weights found, in the order of upload.
 std::vector<WeightFinding> weight_findings(const model::Network& network);

@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "support/gpu.h"
 #include "support/odd_model.h"
+#include "support/random.h"
 #include "support/running_session.h"
 #include "support/temporary_directory.h"
 
@@ -43,6 +46,23 @@ model::ModelInput four_tokens() { return {.source = {.length = 4, .lengths = {4}
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("numbers of blocks that aren't finite are counted as those of the decoded blocks") {
+    using enum model::ElementType;
+    test::Random random(3);
+    for (const model::ElementType type : {Q8_0, Q4_0, Q4_K, Q5_K, Q6_K, MXFP4}) {
+      CAPTURE(std::string(model::to_string(type)));
+      const std::size_t numbers = 500 * std::size_t{model::block_numbers(type)};
+      std::vector<std::byte> blocks(500 * std::size_t{model::block_bytes(type)});
+      for (std::byte& byte : blocks) byte = static_cast<std::byte>(random.chance(0.2) ? 0xfc : random.below(256));
+      std::vector<float> decoded(numbers);
+      model::decode(type, blocks.data(), numbers, decoded.data());
+      const std::uint64_t expected = count_odd_numbers(decoded, false).not_finite;
+      CHECK(expected > 0);
+      CHECK(expected < numbers);
+      CHECK(count_odd_blocks(blocks, type) == expected);
+    }
+  }
+
   TEST_CASE("NaN, infinities and numbers beyond float16 are counted") {
     const std::vector<float> numbers = {0.0f, -0.0f, 65504.0f,  65519.0f,   -65520.0f, 1e30f,
                                         kNan, -kNan, kInfinity, -kInfinity, 1e-45f};
