@@ -43,7 +43,7 @@ constexpr std::array<StageLine, attention::kStages> kStageLines = {{
     {"feed-forward input", "n", "feed-forward input n", "feed-forward input", "", Axis::Token, "d_{model}", Role::Input,
      formulas::ffn_input},
     {"router logits", "z", "router's logits z", "router logit", "", Axis::Token, "E", Role::Output, formulas::ffn_router},
-    {"gates", "G", "gates of experts G", "gate of the expert", "gate", Axis::Token, "E", Role::Output, formulas::ffn_gates},
+    {"gates", "G", "gates of experts G", "gate of the expert", "", Axis::Token, "E", Role::Output, formulas::ffn_gates},
     {"gate", "g", "gate before its activation g", "gate", "", Axis::Token, "d_{ff}", Role::Output, formulas::ffn_gate},
     {"hidden layer", "h", "hidden layer before its activation h", "hidden layer", "", Axis::Token, "d_{ff}", Role::Output,
      formulas::ffn_hidden},

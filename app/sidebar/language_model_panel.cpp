@@ -75,6 +75,11 @@ void draw_facts(Form& form, const inference::LanguageModel& model) {
   const std::string_view texts = trained_on(model.path.filename().string());
   if (!texts.empty()) form.value("Trained on", texts, "All that the model has read; in other texts its heads look random.");
   form.value("Width", fmt::format("{}, heads {}", about.d_model, about.d_k), "d_model, and d_k of each head.");
+  if (about.experts > 0) {
+    form.value("Experts",
+               fmt::format("{} of {}{}", about.experts_per_token, about.experts, about.has_shared_expert ? " + 1" : ""),
+               "Of a layer that has some: as many are computed for each token. + 1: and one that all tokens share.");
+  }
   form.value("Parameters", short_count(about.parameter_count), "Weights and biases; shared ones count once.");
   form.value("Vocabulary", std::to_string(about.vocabulary));
   if (about.max_length > 0) {

@@ -95,7 +95,7 @@ TEST_CASE("every line of the table is complete, and found by its id") {
     for (const std::string* text : {&line.title, &line.symbol, &line.figure_title, &line.value_title}) CHECK(*text != "");
     CHECK(line.is_map() == !line.unit.empty());
     CHECK(line.is_map() == (line.columns == Axis::Key));
-    CHECK((line.columns == Axis::Feature) == !line.width.empty());
+    CHECK((line.columns == Axis::Feature || line.columns == Axis::Expert) == !line.width.empty());
     REQUIRE((line.formula != nullptr));
     CHECK(line.formula({.block = kFirst, .layer = nullptr, .head = 0}) != "");
     // The playground has no feed-forward, and no scores of distances.
@@ -120,7 +120,7 @@ TEST_CASE("stages are the first lines, under the names of files and flags") {
     CHECK(line.stage == stage);
     CHECK(line.id == attention::to_string(stage));
     CHECK((line.scope == Scope::Head) == attention::is_per_head(stage));
-    CHECK((line.colors == ColorKind::Sequential) == (stage == Stage::Weights));
+    CHECK((line.colors == ColorKind::Sequential) == (stage == Stage::Weights || stage == Stage::FfnGates));
     CHECK(quantity(difference_of(stage)).base == QuantityId(stage));
     CHECK(quantity(difference_of(stage)).colors == ColorKind::Diverging);
   }

@@ -36,10 +36,10 @@ constexpr Family mixtral() {
 
 /// Some layers may be dense.
 constexpr Family qwen2_moe() {
-  Family family = with_experts(
-      llama_kin("Qwen2 MoE", "qwen2_moe"), kExperts,
-      "qkv_bias|use_sliding_window|sliding_window|layer_types|num_experts|num_experts_per_tok|moe_intermediate_size|"
-      "shared_expert_intermediate_size|norm_topk_prob|decoder_sparse_step|mlp_only_layers");
+  Family family = with_experts(llama_kin("Qwen2 MoE", "qwen2_moe"), kExperts,
+                               "qkv_bias|use_sliding_window|sliding_window|max_window_layers|layer_types|num_experts|num_"
+                               "experts_per_tok|moe_intermediate_size|"
+                               "shared_expert_intermediate_size|norm_topk_prob|decoder_sparse_step|mlp_only_layers");
   family.encoder.experts.shared = {
       .in = "mlp.shared_expert.up_proj", .out = "mlp.shared_expert.down_proj", .gate = "mlp.shared_expert.gate_proj"};
   family.encoder.experts.shared_gate = "mlp.shared_expert_gate";
@@ -49,6 +49,7 @@ constexpr Family qwen2_moe() {
   family.biases.projections_key = "qkv_bias";
   family.window = 4096;
   family.window_period = 2;
+  family.ends_windows = true;
   family.is_window_optional = true;
   family.are_experts_optional = true;
   return family;

@@ -179,6 +179,7 @@ struct Family {
   bool begins_without_window = false;      ///< of each n layers the first has none, not the last
   bool is_window_of_both_sides = false;    ///< the config's window is the sum of both sides
   bool is_window_optional = false;         ///< no window without use_sliding_window
+  bool ends_windows = false;               ///< layers from max_window_layers on have none, instead of those before
   bool is_window_of_plain_layers = false;  ///< without layer_types, the layers without rotary positions have it
   bool rotates_windows_only = false;       ///< where there is a window, only layers with it have rotary positions
   bool is_bidirectional_optional = false;  ///< use_bidirectional_attention: no causal mask, windows of both sides together

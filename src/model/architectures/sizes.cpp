@@ -228,10 +228,11 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
   const std::uint32_t period =
       types.empty() ? settings.count("sliding_window_pattern|global_attn_every_n_layers", family.window_period, kMaxLayers)
                     : 0;
-  const std::uint32_t first =
+  const std::uint32_t limit =
       reads(family, "max_window_layers") ? settings.count("max_window_layers", 28, kMaxLayers, 0) : 0;
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
-    bool has_window = layer >= first && (period == 0 || (layer + (family.begins_without_window ? 0 : 1)) % period != 0);
+    bool has_window = (layer >= limit) != family.ends_windows &&
+                      (period == 0 || (layer + (family.begins_without_window ? 0 : 1)) % period != 0);
     if (family.is_window_of_plain_layers) has_window = !sizes.rotates[layer];
     if (!types.empty()) {
       has_window = types[layer] == "sliding_attention" || types[layer] == "local";
