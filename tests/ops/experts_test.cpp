@@ -131,12 +131,6 @@ std::vector<std::byte> to_blocks(const Tensor& weights) {
   return bytes;
 }
 
-void decode_blocks(const std::byte* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    to[i] = kBlockScale * static_cast<float>(static_cast<std::int8_t>(from[i / kBlock * kBlockBytes + 2 + i % kBlock]));
-  }
-}
-
 /// The experts' weights as sections of one.
 PackedLinear pack_all(gpu::Context& context, const Tensor& weights, std::uint32_t experts, WeightType type) {
   const std::uint32_t out = weights.axis(0) / experts, in = weights.axis(1);
@@ -148,7 +142,6 @@ PackedLinear pack_all(gpu::Context& context, const Tensor& weights, std::uint32_
                        .in = in,
                        .type = type});
     if (blocks.empty()) continue;
-    sources.back().decode = decode_blocks;
     sources.back().read_blocks = [&blocks, first = expert * out, in](std::uint32_t row, std::uint32_t count, std::byte* to) {
       const std::size_t bytes = in / kBlock * kBlockBytes;
       std::copy_n(blocks.data() + (first + row) * bytes, count * bytes, to);
