@@ -12,7 +12,6 @@ namespace {
 using attention::Stage;
 
 constexpr std::size_t kMaxTerms = 8;
-constexpr const char* kOnTheirWay = "…";
 
 /// Row `index` of a linear layer's weight [out, in].
 std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) {
@@ -32,15 +31,6 @@ void set_sum(Arithmetic& arithmetic, std::vector<Product> terms, std::optional<f
   arithmetic.constant = constant.value_or(0.0F);
   arithmetic.has_constant = constant.has_value();
   arithmetic.numbers = write_sum(arithmetic.terms, constant, kMaxTerms);
-}
-
-/// Cells of Q, K, V and Output: a row of the matrix before it times a row of W, plus b.
-void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std::uint32_t out,
-                        const NumberSource::Numbers& x) {
-  arithmetic.numbers = kOnTheirWay;
-  if (!x || out >= linear.out()) return;
-  const std::optional<float> bias = linear.has_bias() ? std::optional(number_at(linear.bias, out)) : std::nullopt;
-  set_sum(arithmetic, products(*x, weight_row(linear, out)), bias);
 }
 
 /// The operations on a head's queries or keys between projection and scores; empty without any.
@@ -322,8 +312,6 @@ void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, Number
   }
 }
 
-void explain_experts(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers);
-
 void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
   if (question.layer && question.layer->experts) return explain_experts(question, arithmetic, numbers);
   if (!question.layer || !question.layer->feed_forward) return;
@@ -350,63 +338,6 @@ void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, 
   arithmetic.formula = fmt::format("{}{} · W_{}[:,{}]{}", quantity(input).symbol, subscript(row), weight, column,
                                    linear.has_bias() ? " + b" : "");
   explain_projection(arithmetic, linear, column, numbers.row(input, row));
-}
-
-/// "0.61 · expert 3 + 0.39 · expert 0", the largest first.
-std::string write_gates(const NumberSource::Numbers& gates) {
-  std::vector<std::pair<float, std::size_t>> chosen;
-  for (std::size_t expert = 0; expert < gates->size(); ++expert) {
-    if ((*gates)[expert] != 0.0F) chosen.emplace_back((*gates)[expert], expert);
-  }
-  std::ranges::stable_sort(chosen, std::greater<>(), &std::pair<float, std::size_t>::first);
-  std::string text;
-  for (const auto& [gate, expert] : chosen) {
-    text += fmt::format("{}{} · expert {}", text.empty() ? "" : " + ", write_number(double{gate}), expert);
-  }
-  return text;
-}
-
-void explain_experts(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  if (!question.layer || !question.layer->experts) return;
-  const model::Experts& experts = *question.layer->experts;
-  const std::uint32_t row = question.row, column = question.column;
-  const Stage read = question.layer->feed_forward_norms.before ? Stage::FfnInput
-                     : question.layer->is_parallel             ? Stage::Residual
-                                                               : Stage::Attended;
-  const char* input = quantity(read).symbol.c_str();
-  if (question.stage == Stage::FfnRouter) {
-    arithmetic.formula =
-        fmt::format("{}{} · W_R[:,{}]{}", input, subscript(row), column, experts.router.has_bias() ? " + b" : "");
-    return explain_projection(arithmetic, experts.router, column, numbers.row(read, row));
-  }
-  arithmetic.numbers = kOnTheirWay;
-  if (question.stage == Stage::FfnOutput) {
-    arithmetic.formula = fmt::format("Σₑ G[{},e] · expertₑ({}{})[{}]", row, input, subscript(row), column);
-    if (experts.shared) arithmetic.formula += fmt::format(" + {}shared[{}]", experts.shared_gate ? "σ · " : "", column);
-    if (const NumberSource::Numbers gates = numbers.row(Stage::FfnGates, row)) arithmetic.numbers = write_gates(gates);
-    arithmetic.note = "Each expert is a feed-forward of its own; of the inside of experts no numbers are kept.";
-    return;
-  }
-  const NumberSource::Numbers logits = numbers.row(Stage::FfnRouter, row);
-  arithmetic.formula = fmt::format("exp(z[{},{}] − m) / Σₑ exp(z[{},e] − m)", row, column, row);
-  if (!logits || column >= logits->size()) return;
-  std::vector<float> sorted = *logits;
-  std::ranges::sort(sorted, std::greater<>());
-  const double most = double{sorted.front()}, own = double{(*logits)[column]};
-  if (arithmetic.result && *arithmetic.result == 0.0F) {
-    arithmetic.formula.clear();
-    arithmetic.numbers.clear();
-    arithmetic.note = fmt::format("The router doesn't choose this expert: its logit {} isn't among the token's {} largest.",
-                                  write_number(own), experts.per_token);
-    return;
-  }
-  double sum = 0.0;
-  const std::size_t counted = experts.gates_sum_to_one ? experts.per_token : sorted.size();
-  for (std::size_t i = 0; i < counted; ++i) sum += std::exp(double{sorted[i]} - most);
-  arithmetic.numbers = fmt::format("exp({} − {}) / {}", write_number(own), write_factor(most), write_number(sum));
-  arithmetic.note = fmt::format("m is the token's largest router logit; the sum is over {}.",
-                                experts.gates_sum_to_one ? fmt::format("the {} chosen experts", experts.per_token)
-                                                         : fmt::format("all {} experts", sorted.size()));
 }
 
 /// The residual stream, and what a layer without a norm before attention reads.
@@ -452,6 +383,14 @@ constexpr std::array<StageLine, attention::kStages> kStageLines = {{{"x", &expla
                                                                     {"x'", &explain_stream}}};
 
 }  // namespace
+
+void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std::uint32_t out,
+                        const NumberSource::Numbers& x) {
+  arithmetic.numbers = kOnTheirWay;
+  if (!x || out >= linear.out()) return;
+  const std::optional<float> bias = linear.has_bias() ? std::optional(number_at(linear.bias, out)) : std::nullopt;
+  set_sum(arithmetic, products(*x, weight_row(linear, out)), bias);
+}
 
 CellQuestion with_captured_mask(CellQuestion question, NumberSource& numbers) {
   if (!question.has_captured_bias || !question.mask_reason.empty()) return question;

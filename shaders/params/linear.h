@@ -22,7 +22,7 @@ struct LinearParameters {
   uint v_stride4;
   uint combine;  // 0: y; 1: y · v; 2: scale · y + v; 3: y, and scale · y + v as k
   float scale;
-  float clip;        // y is cut to ±clip; 0: not, negative: values alone are
+  float clip;         // y is cut to ±clip; 0: not, negative: values alone are
   uint expert_tiles;  // of each expert; these four of kernels for experts
   uint experts;
   uint pairs;  // of tokens and the experts they are given to

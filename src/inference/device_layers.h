@@ -35,7 +35,7 @@ struct DeviceExperts {
 
 /// One attention layer's weights on the device.
 struct DeviceLayer {
-  std::optional<ops::PackedLinear> projections;  ///< sections query, key, value; none with given Q, K and V
+  std::optional<ops::PackedLinear> projections;           ///< sections query, key, value; none with given Q, K and V
   std::optional<ops::PackedLinear> position_projections;  ///< likewise of distances, where they have their own
   std::optional<ops::PackedLinear> output;
   /// Where there is no output projection but something reads the layer's result: an identity that moves the heads out of

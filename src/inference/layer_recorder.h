@@ -10,6 +10,16 @@ namespace headlight::inference {
 using Hidden = attention::DeviceTensorPtr;  // [batch, 1, token, width]
 using StreamStages = std::map<attention::Stage, Hidden>;
 
+/// Keeps a tensor as a stage, where it is one of the wanted ones.
+inline void keep(StreamStages* stages, attention::Stage stage, const Hidden& tensor) {
+  if (stages == nullptr) return;
+  if (const auto wanted = stages->find(stage); wanted != stages->end()) wanted->second = tensor;
+}
+
+inline bool is_wanted(const StreamStages* stages, attention::Stage stage) {
+  return stages != nullptr && stages->contains(stage);
+}
+
 /// What a pass computes of a layer: which tokens it computes, and of an attention to other keys which of those are new.
 struct LayerPosition {
   model::BlockRef ref;

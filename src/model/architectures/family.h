@@ -19,8 +19,8 @@ struct AttentionNames {
   Names output = "";
   Names query_norm = "", key_norm = "";
   Names position_query = "", position_key = "";  ///< of distances, where they share none with queries and keys
-  Names norm = "";         ///< before the branch or after the sum, depending on the family
-  Names inside_norm = "";  ///< of the branch's output
+  Names norm = "";                               ///< before the branch or after the sum, depending on the family
+  Names inside_norm = "";                        ///< of the branch's output
 };
 
 struct FeedForwardNames {

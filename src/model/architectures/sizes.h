@@ -58,9 +58,15 @@ struct Sizes {
   std::vector<Scale> scales;                ///< [layer] of the encoder
 };
 
+inline constexpr std::uint32_t kMaxVocabulary = 1u << 22;
+inline constexpr std::uint32_t kMaxLength = 1u << 26;  ///< of a text, and of distances
+
 /// `kind`: the stacks that there are. Throws Error naming the first value that is out of range or that Headlight doesn't
 /// support.
 Sizes read_sizes(const Settings& settings, const Family& family, StackKind kind);
+
+/// The positions of each stack, by position_embedding_type where the family has several, and types of tokens.
+void read_positions(const Settings& settings, const Family& family, Sizes& sizes);
 
 /// RoPE as config.json describes it, by the keys before release 5 of transformers (rope_theta, rope_scaling) or the later
 /// ones (rope_parameters): default, linear, dynamic, llama3, yarn and longrope.

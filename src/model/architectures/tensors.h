@@ -70,6 +70,13 @@ StackKind stored_kind(const Family& family, const FamilyTensors& tensors);
 /// layer has them, and a feed-forward without a norm of its own is parallel to attention.
 void find_parts(const Family& family, const FamilyTensors& tensors, Sizes& sizes);
 
+/// A stack's token vectors, with positions of `length` tokens.
+Embedding build_embedding(const Family& family, const StackNames& names, const Sizes& sizes, std::uint32_t vocabulary,
+                          std::uint32_t length, FamilyTensors& tensors);
+/// None when the checkpoint holds the stack alone.
+std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& sizes, const Embedding& embedding,
+                                             FamilyTensors& tensors);
+
 /// The whole network of a family. Throws Error naming tensors that are missing or mis-shaped.
 Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors);
 
