@@ -16,7 +16,7 @@ Hidden LayerRecorder::inner_layer(const LayerPosition& place, const DeviceFeedFo
   const auto inner_tensor = [&](Role role) {
     return tensor({place.ref.kind, 0, role}, place.capacity, weights.width, rows, "a feed-forward layer");
   };
-  const Hidden inner = inner_tensor(Role::Inner);
+  Hidden inner = inner_tensor(Role::Inner);
   if (weights.gate) {
     const Hidden gate = inner_tensor(Role::Gate);
     ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});

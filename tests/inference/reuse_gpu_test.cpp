@@ -116,7 +116,7 @@ TEST_SUITE("gpu") {
       session.forget();
       check(0, 0, all);
       desk.source.push_back({1, 2, 3});
-      check(0, 0, all);
+      check(0, 0, name == "qwen2_moe" ? all + 1 : all);  // the router chooses for a line at a time
     }
   }
 

@@ -36,7 +36,7 @@ std::vector<WeightFinding> findings(gpu::Context& context, const std::string& te
   const auto network = load_model(folder.path());
   test::RunningSession session(context);
   session.load(network->layers, precision);
-  const std::vector<WeightFinding> found = weight_findings(*network);
+  std::vector<WeightFinding> found = weight_findings(*network);
   for (const WeightFinding& finding : found) CHECK(finding.file == folder.path() / "model.safetensors");
   return found;
 }

@@ -114,6 +114,9 @@ bool is_read(const Golden& golden, const std::string& key) {
   if (key == "vocab_size") return false;                                                    // the embedding's table says it
   if (golden.architecture == "gemma-embedding" && key == "attention.causal") return false;  // it never is
   if (golden.architecture == "t5encoder" && key == "decoder_block_count") return false;
+  if (key == "feed_forward_length" && reads(*golden.family, "expert_count")) {
+    return golden.architecture == "llama";  // all layers of the others have experts, which have a width of their own
+  }
   if (key == "attention.sliding_window_pattern") return reads(*golden.family, "sliding_window_pattern");
   return reads(*golden.family, key);
 }

@@ -7,6 +7,7 @@ import torch
 from gguf import GGMLQuantizationType as Type
 
 from . import cases, families, gguf_files, networks, reference
+from .gguf_architectures import halves, pairs
 
 SIZES = {**families.EXPERTS, "vocab_size": 128, "hidden_size": 32, "intermediate_size": 32, "moe_intermediate_size": 32}
 
@@ -56,7 +57,7 @@ def metadata(writer, name, config):
     gguf_files.metadata(writer, name, config, gguf.LlamaFileType.MOSTLY_F16)
     writer.add_expert_count(getattr(config, "num_local_experts", None) or config.num_experts)
     writer.add_expert_used_count(config.num_experts_per_tok)
-    if hasattr(config, "moe_intermediate_size"):
+    if FILES[name]["arch"] != "llama":  # whose experts are as wide as a feed-forward of a model without them
         writer.add_expert_feed_forward_length(config.moe_intermediate_size)
     if hasattr(config, "shared_expert_intermediate_size"):
         writer.add_expert_shared_feed_forward_length(config.shared_expert_intermediate_size)
@@ -82,7 +83,7 @@ def make(name, folder):
                 weight, back = part.numpy(), lambda stored: stored
                 if plan["arch"] == "llama" and ("attn_q" in stored_name or "attn_k" in stored_name):
                     heads = config.num_attention_heads if "attn_q" in stored_name else config.num_key_value_heads
-                    weight, back = gguf_files.interleave(weight, heads), lambda w, n=heads: gguf_files.deinterleave(w, n)
+                    weight, back = pairs(weight, heads), lambda w, n=heads: halves(w, n)
                 data = gguf.quantize(np.ascontiguousarray(weight), kind)
                 writer.add_tensor(stored_name, data, raw_dtype=kind)
                 part.copy_(torch.from_numpy(back(gguf.dequantize(data, kind).reshape(weight.shape)).copy()))
