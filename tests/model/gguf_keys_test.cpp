@@ -24,7 +24,8 @@ using namespace headlight::test;
 
 namespace {
 
-enum : std::uint32_t { kUnsigned = 4, kFloat = 6, kBool = 7, kString = 8, kArray = 9 };
+/// Types of values in GGUF's metadata.
+enum : std::uint32_t { Unsigned = 4, Float = 6, Bool = 7, String = 8, Array = 9 };
 
 /// What a pass computes and what the user sees of the model, or the error.
 struct Outcome {
@@ -81,19 +82,19 @@ struct Golden {
     std::uint32_t type = 0;
     std::memcpy(&type, bytes.data() + at, sizeof(type));
     at += sizeof(type);
-    if (type == kArray) {
+    if (type == Array) {
       std::memcpy(&type, bytes.data() + at, sizeof(type));
       at += sizeof(type) + sizeof(std::uint64_t);
     }
-    if (type == kBool) changed[at] = static_cast<char>(1 - changed[at]);
+    if (type == Bool) changed[at] = static_cast<char>(1 - changed[at]);
     std::uint32_t whole = 0;
     float number = 0.0f;
     std::memcpy(&whole, bytes.data() + at, sizeof(whole));
     std::memcpy(&number, bytes.data() + at, sizeof(number));
     whole += 2;
     number = number * 1.5f + 0.25f;
-    if (type == kUnsigned) std::memcpy(changed.data() + at, &whole, sizeof(whole));
-    if (type == kFloat) std::memcpy(changed.data() + at, &number, sizeof(number));
+    if (type == Unsigned) std::memcpy(changed.data() + at, &whole, sizeof(whole));
+    if (type == Float) std::memcpy(changed.data() + at, &number, sizeof(number));
     return changed;
   }
   std::string without(const std::string& key) const {
@@ -142,11 +143,11 @@ TEST_SUITE("cpu") {
       const auto changed = [&](bool is_whole) {
         FileBytes values;
         for (const std::string& key : foreign) {
-          values.text(golden.architecture + "." + key).number<std::uint32_t>(is_whole ? kUnsigned : kFloat);
+          values.text(golden.architecture + "." + key).number<std::uint32_t>(is_whole ? Unsigned : Float);
           is_whole ? values.number(1u) : values.number(0.3f);
         }
         // What is stored behind the metadata stays aligned.
-        values.text("padding").number<std::uint32_t>(kString);
+        values.text("padding").number<std::uint32_t>(String);
         const std::size_t length = kAlignment - (values.bytes().size() + sizeof(std::uint64_t)) % kAlignment;
         values.text(std::string(length, ' '));
         std::uint64_t count = 0;
