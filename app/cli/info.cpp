@@ -84,7 +84,7 @@ std::string experts_in_words(const model::ModelDescription& about) {
 }
 
 std::string parameters_in_words(const model::ModelDescription& about) {
-  const std::string all = count_in_words(about.parameter_count);
+  std::string all = count_in_words(about.parameter_count);
   if (about.experts == 0) return all;
   return fmt::format("{}, of which a token uses {}", all, count_in_words(about.active_parameter_count));
 }

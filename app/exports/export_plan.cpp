@@ -136,7 +136,7 @@ class Planner {
     if (options_.hidden) plan_hidden();
     if (options_.logits) plan_logits();
     if (!options_.parameters.empty()) plan_parameters();
-    for (const ExportFormat format : options_.formats) (this->*planners_[static_cast<std::size_t>(kind_of(format))])(format);
+    for (const ExportFormat format : options_.formats) (this->*kPlanners[static_cast<std::size_t>(kind_of(format))])(format);
     if (is_npy_of_untransposed()) plan_untransposed();
     return std::move(plan_);
   }
@@ -341,7 +341,7 @@ class Planner {
   }
 
   /// By FormatKind.
-  static constexpr std::array planners_ = {&Planner::plan_figures, &Planner::plan_matrices, &Planner::plan_arrays,
+  static constexpr std::array kPlanners = {&Planner::plan_figures, &Planner::plan_matrices, &Planner::plan_arrays,
                                            &Planner::plan_container, &Planner::plan_page};
 
   const ExportOptions& options_;
