@@ -199,7 +199,7 @@ std::vector<std::string> break_lines(ImFont* font, const std::string& text, floa
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    const std::string longer = line.empty() ? word : line + ' ' + word;
+    const std::string longer = line.empty() ? word : fmt::format("{} {}", line, word);
     if (!line.empty() && text_width(font, longer) > width) {
       lines.push_back(std::move(line));
       line = word;

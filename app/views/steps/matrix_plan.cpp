@@ -5,8 +5,6 @@
 namespace headlight::app {
 namespace {
 
-using attention::Stage;
-
 /// Texts and roles of the matrices that are no stage, in the order of StepMatrix::Other.
 struct Names {
   const char *title, *symbol, *name, *space;
