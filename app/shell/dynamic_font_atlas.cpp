@@ -103,20 +103,20 @@ void FontAtlas::build(ImFontAtlas& atlas, float /*scale*/) {
 #ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
   atlas.SetFontLoader(ImGuiFreeType::GetFontLoader());
 #endif
-  add_fonts([&](const FontFile& file, float em, bool is_merged) { return add_file(atlas, file, em, is_merged); });
-  for (const FontKind& kind : kFontKinds) {
-    ImFont* font = fonts_.*kind.font;
-    ShapedSource source{.texts = &shaped_, .kind = kind, .line = font->LegacySize};
+  const auto add = [&](const FontFile& file, float em, bool is_merged) { return add_file(atlas, file, em, is_merged); };
+  // A source is merged into the font that was added last.
+  add_fonts(add, [&](const FontKind& kind) {
+    const float line = (fonts_.*kind.font)->LegacySize;
+    ShapedSource source{.texts = &shaped_, .kind = kind, .line = line};
     ImFontConfig config;
     config.FontDataOwnedByAtlas = false;
     config.FontData = &source;
     config.FontDataSize = sizeof(source);
-    config.SizePixels = font->LegacySize;
+    config.SizePixels = line;
     config.MergeMode = true;
-    config.DstFont = font;
     config.FontLoader = &text_loader();
     atlas.AddFont(&config);
-  }
+  });
 }
 
 }  // namespace headlight::shell

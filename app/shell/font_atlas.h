@@ -79,9 +79,9 @@ class FontAtlas {
 
  private:
   void find_fallbacks();
-  /// Calls add(file, em, is_merged) for the file of each font and for the fallbacks that are merged into it.
-  template <typename Add>
-  void add_fonts(const Add& add) {
+  /// Calls add(file, em, is_merged) for the file of each font and for the fallbacks that are merged into it, then end(kind).
+  template <typename Add, typename End>
+  void add_fonts(const Add& add, const End& end) {
     for (const FontKind& kind : kFontKinds) {
       const FontFile* main = kind.family == FontKind::Family::Mono     ? mono_
                              : kind.family == FontKind::Family::Strong ? strong_
@@ -90,6 +90,7 @@ class FontAtlas {
       for (const FontFile* fallback : fallbacks_) {
         if (fallback != main) add(*fallback, kind.em, true);
       }
+      end(kind);
     }
   }
 #if IMGUI_VERSION_NUM < 19200

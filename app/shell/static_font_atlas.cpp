@@ -117,9 +117,9 @@ void FontAtlas::build(ImFontAtlas& atlas, float scale) {
 #ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
   atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
 #endif
-  add_fonts([&](const FontFile& file, float em, bool is_merged) {
-    return add_file(atlas, file, em * scale, ranges_.data(), is_merged);
-  });
+  add_fonts([&](const FontFile& file, float em,
+                bool is_merged) { return add_file(atlas, file, em * scale, ranges_.data(), is_merged); },
+            [](const FontKind&) {});
   draw_text_images(atlas, scale);
   if (!atlas.Build()) throw Error("the fonts can't be drawn at scale {}; choose a smaller one", scale);
   place_text_images(atlas);
