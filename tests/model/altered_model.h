@@ -30,8 +30,7 @@ template <typename Change>
 std::string complaint(std::string_view name, const Change& change, bool has_attention = true) {
   nlohmann::json config = config_of(name);
   change(config);
-  std::string found =
-      error_message([&] { model::load_network(model::Checkpoint(golden_model_path(name)), config.dump()); });
+  std::string found = error_message([&] { model::load_network(model::Checkpoint(golden_model_path(name)), config.dump()); });
   if (has_attention && !found.empty()) CHECK_MESSAGE(holds(found, model::kCaptureShows), found);
   return found;
 }
