@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "ops/expand_blocks.h"
 #include "ops/host_experts.h"
 #include "ops/parameters.h"
 
@@ -61,29 +62,9 @@ ExpertKernel choose_expert_kernel(Kernels& kernels, WeightType type, Activation 
   throw Error("'{}' refuses every kernel for experts: update its driver, or choose another device", device.name);
 }
 
-/// Tiles of blocks as float32, of experts that have tokens.
-void expand_chosen(gpu::Stream& stream, Kernels& kernels, const ExpertLinear& linear, const PackedLinear::Run& run,
-                   const LinearParameters& of, const gpu::Slice& to) {
-  constexpr std::size_t kAlignment = 256;  // that any device has for where a binding begins
-  constexpr std::uint32_t kNumbers = 32;   // of each row of a workgroup
-  const std::size_t begin = run.byte_of(of.first_tile), bound = begin / kAlignment * kAlignment;
-  const gpu::Slice blocks(linear.weight.weight, bound, begin + of.tiles * run.tile_bytes - bound);
-  const ExpandBlocksParameters parameters{.inner = linear.weight.inner4 * 4,
-                                          .first_byte = static_cast<std::uint32_t>(begin - bound),
-                                          .first_tile = of.first_tile,
-                                          .expert_tiles = of.expert_tiles,
-                                          .experts = of.experts,
-                                          .pairs = of.pairs};
-  const KernelVariant kernel{
-      .shader = Shader::ExpandBlocks, .of_experts = true, .constants = {static_cast<std::uint32_t>(run.type)}};
-  stream.dispatch(kernels[kernel], {blocks, to, linear.routing}, parameters, {parameters.inner / kNumbers, of.tiles, 1},
-                  static_cast<double>(to.size / sizeof(float)));
-}
-
 /// The tiles of one run of the weight, as many at a time as a binding or the scratch of expanded blocks may hold.
 void record_experts(gpu::Stream& stream, Kernels& kernels, const gpu::Slice& x, const ExpertLinear& linear,
                     const PackedLinear::Run& run, const DeviceTensor& y, LinearParameters parameters) {
-  constexpr std::size_t kMostExpandedBytes = std::size_t{32} << 20;
   const gpu::DeviceInfo& device = kernels.context().device();
   const bool is_expanded = has_blocks(run.type);
   const std::size_t tile_numbers = std::size_t{linear.weight.inner4} * 4 * 64;
@@ -106,7 +87,16 @@ void record_experts(gpu::Stream& stream, Kernels& kernels, const gpu::Slice& x, 
     const std::size_t bytes = parameters.tiles * tile_bytes;
     const gpu::Slice weights = is_expanded ? gpu::Slice(stream.scratch(bytes, "an expert's weights"), 0, bytes)
                                            : gpu::Slice(linear.weight.weight, run.byte_of(tile), bytes);
-    if (is_expanded) expand_chosen(stream, kernels, linear, run, parameters, weights);
+    if (is_expanded) {
+      expand_blocks(stream, kernels, linear.weight, run,
+                    {.first_tile = tile,
+                     .tiles = parameters.tiles,
+                     .expert_tiles = parameters.expert_tiles,
+                     .experts = parameters.experts,
+                     .pairs = parameters.pairs,
+                     .routing = &linear.routing},
+                    weights);
+    }
     const double share = static_cast<double>(parameters.tiles) / (run.end_tile - run.first_tile);
     stream.dispatch(*choice.kernel, {x, weights, linear.weight.bias, y.item(0), factor.item(0), linear.routing}, parameters,
                     groups, share * static_cast<double>(tile_numbers) * parameters.expert_tiles * parameters.pairs);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "ops/expand_blocks.h"
 #include "ops/host_linear.h"
 #include "ops/parameters.h"
 
@@ -130,24 +131,6 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, WeightType type, std::u
   return instead(texel ? LinearKernel::Vec4 : LinearKernel::Naive);
 }
 
-/// Blocks that are expanded at a time take so much as float32, or one tile.
-constexpr std::size_t kMostExpandedBytes = std::size_t{32} << 20;
-
-/// Tiles of a weight of blocks as float32.
-void expand_blocks(gpu::Stream& stream, Kernels& kernels, const PackedLinear& weight, const PackedLinear::Run& run,
-                   std::uint32_t first_tile, std::uint32_t tiles, const gpu::Slice& to) {
-  constexpr std::size_t kAlignment = 256;  // that any device has for where a binding begins
-  constexpr std::uint32_t kNumbers = 32;   // of each row of a workgroup
-  const std::size_t begin = run.byte_of(first_tile), bound = begin / kAlignment * kAlignment;
-  const gpu::Slice blocks(weight.weight, bound, begin + tiles * run.tile_bytes - bound);
-  ExpandBlocksParameters parameters{};
-  parameters.inner = weight.inner4 * 4;
-  parameters.first_byte = static_cast<std::uint32_t>(begin - bound);
-  const KernelVariant kernel{.shader = Shader::ExpandBlocks, .constants = {static_cast<std::uint32_t>(run.type)}};
-  stream.dispatch(kernels[kernel], {blocks, to}, parameters, {parameters.inner / kNumbers, tiles, 1},
-                  static_cast<double>(to.size / sizeof(float)));
-}
-
 /// The part of a run that a call uses and the destination of its columns.
 struct Target {
   std::uint32_t first_tile, end_tile;
@@ -229,7 +212,7 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
           sum_bytes + expanded_bytes == 0 ? nullptr : &stream.scratch(sum_bytes + expanded_bytes, "parts of a layer");
       const gpu::Slice weights = is_expanded ? gpu::Slice(*scratch, 0, expanded_bytes)
                                              : gpu::Slice(weight.weight, run.byte_of(tile), tiles * tile_bytes, has_halves);
-      if (is_expanded) expand_blocks(stream, kernels, weight, run, tile, tiles, weights);
+      if (is_expanded) expand_blocks(stream, kernels, weight, run, {.first_tile = tile, .tiles = tiles}, weights);
       const gpu::Slice q = target.q->slice(item, items), k = target.k->slice(item, items), v = target.v->slice(item, items);
       const gpu::Groups groups{divide_up(parameters.rows, choice.rows),
                                divide_up(tiles * choice.groups_per_tile, choice.tiles_per_group), choice.parts};
