@@ -20,7 +20,8 @@ void expand_blocks(gpu::Stream& stream, Kernels& kernels, const PackedLinear& we
                                        .of_experts = of.routing != nullptr,
                                        .constants = {static_cast<std::uint32_t>(run.type)}}];
   const gpu::Groups groups{parameters.inner / kNumbers, of.tiles, 1};
-  const auto work = static_cast<double>(to.size / sizeof(float));
+  const std::size_t numbers = to.size / sizeof(float);
+  const auto work = static_cast<double>(numbers);
   if (of.routing == nullptr) return stream.dispatch(kernel, {blocks, to}, parameters, groups, work);
   stream.dispatch(kernel, {blocks, to, *of.routing}, parameters, groups, work);
 }

@@ -206,10 +206,11 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
     for (std::uint32_t tile = target.first_tile; tile < target.end_tile; tile += step) {
       const std::uint32_t tiles = std::min(step, target.end_tile - tile);
       parameters.first_tile = tile;
-      const std::size_t sum_bytes = choice.parts == 1 ? 0 : split_bytes(choice.parts, parameters.rows, tiles);
+      const bool is_split = choice.parts > 1;
+      const std::size_t sum_bytes = is_split ? split_bytes(choice.parts, parameters.rows, tiles) : 0;
       const std::size_t expanded_bytes = is_expanded ? tiles * tile_bytes : 0;
       const gpu::Buffer* const scratch =
-          sum_bytes + expanded_bytes == 0 ? nullptr : &stream.scratch(sum_bytes + expanded_bytes, "parts of a layer");
+          is_split || is_expanded ? &stream.scratch(sum_bytes + expanded_bytes, "parts of a layer") : nullptr;
       const gpu::Slice weights = is_expanded ? gpu::Slice(*scratch, 0, expanded_bytes)
                                              : gpu::Slice(weight.weight, run.byte_of(tile), tiles * tile_bytes, has_halves);
       if (is_expanded) expand_blocks(stream, kernels, weight, run, {.first_tile = tile, .tiles = tiles}, weights);
@@ -218,7 +219,7 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
                                divide_up(tiles * choice.groups_per_tile, choice.tiles_per_group), choice.parts};
       const double work = row_work * parameters.rows * tiles;
       parameters.tiles = tiles;
-      if (choice.parts == 1) {
+      if (!is_split) {
         stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, q, k, v}, parameters, groups, work);
         continue;
       }
