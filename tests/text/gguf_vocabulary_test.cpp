@@ -156,7 +156,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("words are those of each family's tokenizer") {
     const nlohmann::json golden = nlohmann::json::parse(read_file(kFolder / "gguf_words.json"));
     std::size_t cases = 0;
-    for (const auto& [name, lengths] : golden["rules"].items()) {
+    for (const auto& rule : golden["rules"].items()) {
+      const std::string& name = rule.key();
+      const nlohmann::json& lengths = rule.value();
       const text::GgufWords words = text::read_gguf_words(name);
       for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
         const std::string typed = golden["texts"][i];
