@@ -287,18 +287,13 @@ struct ModelsFlags {
   bool writes_json = false;
 };
 
-/// The bundled models, each once, then those of the cache.
+/// The bundled models, then those of the cache.
 std::vector<model::FoundModel> all_models() {
   std::vector<model::FoundModel> found;
-  std::set<std::filesystem::path> seen;
-  std::vector<std::filesystem::path> folders = bundled_folders();
-  folders.push_back(model::hub_cache_folder());
-  for (const std::filesystem::path& folder : folders) {
+  for (const std::filesystem::path& folder : {shared_folder() / "models", model::hub_cache_folder()}) {
     std::error_code failure;
     if (!std::filesystem::is_directory(folder, failure)) continue;
-    for (model::FoundModel& one : model::find_models(folder)) {
-      if (seen.insert(std::filesystem::weakly_canonical(one.path, failure)).second) found.push_back(std::move(one));
-    }
+    std::ranges::move(model::find_models(folder), std::back_inserter(found));
   }
   return found;
 }
