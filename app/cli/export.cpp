@@ -17,6 +17,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
+#include "export/text_metrics.h"
 
 namespace headlight::app {
 namespace {
@@ -88,6 +89,8 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   take(&ExportOptions::font);
   take(&ExportOptions::title);
   take(&ExportOptions::map_edge_mm);
+  take(&ExportOptions::width_mm);
+  if (given.map_edge_mm > 0.0F) options.width_mm = given.width_mm;
   take(&ExportOptions::dpi);
   options.directory = given.directory;
   options.formats = given.formats;
@@ -110,6 +113,13 @@ ExportOptions options_of(const ExportFlags& flags, const State& state) {
   }
   if (!flags.options.views.empty() && std::ranges::none_of(options.formats, is_figure)) {
     throw UsageError("--views are figures: add png, svg or pdf to --format");
+  }
+  if (flags.options.map_edge_mm > 0.0F && flags.options.width_mm > 0.0F) {
+    throw UsageError("--size and --width exclude each other: the map's longer side, or the whole figure's width");
+  }
+  const bool draws = std::ranges::any_of(options.formats, is_figure);
+  if (draws && !exporting::has_font(options.font)) {
+    throw Error("--font serif: Latin Modern isn't installed (Debian: fonts-lmodern); install it, or choose --font sans");
   }
   options.models = flags.model.models();
   return options;

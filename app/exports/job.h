@@ -30,7 +30,7 @@ inline bool holds_arrays(ExportFormat format) {
 Result<ExportFormat> parse_format(std::string_view text);
 
 /// Limits of a figure's size and resolution.
-inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F;
+inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F, kMinWidth_mm = 30.0F;
 inline constexpr std::uint32_t kMinDpi = 48, kMaxDpi = 960;
 
 struct FigureKind;
@@ -85,6 +85,7 @@ struct ExportOptions : ExportContents {
   std::string session = {};  ///< the state as JSON, which figures carry so that they can be made again; empty: none
   std::string title;         ///< of every figure; empty: each has the name of its matrix
   float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
+  float width_mm = 0.0F;     ///< of the whole figure, by which its maps are as large as fits; 0: as they need
   std::uint32_t dpi = 192;   ///< of PNGs
   std::filesystem::path directory;
   std::string file;  ///< of a single container in `directory`, without run.json beside it; empty: names by the contents
