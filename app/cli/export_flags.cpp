@@ -156,10 +156,15 @@ void add_comparison_flags(CLI::App& app, std::vector<StateEdit>& comparisons) {
             });
 }
 
-void add_output_flags(CLI::App& app, ExportOptions& options) {
+void add_output_flags(CLI::App& app, ExportFlags& flags) {
+  ExportOptions& options = flags.options;
   const FlagGroup group(app, "Output");
-  group.take("--out", "PATH",
-             "folder to write into, made when it isn't there, or one file that ends in .npz, .safetensors or .html; needed",
+  group.turn("--dry-run", "say which files would be written and how large they are, about; nothing is computed",
+             flags.is_dry_run);
+  group.take("-o,--out", "PATH",
+             "folder to write into, made when it isn't there; or one file, by the ending of its format: .png, .pdf, .csv, "
+             ".npz and so on; "
+             "or - for standard output, with --format; needed",
              options.directory);
   group.add_repeatable(
       "--format", "LIST",
@@ -274,7 +279,7 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
 
 void add_export_flags(CLI::App& app, ExportFlags& flags) {
   flags.options.formats.clear();
-  add_output_flags(app, flags.options);
+  add_output_flags(app, flags);
   add_figure_flags(app, flags);
   add_selection_flags(app, flags.options);
   add_comparison_flags(app, flags.comparisons);

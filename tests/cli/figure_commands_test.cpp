@@ -71,8 +71,8 @@ TEST_SUITE("gpu") {
       return run_headlight(arguments);
     };
     const Outcome outcome =
-        run({"--text", "the cat sat on the mat", "--views", "head,heads,lines,text,steps,metrics,predictions", "--layer", "1",
-             "--head", "2-3", "--width", "8.4cm", "--format", "svg", "--out", first.string()});
+        run({"--text", "the cat sat on the mat", "--views", "head,heads,lines,text,steps,metrics,predictions", "--layer",
+             "1", "--head", "2-3", "--width", "8.4cm", "--format", "svg", "--out", first.string()});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
     std::size_t figures = 0;
