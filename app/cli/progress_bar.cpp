@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/cli/output.h"
+
 namespace headlight::app {
 namespace {
 
@@ -43,11 +45,11 @@ std::string progress_text(std::size_t done, std::size_t total, const std::string
 }
 
 ProgressBar::ProgressBar(std::string unit, bool is_quiet)
-    : unit_(std::move(unit)), is_quiet_(is_quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {
+    : unit_(std::move(unit)), is_quiet_(is_quiet || output_choice().is_quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {
   if (!is_quiet_ && is_terminal_) interrupted_before_ = std::signal(SIGINT, end_line_and_die);
 }
 
-ProgressBar ProgressBar::on_terminal(std::string unit) { return {std::move(unit), isatty(STDERR_FILENO) != 1}; }
+ProgressBar ProgressBar::on_terminal(std::string unit) { return ProgressBar(std::move(unit), isatty(STDERR_FILENO) != 1); }
 
 ProgressBar::~ProgressBar() {
   clear();

@@ -135,6 +135,7 @@ exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, con
   style.parts = options.parts;
   style.font = options.font;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
+  style.width = options.width_mm * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options.dpi) / 96.0;
   return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }
