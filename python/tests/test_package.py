@@ -68,6 +68,43 @@ class Modules(unittest.TestCase):
         self.assertIn("_captures", list(graphlib.TopologicalSorter(needs).static_order()))  # raises CycleError
 
 
+    def test_all_is_typed_and_what_is_public_is_described(self):
+        for path in pathlib.Path(headlight.__file__).parent.glob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            self.assertTrue(ast.get_docstring(tree), path.name)
+            for node in ast.walk(tree):
+                for part in getattr(node, "body", []) if isinstance(node, (ast.Module, ast.ClassDef)) else []:
+                    if isinstance(part, (ast.FunctionDef, ast.ClassDef)) and part.name in headlight.__all__:
+                        self.assertTrue(ast.get_docstring(part), part.name)
+                if not isinstance(node, ast.FunctionDef):
+                    continue
+                options = [node.args.vararg, node.args.kwarg]
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, *(one for one in options if one)]
+                untyped = [one.arg for one in given if one.annotation is None and one.arg != "self"]
+                self.assertEqual(untyped, [], f"{path.name}: {node.name}")
+                self.assertTrue(node.returns is not None or node.name == "__init__", f"{path.name}: {node.name}")
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_mypy_finds_nothing(self):
+        folder = pathlib.Path(headlight.__file__).parent.parent
+        if not (folder / "pyproject.toml").exists():
+            self.skipTest("the package is installed without its pyproject.toml")
+        with tempfile.TemporaryDirectory() as cache:
+            done = subprocess.run(
+                [sys.executable, "-m", "mypy", "--cache-dir", cache], cwd=folder, capture_output=True, text=True, check=False
+            )
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_objects_say_what_they_are(self):
+        run = headlight.run(text="a man")
+        self.assertEqual(repr(run), "<headlight.Run weights [4, 1, 8, 2, 2]>")
+        self.assertRegex(repr(headlight.page(run)), "^<headlight.Page of [0-9]+ letters: ")
+        for name in headlight.__all__:
+            one = getattr(headlight, name)
+            if isinstance(one, type) and not issubclass(one, Exception):
+                self.assertIn("__repr__", vars(one), name)
+
+
 class Runs(unittest.TestCase):
     def test_arrays_of_a_model_are_softmax_of_its_scores(self):
         run = headlight.run(model="captions-gpt2", text="a man in a red shirt", stages=("scaled", "weights", "logits"))

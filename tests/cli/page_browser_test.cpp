@@ -152,6 +152,122 @@ TEST_SUITE("given") {
     CHECK(told["theme"][0] != told["theme"][1]);
   }
 
+  TEST_CASE("a page's scales, sizes, thumbnails and stops of the Tab key") {
+    if (!has_browser()) return test::skip("chromium isn't installed");
+    const TemporaryDirectory folder;
+    const Outcome outcome =
+        run_headlight({"export", "--model", "captions-gpt2", "--text", "a man in a red shirt rides a horse", "--layer",
+                       "1-3", "--format", "html,npy", "--out", folder.path().string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
+    // Of the first head each cell's colour, as its step among the 256 of the page.
+    const std::string probe = R"(
+      const told = {steps: {}, cells: [], focus: []}, find = (id) => document.getElementById(id), map = find("map");
+      const data = JSON.parse(find("data").textContent), n = data.sets[0].rows.length, colors = atob(data.colors);
+      const press = (key, target = document) => target.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+      const choose = (id, value) => {
+        if (find(id).type === "checkbox") find(id).checked = value; else find(id).value = value;
+        find(id).dispatchEvent(new Event("input"));
+      };
+      choose("cell-numbers", false);
+      const copyOf = (canvas) => {
+        const copy = document.createElement("canvas");
+        [copy.width, copy.height] = [canvas.width, canvas.height];
+        const context = copy.getContext("2d", {willReadFrequently: true});
+        context.drawImage(canvas, 0, 0);
+        return context;
+      };
+      const step = (context, row, column) => {
+        const cell = +map.dataset.cell, ratio = map.width / parseFloat(map.style.width);
+        const [x, y] = [+map.dataset.left + (column + 0.5) * cell, +map.dataset.top + (row + 0.5) * cell];
+        const pixel = context.getImageData(Math.floor(x * ratio), Math.floor(y * ratio), 1, 1).data;
+        for (let i = 0; i < 256; ++i) if ([0, 1, 2].every((c) => colors.charCodeAt(3 * i + c) === pixel[c])) return i;
+        return -1;
+      };
+      const steps = () => {
+        const context = copyOf(map);
+        return Array.from({length: n}, (_, row) => Array.from({length: row + 1}, (_, column) => step(context, row, column)));
+      };
+      for (const spread of ["linear", "root", "log"]) { choose("spread", spread); told.steps[spread] = steps(); }
+      choose("spread", "linear"); choose("per-row", true); told.steps.row = steps(); choose("per-row", false);
+      for (const key of ["0", "+", "+", "-", "0"]) { press(key); told.cells.push(+map.dataset.cell); }
+      for (let i = 0; i < 40; ++i) press("+");
+      told.largest = +map.dataset.cell;
+      const area = map.parentElement;
+      told.sees = area.scrollWidth > area.clientWidth;
+      for (let i = 0; i < 80; ++i) press("-");
+      told.smallest = +map.dataset.cell; press("0");
+      const stops = () => [...document.querySelectorAll("a,button,input,select,[tabindex]")].filter(
+        (one) => one.tabIndex >= 0 && one.offsetParent && !one.disabled);
+      told.stops = stops().length;
+      told.heads = [document.querySelectorAll("#grid button").length, stops().filter((one) => one.closest("#grid")).length];
+      told.count = find("count").textContent;
+      document.querySelector("#grid [tabindex='0']").focus();
+      for (const key of ["ArrowRight", "ArrowDown", "End", "ArrowRight", "ArrowUp", "Home"]) {
+        press(key, document.activeElement);
+        told.focus.push(document.activeElement.title + (document.activeElement.getAttribute("aria-pressed") === "true" ? "" : "?"));
+      }
+      find("tab-map").focus();
+      press("ArrowLeft", document.activeElement);
+      told.tab = document.activeElement.id;
+      told.tokens = stops().filter((one) => one.closest("#text")).length;
+      document.querySelector("#text [tabindex='0']").focus();
+      for (let i = 0; i < 3; ++i) press("ArrowRight", document.activeElement);
+      told.token = [...document.querySelectorAll("#text .token")].indexOf(document.activeElement);
+      press("1");
+      const hex = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+      const thumbnail = document.querySelector("#grid canvas"), context = copyOf(thumbnail);
+      const edge = thumbnail.width / n, colorsOf = (column) => new Set(Array.from({length: edge * edge}, (_, i) => "#" +
+        [...context.getImageData(column * edge + i % edge, Math.floor(i / edge), 1, 1).data].slice(0, 3)
+          .map((byte) => byte.toString(16).padStart(2, "0")).join("")));
+      told.hatched = [...colorsOf(n - 1)].sort().join() === [hex("--blank"), hex("--stripe")].sort().join();
+      told.seen = colorsOf(0).size;
+    )";
+    const std::string document = document_of(folder.path() / "attention.html", probe + kTell);
+    const nlohmann::json all = nlohmann::json::parse(between(document, "TOLD", "END")), &told = all["told"];
+    INFO(all.dump());
+    CHECK(all["problems"].empty());
+    const auto steps_of = [&](const char* name, auto&& position) {
+      CAPTURE(name);
+      for (std::uint32_t row = 0; row < weights.axis(3); ++row) {
+        double largest = 0.0;
+        for (std::uint32_t column = 0; column <= row; ++column) {
+          largest = std::max(largest, static_cast<double>(weights.at({0, 0, 0, row, column})));
+        }
+        for (std::uint32_t column = 0; column <= row; ++column) {
+          const double exact = 255.0 * position(static_cast<double>(weights.at({0, 0, 0, row, column})), largest);
+          const int shown = told["steps"][name][row][column];
+          CAPTURE(row);
+          CAPTURE(column);
+          CHECK(std::abs(shown - exact) < 0.51);  // rounded; the largest weight of the head is 1
+        }
+      }
+    };
+    steps_of("linear", [](double weight, double) { return weight; });
+    steps_of("root", [](double weight, double) { return std::sqrt(weight); });
+    steps_of("log", [](double weight, double) { return std::max(0.0, 1.0 + std::log10(weight) / 4.0); });
+    steps_of("row", [](double weight, double largest) { return weight / largest; });
+    const std::vector<int> cells = told["cells"];
+    CHECK(cells[1] > cells[0]);
+    CHECK(cells[2] > cells[1]);
+    CHECK(cells[3] < cells[2]);
+    CHECK(cells[4] == cells[0]);
+    CHECK(told["largest"] == 96);
+    CHECK(told["sees"] == true);
+    CHECK(told["smallest"] == 1);
+    CHECK(told["stops"] <= 10);
+    CHECK(told["heads"] == nlohmann::json({24, 1}));
+    CHECK(told["count"] == "24 heads in 3 layers");
+    CHECK(told["focus"] == nlohmann::json({"layer 1, head 1", "layer 2, head 1", "layer 2, head 7", "layer 3, head 0",
+                                           "layer 2, head 0", "layer 2, head 0"}));
+    CHECK(told["tab"] == "tab-text");
+    CHECK(told["tokens"] == 1);
+    CHECK(told["token"] == 3);
+    CHECK(told["hatched"] == true);
+    CHECK(told["seen"] == 1);
+  }
+
   TEST_CASE("of an image's patches a page shows the image, and thumbnails on the axes and beside the number") {
     if (!has_browser()) return test::skip("chromium isn't installed");
     const TemporaryDirectory folder;

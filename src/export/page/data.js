@@ -59,6 +59,33 @@ function mapOf(set, layer, head) {
   };
 }
 
+// How numbers become colours: of a range its share, the root of that, or its four last decades; of the map's or of the row's largest.
+const spreads = {
+  linear: { at: (share) => share, value: (position) => position },
+  root: { at: Math.sqrt, value: (position) => position ** 2 },
+  log: { at: (share) => share > 1e-4 ? 1 + Math.log10(share) / 4 : 0, value: (position) => 10 ** (4 * position - 4) },
+};
+
+function largestOfRow(map, row) {
+  map.largestOfRow = map.largestOfRow || [];
+  if (map.largestOfRow[row] === undefined) {
+    let largest = 0;
+    for (let column = 0; column < map.columns; ++column) {
+      const value = map.at(row, column);
+      if (Number.isFinite(value)) largest = Math.max(largest, value);
+    }
+    map.largestOfRow[row] = largest;
+  }
+  return map.largestOfRow[row];
+}
+
+// The colour of a cell's number, as bytes.
+function colorOf(map, row, value, scale) {
+  if (!Number.isFinite(value)) return notFinite;
+  const range = (scale.isPerRow ? largestOfRow(map, row) : map.largest) || 1;
+  return colorAt(spreads[scale.spread].at(Math.min(Math.max(value / range, 0), 1)));
+}
+
 // The colours of the 256 steps from 0 to 1, as "rgb(…)" and as bytes.
 const colorBytes = bytesOf(page.colors);
 function colorAt(position) {

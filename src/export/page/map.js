@@ -1,7 +1,8 @@
 // The map of one head: cells with hatching where the mask hides them, tokens on both axes, a crosshair.
 const mapCanvas = document.getElementById("map");
 const labelFont = '12px Inter, "DejaVu Sans", system-ui, sans-serif';
-const layout = { cell: 1, left: 0, top: 0, columnStep: 1, rowStep: 1, rowPatch: 0, columnPatch: 0 };
+const layout = { cell: 1, fitted: 1, left: 0, top: 0, columnStep: 1, rowStep: 1, rowPatch: 0, columnPatch: 0 };
+const largestCell = 96, largestCanvas = 16000;  // pixels; browsers refuse larger canvases
 const mostPatch = 24, patchGap = 4;  // thumbnails of patches between labels and cells
 
 const numberedCell = 48, leastNumberedCell = 30;  // edges of cells with numbers in them
@@ -16,14 +17,17 @@ function shortened(context, text, width) {
   return text.slice(0, end) + "…";
 }
 
-function layOutMap(context, set) {
+// `zoom`: 1 fits all columns into the room there is.
+function layOutMap(context, set, zoom) {
   const room = Math.max(240, mapCanvas.parentElement.clientWidth);
-  const most = room < 500 ? 84 : 130;
-  const widest = (tokens) => Math.min(most, 8 + Math.max(...tokens.map((token) => context.measureText(token).width), 20));
+  const longest = room < 500 ? 84 : 130;
+  const widest = (tokens) => Math.min(longest, 8 + Math.max(...tokens.map((token) => context.measureText(token).width), 20));
   layout.left = Math.ceil(widest(set.rows));
   layout.top = Math.ceil(widest(set.columns));
   const free = room - layout.left - (set.rowPatches ? mostPatch + patchGap : 0) - 4;
-  layout.cell = Math.max(1, Math.min(showsNumbers() ? numberedCell : 30, Math.floor(free / set.columns.length)));
+  layout.fitted = Math.max(1, Math.min(showsNumbers() ? numberedCell : 30, Math.floor(free / set.columns.length)));
+  const most = Math.min(largestCell, Math.floor(largestCanvas / Math.max(set.columns.length, set.rows.length)));
+  layout.cell = Math.max(1, Math.min(most, Math.round(layout.fitted * zoom)));
   layout.columnStep = layout.rowStep = Math.max(1, Math.ceil(14 / layout.cell));
   const patch = Math.min(mostPatch, layout.cell * layout.rowStep - 1);
   layout.rowPatch = set.rowPatches ? patch : 0;
@@ -32,16 +36,19 @@ function layOutMap(context, set) {
   layout.top += layout.columnPatch ? patch + patchGap : 0;
 }
 
-function paintCells(context, map) {
+function bytesOfColor(name) {
+  const color = parseInt(css(name).slice(1), 16);
+  return [color >> 16, color >> 8 & 255, color & 255];
+}
+
+const isBlank = (map, row, column) => map.isMasked(row, column) && !(map.at(row, column) > 0);
+
+function paintCells(context, map, scale) {
   const image = new ImageData(map.columns, map.rows);
-  const range = map.largest || 1;
-  const blank = parseInt(css("--blank").slice(1), 16);
+  const blank = bytesOfColor("--blank");
   for (let row = 0; row < map.rows; ++row) {
     for (let column = 0; column < map.columns; ++column) {
-      const value = map.at(row, column);
-      const isBlank = map.isMasked(row, column) && !(value > 0);
-      const color = isBlank ? [blank >> 16, blank >> 8 & 255, blank & 255]
-        : Number.isFinite(value) ? colorAt(value / range) : notFinite;
+      const color = isBlank(map, row, column) ? blank : colorOf(map, row, map.at(row, column), scale);
       const at = 4 * (row * map.columns + column);
       image.data[at] = color[0];
       image.data[at + 1] = color[1];
@@ -79,16 +86,16 @@ function hatchCells(context, map) {
   context.restore();
 }
 
-function writeNumbers(context, map) {
-  const size = Math.floor(layout.cell / 3.4), range = map.largest || 1;
+function writeNumbers(context, map, scale) {
+  const size = Math.floor(Math.min(layout.cell, 60) / 3.4);
   context.font = `${size}px Inter, "DejaVu Sans", system-ui, sans-serif`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let row = 0; row < map.rows; ++row) {
     for (let column = 0; column < map.columns; ++column) {
+      if (isBlank(map, row, column)) continue;
       const value = map.at(row, column);
-      if (map.isMasked(row, column) && !(value > 0)) continue;
-      const [red, green, blue] = Number.isFinite(value) ? colorAt(value / range) : notFinite;
+      const [red, green, blue] = colorOf(map, row, value, scale);
       context.fillStyle = 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000" : "#fff";
       context.fillText(Number.isFinite(value) ? value.toFixed(2) : String(value), (column + 0.5) * layout.cell, (row + 0.5) * layout.cell);
     }
@@ -98,17 +105,17 @@ function writeNumbers(context, map) {
 // The cells as they were painted last: the pointer moves over them often, and they change rarely.
 const painted = { key: "", canvas: document.createElement("canvas") };
 
-function paintedCells(map, key, ratio) {
-  const whole = [key, document.documentElement.dataset.theme, layout.cell, ratio, showsNumbers()].join();
+function paintedCells(map, key, ratio, scale) {
+  const whole = [key, scale.spread, scale.isPerRow, document.documentElement.dataset.theme, layout.cell, ratio, showsNumbers()].join();
   if (painted.key === whole) return painted.canvas;
   painted.key = whole;
   painted.canvas.width = Math.ceil(map.columns * layout.cell * ratio);
   painted.canvas.height = Math.ceil(map.rows * layout.cell * ratio);
   const context = painted.canvas.getContext("2d");
   context.scale(ratio, ratio);
-  paintCells(context, map);
+  paintCells(context, map, scale);
   if (layout.cell >= 3) hatchCells(context, map);
-  if (showsNumbers() && layout.cell >= leastNumberedCell) writeNumbers(context, map);
+  if (showsNumbers() && layout.cell >= leastNumberedCell) writeNumbers(context, map, scale);
   return painted.canvas;
 }
 
@@ -137,12 +144,12 @@ function labelAxes(context, set, chosen) {
   });
 }
 
-function drawMap(set, map, chosen, key) {
+function drawMap(set, map, chosen, key, scale) {
   const context = mapCanvas.getContext("2d");
   context.font = labelFont;
-  layOutMap(context, set);
+  layOutMap(context, set, scale.zoom);
   const width = layout.left + map.columns * layout.cell + 2, height = layout.top + map.rows * layout.cell + 2;
-  const ratio = Math.min(window.devicePixelRatio || 1, 2, 16000 / Math.max(width, height));
+  const ratio = Math.min(window.devicePixelRatio || 1, 2, largestCanvas / Math.max(width, height));
   mapCanvas.width = Math.ceil(width * ratio);
   mapCanvas.height = Math.ceil(height * ratio);
   mapCanvas.style.width = width + "px";
@@ -151,7 +158,7 @@ function drawMap(set, map, chosen, key) {
     cell: layout.cell, left: layout.left, top: layout.top, rowPatch: layout.rowPatch, columnPatch: layout.columnPatch });  // for who points at cells
   context.scale(ratio, ratio);
   context.font = labelFont;
-  context.drawImage(paintedCells(map, key, ratio), layout.left, layout.top, map.columns * layout.cell, map.rows * layout.cell);
+  context.drawImage(paintedCells(map, key, ratio, scale), layout.left, layout.top, map.columns * layout.cell, map.rows * layout.cell);
   labelAxes(context, set, chosen);
   context.strokeStyle = css("--accent");
   context.lineWidth = 2;
@@ -167,22 +174,31 @@ function cellAt(set, event) {
   return isInside ? { row, column } : null;
 }
 
-// A head's map in a square of some pixels; of larger maps each pixel is the largest of its cells.
-function drawThumbnail(canvas, map) {
+// A head's map in a square of some pixels; of larger maps each pixel is the largest of its cells, and hatched where all are masked.
+function drawThumbnail(canvas, map, scale) {
   const edge = 48, pool = Math.max(1, Math.ceil(Math.max(map.rows, map.columns) / edge));
-  canvas.width = Math.ceil(map.columns / pool);
-  canvas.height = Math.ceil(map.rows / pool);
-  const image = new ImageData(canvas.width, canvas.height), range = map.largest || 1;
-  for (let y = 0; y < canvas.height; ++y) {
-    for (let x = 0; x < canvas.width; ++x) {
-      let largest = 0;
+  const fine = Math.max(1, Math.floor(edge / Math.max(map.rows, map.columns)));  // pixels of a cell of a smaller map, for hatching
+  const columns = Math.ceil(map.columns / pool), rows = Math.ceil(map.rows / pool);
+  canvas.width = columns * fine;
+  canvas.height = rows * fine;
+  const image = new ImageData(canvas.width, canvas.height), blank = bytesOfColor("--blank"), stripe = bytesOfColor("--stripe");
+  for (let y = 0; y < rows; ++y) {
+    for (let x = 0; x < columns; ++x) {
+      let largest = null, color = null;
       for (let row = y * pool; row < Math.min(map.rows, (y + 1) * pool); ++row) {
         for (let column = x * pool; column < Math.min(map.columns, (x + 1) * pool); ++column) {
-          const value = map.at(row, column);
-          if (value > largest) largest = value;
+          if (isBlank(map, row, column)) continue;
+          const value = map.at(row, column), isFinite = Number.isFinite(value);
+          const share = isFinite ? value / (scale.isPerRow ? largestOfRow(map, row) || 1 : 1) : Infinity;
+          if (largest !== null && !(share > largest)) continue;
+          largest = share;
+          color = colorOf(map, row, value, scale);
         }
       }
-      image.data.set([...colorAt(largest / range), 255], 4 * (y * canvas.width + x));
+      for (let part = 0; part < fine * fine; ++part) {
+        const left = x * fine + part % fine, top = y * fine + Math.floor(part / fine);
+        image.data.set([...(color || ((left + top) % 4 ? blank : stripe)), 255], 4 * (top * canvas.width + left));
+      }
     }
   }
   canvas.getContext("2d").putImageData(image, 0, 0);

@@ -1,6 +1,7 @@
 // What is chosen, and what the pointer and the keys do with it.
 const find = (id) => document.getElementById(id);
 const state = { set: 0, layer: 0, head: 0, row: 0, column: 0, isHeld: false, view: "map" };
+const scale = { spread: "linear", isPerRow: false, zoom: 1 };
 const views = ["map", "lines", "text"];
 const current = () => page.sets[state.set];
 const currentMap = () => mapOf(current(), state.layer, state.head);
@@ -42,16 +43,22 @@ function draw() {
   find("head").textContent = `layer ${layer}, head ${head}: rows ${set.rowTitle}, columns ${set.columnTitle}`;
   for (const view of views) {
     find("view-" + view).classList.toggle("shown", view === state.view);
-    find("tab-" + view).setAttribute("aria-selected", String(view === state.view));
+    const tab = find("tab-" + view);
+    tab.setAttribute("aria-selected", String(view === state.view));
+    tab.tabIndex = view === state.view ? 0 : -1;
   }
   for (const button of document.querySelectorAll("#grid button")) {
     const isChosen = Number(button.dataset.layer) === state.layer && Number(button.dataset.head) === state.head;
     button.setAttribute("aria-pressed", String(isChosen));
+    button.tabIndex = isChosen ? 0 : -1;  // one stop of the Tab key; arrows go from head to head
   }
   mapCanvas.setAttribute("aria-label", `attention of layer ${layer}, head ${head}`);
-  find("most").textContent = numberText(map.largest);
+  const range = scale.isPerRow ? 1 : map.largest, ends = [0, 0.5, 1].map((position) => range * spreads[scale.spread].value(position));
+  find("least-of-bar").textContent = scale.spread === "log" ? "≤ " + numberText(ends[0]) : "0";
+  find("middle").textContent = numberText(ends[1]);
+  find("most").textContent = scale.isPerRow ? "the row's largest" : numberText(range);
   find("least-text").textContent = find("least").value;
-  if (state.view === "map") drawMap(set, map, state, [state.set, state.layer, state.head].join());
+  if (state.view === "map") drawMap(set, map, state, [state.set, state.layer, state.head].join(), scale);
   if (state.view === "lines") {
     const heads = find("all-heads").checked ? set.heads.map((_, index) => index) : [state.head];
     const colored = heads.map((index) => ({ map: mapOf(set, state.layer, index), color: page.headColors[index % page.headColors.length] }));
@@ -61,17 +68,35 @@ function draw() {
   tell();
 }
 
+const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+// Thumbnails as large as the widest row of heads has room for.
+function fitGrid() {
+  const heads = current().heads.length, side = find("grid"), isNarrow = matchMedia("(max-width: 760px)").matches;
+  const room = isNarrow ? side.clientWidth : document.querySelector("main").clientWidth * 0.5;
+  const edge = Math.max(20, Math.min(isNarrow ? 40 : 48, Math.floor((room - 60) / heads) - 4));
+  side.style.setProperty("--thumbnail", edge + "px");
+  side.classList.toggle("narrow", edge < 32);  // for numbers alone
+}
+
 function fillGrid() {
-  const set = current();
+  const set = current(), all = set.layers.length * set.heads.length;
+  const told = `${counted(all, "head")} in ${counted(set.layers.length, "layer")}`;
+  find("grid").setAttribute("aria-label", told);
+  const count = document.createElement("p");
+  count.id = "count";
+  count.textContent = told;
+  fitGrid();
   const names = document.createElement("div");
   names.className = "layer heads";
   names.setAttribute("aria-hidden", "true");  // buttons say layer and head
-  names.append(...["", ...set.heads.map((head) => "H" + head)].map((text) => {
-    const name = document.createElement("span");
-    name.textContent = text;
+  names.append(document.createElement("span"), ...set.heads.map((head) => {
+    const name = document.createElement("span"), letter = document.createElement("i");
+    letter.textContent = "H";
+    name.append(letter, String(head));
     return name;
   }));
-  find("grid").replaceChildren(names, ...set.layers.map((layer, layerIndex) => {
+  find("grid").replaceChildren(count, names, ...set.layers.map((layer, layerIndex) => {
     const row = document.createElement("div");
     row.className = "layer";
     const name = document.createElement("span");
@@ -84,7 +109,7 @@ function fillGrid() {
       button.title = `layer ${layer}, head ${head}`;
       button.setAttribute("aria-label", button.title);
       button.append(canvas);
-      drawThumbnail(canvas, mapOf(set, layerIndex, headIndex));
+      drawThumbnail(canvas, mapOf(set, layerIndex, headIndex), scale);
       button.addEventListener("click", () => {
         state.layer = layerIndex;
         state.head = headIndex;
@@ -120,11 +145,44 @@ function nextHead(by) {
   state.head = index % set.heads.length;
 }
 
+// Thumbnails and the map, after what all have in common changed.
+function drawAll() {
+  const hadFocus = find("grid").contains(document.activeElement);
+  fillGrid();
+  draw();
+  if (hadFocus) focusHead();
+}
+
 function switchTheme() {
   const root = document.documentElement;
   root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-  draw();
+  drawAll();
 }
+
+function focusHead() { document.querySelector("#grid [aria-pressed='true']").focus({ preventScroll: false }); }
+
+function zoomBy(factor) {
+  const least = 1 / layout.fitted, before = layout.cell;
+  scale.zoom = factor === 0 ? 1 : Math.min(largestCell / layout.fitted, Math.max(least, scale.zoom * factor));
+  if (factor && Math.round(layout.fitted * scale.zoom) === before) scale.zoom = (before + Math.sign(factor - 1)) / layout.fitted;
+  draw();
+  const box = mapCanvas.parentElement;  // the chosen cell stays in sight
+  box.scrollLeft = layout.left + (state.column + 0.5) * layout.cell - box.clientWidth / 2;
+  box.scrollTop = layout.top + (state.row + 0.5) * layout.cell - box.clientHeight / 2;
+}
+
+// Where the focus is in the grid, arrows choose heads; on a tab they choose views, in the text tokens.
+const gridKeys = {
+  ArrowLeft: () => nextHead(-1), ArrowRight: () => nextHead(1),
+  ArrowUp: () => nextHead(-current().heads.length), ArrowDown: () => nextHead(current().heads.length),
+  Home: () => { state.head = 0; }, End: () => { state.head = current().heads.length - 1; },
+};
+const nextView = (by) => { state.view = views[(views.indexOf(state.view) + by + views.length) % views.length]; };
+const nextToken = (by) => move(textAxis(current(), find("received").checked), by);
+const textKeys = {
+  ArrowLeft: () => nextToken(-1), ArrowRight: () => nextToken(1), ArrowUp: () => nextToken(-1), ArrowDown: () => nextToken(1),
+};
+const tabKeys = { ArrowLeft: () => nextView(-1), ArrowRight: () => nextView(1) };
 
 const keys = {
   1: () => { state.view = "map"; }, 2: () => { state.view = "lines"; }, 3: () => { state.view = "text"; },
@@ -132,16 +190,21 @@ const keys = {
   ArrowLeft: () => move("column", -1), ArrowRight: () => move("column", 1),
   "[": () => nextHead(-1), "]": () => nextHead(1),
   PageUp: () => nextHead(-current().heads.length), PageDown: () => nextHead(current().heads.length),
+  "+": () => zoomBy(1.25), "-": () => zoomBy(0.8), 0: () => zoomBy(0),
 };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || /^(SELECT|INPUT)$/.test(event.target.tagName)) return;
   if (event.key.toLowerCase() === "d") return switchTheme();
-  const act = Object.hasOwn(keys, event.key) && keys[event.key];
+  const isIn = (id) => event.target instanceof Element && event.target.closest(id);
+  const own = isIn("#grid") ? gridKeys : isIn("[role=tablist]") ? tabKeys : isIn("#text") ? textKeys : {};
+  const act = [own, keys].filter((some) => Object.hasOwn(some, event.key)).map((some) => some[event.key])[0];
   if (!act) return;
   event.preventDefault();
   act();
   draw();
+  if (own === gridKeys) focusHead();
+  if (own === tabKeys) find("tab-" + state.view).focus();
 });
 mapCanvas.addEventListener("pointermove", (event) => {
   const cell = cellAt(current(), event);
@@ -163,7 +226,24 @@ for (const view of views) {
 for (const id of ["least", "all-heads", "received", "cell-numbers"]) find(id).addEventListener("input", draw);
 find("theme").addEventListener("click", switchTheme);
 find("set").addEventListener("change", (event) => chooseSet(Number(event.target.value)));
-window.addEventListener("resize", draw);
+find("spread").addEventListener("input", (event) => {
+  scale.spread = event.target.value;
+  drawAll();
+});
+find("per-row").addEventListener("input", (event) => {
+  scale.isPerRow = event.target.checked;
+  drawAll();
+});
+for (const [id, factor] of [["zoom-in", 1.25], ["zoom-out", 0.8], ["zoom-fit", 0]]) find(id).addEventListener("click", () => zoomBy(factor));
+mapCanvas.addEventListener("wheel", (event) => {
+  if (!event.ctrlKey) return;
+  event.preventDefault();
+  zoomBy(event.deltaY < 0 ? 1.25 : 0.8);
+}, { passive: false });
+window.addEventListener("resize", () => {
+  fitGrid();
+  draw();
+});
 
 find("title").textContent = page.title;
 find("subtitle").textContent = page.subtitle;

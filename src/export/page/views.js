@@ -88,32 +88,33 @@ function arrange(set, axis, tokens) {
 }
 
 // The text is the columns' where a query is chosen, else the rows'; the chosen token is outlined.
+const isOneText = (set) => set.rows.length === set.columns.length && set.rows.every((token, i) => token === set.columns[i]);
+// The axis that choosing a token of the running text moves along.
+const textAxis = (set, isReceived) => isOneText(set) === isReceived ? "column" : "row";
+
 function drawText(box, set, map, chosen, isReceived, choose) {
-  const isOneText = set.rows.length === set.columns.length && set.rows.every((token, i) => token === set.columns[i]);
   const tokens = isReceived ? set.rows : set.columns;
   const weight = (index) => isReceived ? map.at(index, chosen.column) : map.at(chosen.row, index);
   const shown = isReceived ? "row" : "column";
-  const focused = [...box.querySelectorAll(".token")].indexOf(document.activeElement);
+  const hadFocus = box.contains(document.activeElement), axis = textAxis(set, isReceived);
   let largest = 0;
   tokens.forEach((_, index) => { largest = Math.max(largest, weight(index) || 0); });
   box.replaceChildren(...arrange(set, shown, asText(tokens).map((text, index) => {
     const span = document.createElement("span");
     span.className = "token";
     span.textContent = text;
-    span.tabIndex = 0;
+    span.tabIndex = index === chosen[axis] ? 0 : -1;  // one stop of the Tab key; arrows go from token to token
     span.setAttribute("role", "button");
     const patch = patchOf(set, shown, index);
     span.title = (patch ? tokenText(set, shown, index) + ": " : "") + numberText(weight(index));
     if (patch) span.setAttribute("aria-label", span.title);
     const color = colorAt(0.55);
     span.style.backgroundColor = `rgba(${color}, ${0.85 * (weight(index) || 0) / (largest || 1)})`;
-    if (isOneText && index === (isReceived ? chosen.column : chosen.row)) span.classList.add("chosen");
-    const axis = isOneText ? (isReceived ? "column" : "row") : (isReceived ? "row" : "column");
+    if (isOneText(set) && index === chosen[axis]) span.classList.add("chosen");
     span.addEventListener("click", () => choose(axis, index));
     span.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(axis, index); });
     if (patch) span.addEventListener("mouseenter", () => choose(axis, index));
     return span;
   })));
-  const again = focused >= 0 ? box.querySelectorAll(".token")[focused] : undefined;
-  if (again) again.focus();
+  if (hadFocus) box.querySelector(".token[tabindex='0']").focus();
 }
