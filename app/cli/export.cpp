@@ -146,7 +146,7 @@ int run_command(ExportFlags& flags) {
   if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);
   if (flags.has_session) options.session = portable_state(state, options.directory);
-  const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
+  const std::unique_ptr<Runner> runner = open_runner(flags.device);
   runner->watch_compiling(compile_bar());
   if (!flags.texts.empty()) return export_texts(*runner, flags, options, state);
   const ExportReport report = export_with_progress(*runner, options);
