@@ -99,8 +99,10 @@ struct OldGl {
 
 void on_message_key(GLFWwindow* window, int key, int /*scancode*/, int action, int modifiers) {
   if (action != GLFW_PRESS) return;
-  if (key == GLFW_KEY_ESCAPE || key == GLFW_KEY_ENTER) glfwSetWindowShouldClose(window, GLFW_TRUE);
-  if (key == GLFW_KEY_C && (modifiers & GLFW_MOD_CONTROL) != 0) {
+  const bool is_control = (modifiers & GLFW_MOD_CONTROL) != 0;
+  const bool closes = key == GLFW_KEY_ESCAPE || key == GLFW_KEY_ENTER || (key == GLFW_KEY_Q && is_control);
+  if (closes) glfwSetWindowShouldClose(window, GLFW_TRUE);
+  if (key == GLFW_KEY_C && is_control) {
     glfwSetClipboardString(window, static_cast<const Message*>(glfwGetWindowUserPointer(window))->text.c_str());
   }
 }

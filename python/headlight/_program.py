@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 
 class HeadlightError(RuntimeError):
@@ -47,4 +48,6 @@ def call(*arguments, text=None):
     )
     if done.returncode not in _DONE:
         raise HeadlightError(reason(done.stderr, done.returncode))
+    notes = [line for line in done.stderr.splitlines(True) if line.startswith("headlight: note: computing on ")]
+    sys.stderr.writelines(notes)
     return done.stdout

@@ -197,10 +197,10 @@ struct HeadDistances {
 
 HeadDistances head_distances(const DistanceVectors& distances, const AttentionLayer& layer, std::uint32_t head) {
   const std::uint32_t d_k = layer.config.d_k;
-  const Array table = widen(distances.table);
+  Array table = widen(distances.table);
   const auto of_head = [&](bool exists, const Linear* linear) -> Array {
     if (!exists) return {};
-    if (!distances.is_projected) return table;
+    if (!distances.is_projected || linear == nullptr) return table;
     return apply(Linear{.weight = linear->weight.rows(head * d_k, d_k),
                         .bias = linear->has_bias() ? linear->bias.rows(head * d_k, d_k) : Parameter()},
                  table);
