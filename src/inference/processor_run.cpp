@@ -122,7 +122,7 @@ ProcessorRun::ProcessorRun(PassInputs pass, const ProcessorSettings& settings, s
         std::ranges::count_if(all.back().values, [](double one) { return !std::isfinite(static_cast<float>(one)); }));
   }
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  set_outcome({.wall_ms = taken.count()}, findings);
+  set_outcome({.gpu_ms = taken.count(), .wall_ms = taken.count()}, findings);
 }
 
 BlockShape ProcessorRun::shape(model::BlockRef block) const {
@@ -179,7 +179,8 @@ std::vector<float> ProcessorRun::cells(attention::Tile& tile, std::vector<std::u
       model::reference::attention_of(*inputs().network, inputs().input, rules_, request.block);
   const auto compute = [&](std::uint32_t row) {
     const model::reference::AttentionRow found =
-        model::reference::attention_row(attention, stages, request.batch, request.head, request.row + row);
+        model::reference::attention_row(attention, stages, request.batch, request.head, request.row + row,
+                                        request.stage == Stage::Weights || request.stage == Stage::Masked);
     tile.row_max[row] = static_cast<float>(found.max);
     tile.row_sum[row] = static_cast<float>(found.sum);
     for (std::uint32_t c = 0; c < request.columns; ++c) {

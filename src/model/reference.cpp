@@ -245,7 +245,7 @@ void relate(const DistanceVectors& distances, const AttentionLayer& layer, Atten
 }
 
 AttentionRow attention_row(const Attention& attention, const AttentionStages& stages, std::uint32_t batch,
-                           std::uint32_t head, std::uint32_t query) {
+                           std::uint32_t head, std::uint32_t query, bool only_visible) {
   const std::uint32_t heads = stages.q.shape[1], queries = stages.q.shape[2], d_k = stages.q.shape[3];
   const std::uint32_t kv_heads = stages.k.shape[1], keys = stages.k.shape[2];
   const double scale = static_cast<double>(attention.config.scale.factor(d_k));
@@ -258,6 +258,12 @@ AttentionRow attention_row(const Attention& attention, const AttentionStages& st
   result.max = attention.fill;
   bool has_weights = std::isfinite(attention.fill);  // not where the mask hides every key by −∞
   for (std::uint32_t j = 0; j < keys; ++j) {
+    const bool is_seen =
+        is_within(attention.config.window, query, j) && attention.is_visible(attention.block, batch, head, query, j);
+    has_weights = has_weights || is_seen;
+    result.is_visible[j] = is_seen ? 1 : 0;
+    result.masked[j] = attention.fill;
+    if (only_visible && !is_seen) continue;
     double score = 0.0;
     for (std::size_t d = 0; d < d_k; ++d)
       score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
@@ -268,13 +274,9 @@ AttentionRow attention_row(const Attention& attention, const AttentionStages& st
     double scaled = related * scale;
     if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
     if (attention.score) scaled = attention.score(attention.block, batch, head, query, j, scaled);
-    const bool is_seen =
-        is_within(attention.config.window, query, j) && attention.is_visible(attention.block, batch, head, query, j);
-    has_weights = has_weights || is_seen;
-    result.is_visible[j] = is_seen ? 1 : 0;
     result.scores[j] = score;
     result.scaled[j] = scaled;
-    result.masked[j] = is_seen ? scaled : attention.fill;
+    if (is_seen) result.masked[j] = scaled;
   }
   if (!has_weights) return result;
   softmax_row(result.masked.data(), keys, result.weights.data(), result.max, result.sum);
@@ -293,13 +295,15 @@ void attend(const Attention& attention, AttentionStages& stages, const Arithmeti
   }
   stages.row_max = stages.row_sum = zeros({batch, heads, queries});
   stages.heads = zeros({batch, heads, queries, d_v});
+  const bool leaves_out_masked = !arithmetic.keeps_maps && !std::isfinite(attention.fill);
   const auto compute = [&](std::uint32_t row) {  // of [batch, head, query]
     const std::uint32_t map = row / queries, head = map % heads, item = map / heads;
-    const AttentionRow found = attention_row(attention, stages, item, head, row % queries);
+    const AttentionRow found = attention_row(attention, stages, item, head, row % queries, !arithmetic.keeps_maps);
     stages.row_max.values[row] = found.max;
     stages.row_sum.values[row] = found.sum;
     const std::size_t first_key = (std::size_t{item} * kv_heads + head / (heads / kv_heads)) * keys;
     for (std::size_t j = 0; j < keys && found.sum != 0.0; ++j) {
+      if (leaves_out_masked && found.is_visible[j] == 0) continue;  // their weights are 0
       for (std::size_t d = 0; d < d_v; ++d) {
         stages.heads.values[std::size_t{row} * d_v + d] += found.weights[j] * stages.v.values[(first_key + j) * d_v + d];
       }

@@ -59,9 +59,10 @@ struct AttentionRow {
   std::vector<std::uint8_t> is_visible;
   double max = 0.0, sum = 0.0;  ///< m and l
 };
-/// `stages` has Q and K, and what relate() gives.
+/// `stages` has Q and K, and what relate() gives. `only_visible`: scores of masked cells stay 0, which their weights don't
+/// depend on.
 AttentionRow attention_row(const Attention& attention, const AttentionStages& stages, std::uint32_t batch,
-                           std::uint32_t head, std::uint32_t query);
+                           std::uint32_t head, std::uint32_t query, bool only_visible = false);
 
 /// How a pass computes. The oracle's way is the plain one: one thread, double precision, every map kept.
 struct Arithmetic {
