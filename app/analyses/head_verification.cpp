@@ -234,7 +234,7 @@ std::vector<double> HeadReference::weights_of(std::uint32_t row) {
   const auto kept = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double weight) {
     return dropout ? weight * static_cast<double>(dropout->factor_of(question_.batch, question_.head, row, key)) : weight;
   };
-  reference::attend(config, question_.block, is_visible, fill, stages, edit, kept);
+  reference::attend({config, question_.block, is_visible, fill, edit, kept}, stages);
   k_ = std::move(stages.k);
   return std::move(stages.weights.values);
 }

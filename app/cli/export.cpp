@@ -181,7 +181,7 @@ int run_command(ExportFlags& flags) {
   if (flags.has_session) options.session = portable_state(state, options.directory);
   std::unique_ptr<Runner> runner;
   if (!flags.is_dry_run) {
-    runner = open_gpu_runner(flags.device);
+    runner = open_runner(flags.device);
     runner->watch_compiling(compile_bar());
   }
   if (!flags.texts.empty()) return export_texts(runner.get(), flags, options, state);

@@ -260,8 +260,8 @@ void add_field_flag(const FlagGroup& group, std::string& field) {
 void add_device_flag(CLI::App& app, std::string& device) {
   const FlagGroup group(app, "Device");
   group.take("--device", "DEVICE",
-             "compute on this Vulkan device: its number in `headlight devices` or a part of its name (default: the fastest "
-             "kind there is, a discrete GPU first)",
+             "compute on this Vulkan device: its number in `headlight devices` or a part of its name; cpu: without Vulkan, "
+             "which is slower (default: the fastest kind there is, a discrete GPU first, and cpu where there is none)",
              device);
   group.add("--kernels", "fastest|shaders",
             "where the device is the processor, compute by functions of the program, which are faster than its Vulkan "

@@ -32,7 +32,7 @@ struct RunFlags {
 EngineResult compute(const RunInputs& inputs, const AnalysisQuery& sample, const std::string& device,
                      const std::shared_ptr<ModelCache>& models) {
   ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
-  EngineWorker worker({.open = open_gpu_runner,
+  EngineWorker worker({.open = open_runner,
                        .tile_bytes = kDefaultTileBytes,
                        .models = models,
                        .watch_load =
@@ -61,7 +61,7 @@ std::vector<std::filesystem::path> export_view(const RunFlags& flags, const Stat
   options.is_row_normalized = state.view.color_range == ColorRange::PerRow;
   options.color_spread = state.view.color_spread;
   options.is_dark = state.view.theme != Theme::Light;
-  const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
+  const std::unique_ptr<Runner> runner = open_runner(flags.device);
   runner->watch_compiling(compile_bar());
   const ExportReport report = run_export(*runner, options);
   for (const std::string& note : report.notes) tell_note(note);

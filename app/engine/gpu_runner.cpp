@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iostream>
+#include <mutex>
+
+#include <fmt/format.h>
 
 #include "app/state/settings.h"
 #include "capture/captured_run.h"
+#include "core/error.h"
 
 namespace headlight::app {
 namespace {
@@ -44,21 +49,43 @@ bool can_vary(const inference::Run& run) {
   return has_ids && tokens.batch == 1 && tokens.starts.empty();
 }
 
-gpu::ContextOptions context_options(const std::string& device) {
+/// Null: compute without a device; `reason` says why, where that wasn't asked for.
+std::unique_ptr<gpu::Context> open_context(const std::string& device, bool needs_device, std::string& reason) {
+  if (device == kWithoutDevice) return nullptr;
   gpu::ContextOptions options;
   options.device = device;
-  return options;
+  try {
+    return std::make_unique<gpu::Context>(options);
+  } catch (const Error& error) {
+    if (needs_device || !device.empty() || error.kind() != ErrorKind::NoDevice) throw;
+    reason = error.what();
+    return nullptr;
+  }
+}
+
+inference::Session open_session(gpu::Context* context) {
+  return context == nullptr ? inference::Session() : inference::Session(*context, tuning_file());
 }
 
 }  // namespace
 
-GpuRunner::GpuRunner(const std::string& device) : context_(context_options(device)), session_(context_, tuning_file()) {}
+GpuRunner::GpuRunner(const std::string& device, bool needs_device)
+    : context_(open_context(device, needs_device, reason_)), session_(open_session(context_.get())) {}
 
-std::shared_ptr<const inference::Run> GpuRunner::run_capture(std::shared_ptr<const capture::CaptureFile> file) {
-  return std::make_shared<const capture::CapturedRun>(std::move(file), &session_);
+void GpuRunner::say_where() const {
+  static std::once_flag is_said;
+  if (reason_.empty()) return;
+  std::call_once(is_said, [&] {
+    std::cerr << fmt::format("headlight: note: computing on the processor, which is slower: {}\n", reason_);
+  });
 }
 
-std::unique_ptr<Runner> open_gpu_runner(const std::string& device) { return std::make_unique<GpuRunner>(device); }
+std::shared_ptr<const inference::Run> GpuRunner::run_capture(std::shared_ptr<const capture::CaptureFile> file) {
+  return std::make_shared<const capture::CapturedRun>(std::move(file), context_ ? &session_ : nullptr);
+}
+
+std::unique_ptr<Runner> open_gpu_runner(const std::string& device) { return std::make_unique<GpuRunner>(device, true); }
+std::unique_ptr<Runner> open_runner(const std::string& device) { return std::make_unique<GpuRunner>(device); }
 
 void WarmUp::note(const inference::Run& run) {
   const std::shared_ptr<const model::Layers>& layers = run.inputs().network->layers;

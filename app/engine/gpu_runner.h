@@ -22,24 +22,30 @@ class WarmUp {
   std::vector<std::uint32_t> row_counts_;      ///< still to be tried
 };
 
-/// The real Runner: a device and a session on it.
+/// The real Runner: a device and a session on it, or a session without a device.
 class GpuRunner final : public Runner {
  public:
-  /// Throws Error in one line when there is no such device.
-  explicit GpuRunner(const std::string& device);
+  /// "cpu": without Vulkan, and so where no device is named and there is none, unless it `needs_device`; the first pass or
+  /// model says that in one line on standard error, once. Throws Error in one line when there is no such device.
+  explicit GpuRunner(const std::string& device, bool needs_device = false);
 
-  gpu::Context& context() { return context_; }
+  /// Of a runner with a device.
+  gpu::Context& context() { return *context_; }
   /// For what asks more than a Runner can do.
   inference::Session& session() { return session_; }
 
-  std::string device_name() const override { return context_.device().name; }
+  std::string device_name() const override {
+    return context_ ? context_->device().name : std::string(inference::kProcessorName);
+  }
   void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
             const inference::LoadObserver& observer) override {
+    say_where();
     session_.load(std::move(layers), precision, observer);
     warm_up_ = {};
   }
   void load_in_order(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
                      const inference::LoadObserver& observer, const inference::FirstLayers& first) override {
+    say_where();
     session_.load(std::move(layers), precision, observer, first);
     warm_up_ = {};
   }
@@ -52,6 +58,7 @@ class GpuRunner final : public Runner {
   }
   std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                             std::shared_ptr<const inference::Run>&& base) override {
+    say_where();
     std::shared_ptr<const inference::Run> run = session_.run(std::move(pass), std::move(base));
     warm_up_.note(*run);
     return run;
@@ -73,12 +80,16 @@ class GpuRunner final : public Runner {
   void give_back_unused_memory() override {
     // Kernels that a processor compiles are in the program's memory, half a megabyte each or more.
     constexpr std::chrono::minutes kKernelsKept{10};
-    if (context_.device().is_cpu) session_.forget_unused_kernels(kKernelsKept);
-    context_.give_back_unused_memory();
+    if (!context_) return;
+    if (context_->device().is_cpu) session_.forget_unused_kernels(kKernelsKept);
+    context_->give_back_unused_memory();
   }
 
  private:
-  gpu::Context context_;
+  void say_where() const;
+
+  std::string reason_;                     ///< why there is no device; empty: there is one, or none was asked for
+  std::unique_ptr<gpu::Context> context_;  ///< null without a device
   inference::Session session_;
   WarmUp warm_up_;
 };

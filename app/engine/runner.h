@@ -70,7 +70,12 @@ std::shared_ptr<const inference::Run> compute_run(Runner& runner, const RunSourc
 /// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.
 using RunnerFactory = std::function<std::unique_ptr<Runner>(const std::string& device)>;
 
-/// The real Runner: gpu::Context and inference::Session.
+/// The name that means no device: the processor computes without Vulkan.
+inline constexpr std::string_view kWithoutDevice = "cpu";
+
+/// The real Runner: gpu::Context and inference::Session (GpuRunner).
 std::unique_ptr<Runner> open_gpu_runner(const std::string& device);
+/// The same where there is a device; else one without.
+std::unique_ptr<Runner> open_runner(const std::string& device);
 
 }  // namespace headlight::app

@@ -8,11 +8,11 @@
 #include "app/shell/vulkan_handles.h"
 #include "app/shell/window_impl.h"
 #include "core/error.h"
+#include "gpu/driver_advice.h"
 
 namespace headlight::shell {
 namespace {
 
-constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // headers without beta extensions lack its name
 constexpr std::uint32_t kMinTexels = 65'536;                             // of a texel buffer, on every Vulkan device
 // Dear ImGui's vertices and the image of its letters while it is uploaded: 8 MiB at 1600 × 1000, 64 MiB at 2880 × 1800 and
@@ -95,7 +95,7 @@ Renderer describe_renderer(std::size_t index, const vk::raii::PhysicalDevice& ph
 
 /// The devices to try, best first: GPUs, then processors. Throws Error listing those there are.
 std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string& wanted, bool shows_windows) {
-  if (all.empty()) throw Error("no Vulkan device to draw with: {}", kAdvice);
+  if (all.empty()) throw Error(ErrorKind::NoDevice, "no Vulkan device to draw with: {}", gpu::driver_advice());
   const auto is_match = [&](const Renderer& one) { return gpu::is_wanted(wanted, one.index, one.name); };
   std::vector<std::string> names, able;
   std::vector<Renderer> chosen;
@@ -108,7 +108,7 @@ std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string
   if (!chosen.empty()) return chosen;
   const std::string_view task = shows_windows ? "show a window on this display" : "draw";
   if (able.empty()) {
-    throw Error("no Vulkan device can {} (there are {}): {}{}", task, fmt::join(names, "; "), kAdvice,
+    throw Error("no Vulkan device can {} (there are {}): {}{}", task, fmt::join(names, "; "), gpu::driver_advice(),
                 shows_windows ? "; `headlight screenshot` and `headlight export` need no display" : "");
   }
   const auto match = std::ranges::find_if(all, is_match);
@@ -193,13 +193,13 @@ void RenderDevice::open() {
     open_device(*handles_, options_);
     if (options_.has_short_texel_buffers) handles_->most_texels = kMinTexels;
   } catch (const vk::IncompatibleDriverError&) {
-    throw Error("no Vulkan device to draw with: {}", kAdvice);
+    throw Error(ErrorKind::NoDevice, "no Vulkan device to draw with: {}", gpu::driver_advice());
   } catch (const vk::SystemError& error) {
-    throw Error("the Vulkan device could not be opened for drawing ({}): {}", error.what(), kAdvice);
+    throw Error("the Vulkan device could not be opened for drawing ({}): {}", error.what(), gpu::driver_advice());
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {  // Vulkan-Hpp throws it when the loader library is missing
-    throw Error("no Vulkan loader ({}): {}", error.what(), kAdvice);
+    throw Error(ErrorKind::NoDevice, "no Vulkan loader ({}): {}", error.what(), gpu::driver_advice());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "app/commands/command_list.h"
 #include "app/models/starter_view.h"
 #include "app/widgets/controls.h"
+#include "gpu/driver_advice.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
@@ -138,7 +139,7 @@ class Menus {
   void draw_devices() {
     const std::vector<gpu::DeviceInfo>& devices = context_.devices();
     if (devices.empty()) {
-      heading("No Vulkan device. Install a driver, for instance mesa-vulkan-drivers.");
+      heading(fmt::format("No Vulkan device: {}.", gpu::driver_advice()).c_str());
       return;
     }
     for (const gpu::DeviceInfo& device : devices) {

@@ -1,6 +1,7 @@
 #include "app/window/viewer.h"
 
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include <sys/eventfd.h>
 
 #include "app/link/link_server.h"
+#include "app/shell/message_window.h"
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
 #include "app/window/workspace.h"
@@ -274,7 +276,19 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
 
 int run_viewer(const ViewOptions& options) {
   const EndSignals signals(&shell::Window::wake);
-  const int status = show_window(options, signals);
+  int status = 0;
+  try {
+    status = show_window(options, signals);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::NoDevice) throw;
+    std::string text = error.what();
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    shell::show_message({.title = "Headlight draws with Vulkan, and finds none here",
+                         .text = text + ".",
+                         .theme = theme_kind(options.settings.state.view.theme)},
+                        [&signals] { return signals.is_asked(); });
+    throw;
+  }
   signals.pass_on();  // now that nothing of the window is left
   return status;
 }

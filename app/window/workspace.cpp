@@ -28,18 +28,6 @@ double thread_cpu_ms() {
   return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-shell::ThemeKind theme_kind(Theme theme) {
-  switch (theme) {
-    case Theme::Dark:
-      return shell::ThemeKind::Dark;
-    case Theme::Light:
-      return shell::ThemeKind::Light;
-    case Theme::HighContrast:
-      break;
-  }
-  return shell::ThemeKind::HighContrast;
-}
-
 /// What clamp_selection() changes.
 struct Shown {
   Selection selection;
@@ -72,6 +60,18 @@ void bring_back(State& state, const Shown& drawn, const Shown& chosen) {
 }
 
 }  // namespace
+
+shell::ThemeKind theme_kind(Theme theme) {
+  switch (theme) {
+    case Theme::Dark:
+      return shell::ThemeKind::Dark;
+    case Theme::Light:
+      return shell::ThemeKind::Light;
+    case Theme::HighContrast:
+      break;
+  }
+  return shell::ThemeKind::HighContrast;
+}
 
 std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state) {
   auto engine = std::make_unique<Engine>(options);

@@ -23,6 +23,9 @@ namespace headlight::app {
 /// An engine that computes what a state shows already, while there is nothing yet to show it on.
 std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state);
 
+/// The theme's colours.
+shell::ThemeKind theme_kind(Theme theme);
+
 struct WorkspaceOptions {
   EngineOptions engine;
   std::unique_ptr<Engine> started = {};  ///< of start_engine(engine, settings.state); none: the workspace starts one

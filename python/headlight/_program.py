@@ -100,4 +100,6 @@ def call(*arguments: str, text: str | None = None) -> str:
     )
     if done.returncode not in _DONE:
         raise HeadlightError(reason(done.stderr, done.returncode))
+    notes = [line for line in done.stderr.splitlines(True) if line.startswith("headlight: note: computing on ")]
+    sys.stderr.writelines(notes)
     return done.stdout

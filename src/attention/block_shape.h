@@ -37,4 +37,7 @@ struct BlockShape {
   std::optional<Extent> extent(Stage stage) const;
 };
 
+/// Throws Error naming the stage when a request lies outside its matrix, or a block of this shape has no such stage.
+void check(const BlockShape& shape, const TileRequest& request);
+
 }  // namespace headlight::attention

@@ -9,38 +9,10 @@ namespace headlight::attention {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of one submission's cells
-constexpr std::uint32_t kMaxPool = 1u << 20;  // far more than any matrix has rows, and sums with it don't overflow
 
 ops::Region region_of(const TileRequest& request) {
   return {request.row,  request.rows,         request.column,        request.columns,
           request.pool, request.sampled_rows, request.pooled_columns};
-}
-
-void check(const BlockRun& block, const TileRequest& request) {
-  const bool can_sample = request.stage == Stage::Weights && request.pooling == Pooling::Max &&
-                          request.pool >= kMinSampledPool && request.sampled_rows < request.pool;
-  if (request.sampled_rows != 0 && !can_sample) {
-    throw Error(
-        "{} of {} rows of a square can't be sampled of stage '{}': ask for the largest weights of squares of at least "
-        "{} rows",
-        request.sampled_rows, request.pool, to_string(request.stage), kMinSampledPool);
-  }
-  const auto extent = block.shape.extent(request.stage);
-  if (!extent)
-    throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value,
-                to_string(request.stage));
-  const auto fits = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) {
-    return count > 0 && count <= all && first <= all - count;
-  };
-  const bool is_inside =
-      fits(request.row, request.rows, extent->rows) && fits(request.column, request.columns, extent->columns) &&
-      request.pool > 0 && request.pool <= kMaxPool && request.pooled_columns <= kMaxPool &&
-      request.batch < block.shape.batch && (!is_per_head(request.stage) || request.head < block.shape.heads);
-  if (!is_inside) {
-    throw Error("a tile of stage '{}' (rows {}+{}, columns {}+{}, batch {}, head {}) lies outside its matrix of {} × {}",
-                to_string(request.stage), request.row, request.rows, request.column, request.columns, request.batch,
-                request.head, extent->rows, extent->columns);
-  }
 }
 
 /// The tensor and the layout of a stored stage's matrix.
@@ -220,7 +192,7 @@ RecordedTiles::RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const A
   std::size_t bytes = 0;
   for (const TileRequest& request : requests) {
     const BlockRun& block = run.block(request.block);
-    check(block, request);
+    check(block.shape, request);
     is_hidden_.push_back(is_map(request.stage) && is_hidden(block, request));
     if (!is_hidden_.back()) bytes += region_of(request).tile_values() * ops::kCellBytes;
   }
@@ -249,7 +221,7 @@ std::vector<Tile> RecordedTiles::read(const gpu::Submission& submission) const {
 }
 
 std::vector<Tile> evaluate(ops::Kernels& kernels, const AttentionRun& run, std::span<const TileRequest> requests) {
-  for (const TileRequest& request : requests) check(run.block(request.block), request);
+  for (const TileRequest& request : requests) check(run.block(request.block).shape, request);
   std::vector<Tile> tiles;
   while (tiles.size() < requests.size()) {
     const auto rest = requests.subspan(tiles.size());

@@ -17,6 +17,7 @@ enum class ErrorKind : std::uint8_t {
   Unsupported,        ///< valid input that this program or this device can't handle
   OutOfDeviceMemory,  ///< of the device or of its driver: less work at once may succeed
   DeviceLost,         ///< the device and all its memory are lost: a new context may work
+  NoDevice,           ///< there is no Vulkan loader, driver or device that can be used
   Cancelled,          ///< the caller asked for it
   TooFewPositions,    ///< a text is longer than the model's table of positions, which can be stretched
 };

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "gpu/cooperative_matrices.h"
+#include "gpu/driver_advice.h"
 #include "gpu/handles.h"
 #include "gpu/memory_pool.h"
 #include "gpu/recording.h"
@@ -18,11 +19,9 @@
 namespace headlight::gpu {
 namespace {
 
-constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers runs on any CPU)";
-
 /// Position in `devices` of the device that the user asked for. Throws Error listing what there is.
 std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wanted) {
-  if (devices.empty()) throw Error("no Vulkan device: {}", kAdvice);
+  if (devices.empty()) throw Error(ErrorKind::NoDevice, "no Vulkan device: {}", driver_advice());
   std::vector<std::string> names;
   for (const DeviceInfo& device : devices) names.push_back(fmt::format("{}: {}", device.index, device.name));
   if (!wanted.empty()) {
@@ -41,8 +40,8 @@ std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wa
       if (devices[i].kind == kind && devices[i].is_usable()) return i;
     }
   }
-  throw Error("no usable Vulkan device: {} can't be used because {}; {}", devices[0].name, fmt::join(devices[0].lacks, ", "),
-              kAdvice);
+  throw Error(ErrorKind::NoDevice, "no usable Vulkan device: {} can't be used because {}; {}", devices[0].name,
+              fmt::join(devices[0].lacks, ", "), driver_advice());
 }
 
 void create_device(Context::Handles& handles) {
@@ -99,13 +98,13 @@ Context::Context(const ContextOptions& options) {
     handles_->memory_pool = std::make_shared<MemoryPool>(*handles_);
     handles_->idle_recordings = std::make_shared<IdleRecordings>();
   } catch (const vk::IncompatibleDriverError&) {
-    throw Error("no Vulkan device: {}", kAdvice);
+    throw Error(ErrorKind::NoDevice, "no Vulkan device: {}", driver_advice());
   } catch (const vk::SystemError& error) {
-    throw Error("the Vulkan device could not be opened ({}): {}", error.what(), kAdvice);
+    throw Error("the Vulkan device could not be opened ({}): {}", error.what(), driver_advice());
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {  // vulkan-hpp's loader throws this one when libvulkan is missing
-    throw Error("no Vulkan loader ({}): {}", error.what(), kAdvice);
+    throw Error(ErrorKind::NoDevice, "no Vulkan loader ({}): {}", error.what(), driver_advice());
   }
   DeviceInfo& info = handles_->info;
   restrict(info.max_storage_range, options.max_storage_range);

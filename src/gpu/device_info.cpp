@@ -45,17 +45,6 @@ std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_bud
   return is_integrated ? sum : largest;
 }
 
-/// What this computer has left for one program: nine tenths of what the system calls available; 0 where it doesn't say.
-std::size_t available_memory() {
-  std::ifstream system("/proc/meminfo");
-  std::string word;
-  while (system >> word) {
-    std::size_t kib = 0;
-    if (word == "MemAvailable:" && system >> kib) return kib * 1024 / 10 * 9;
-  }
-  return 0;
-}
-
 /// Is there memory of the device that the host reaches as its own?
 bool shares_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
   using Flag = vk::MemoryPropertyFlagBits;
@@ -176,6 +165,16 @@ DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::Physical
     info.lacks.emplace_back("its workgroups hold fewer than 128 invocations");
   if (info.shared_memory_bytes < 16384) info.lacks.emplace_back("it has less than 16 KiB of shared memory");
   return info;
+}
+
+std::size_t available_memory() {
+  std::ifstream system("/proc/meminfo");
+  std::string word;
+  while (system >> word) {
+    std::size_t kib = 0;
+    if (word == "MemAvailable:" && system >> kib) return kib * 1024 / 10 * 9;
+  }
+  return 0;
 }
 
 std::vector<DeviceInfo> list_devices() {

@@ -118,6 +118,13 @@ class Run {
   /// heads, K and V the KV heads), [batch, row, column] for the others. Throws Error when the block has no such stage.
   Tensor stage(model::BlockRef block, attention::Stage stage) const;
 
+ protected:
+  /// For a run that is computed where it is made.
+  void set_outcome(const RunTiming& timing, const RunFindings& findings) {
+    timing_ = timing;
+    findings_ = findings;
+  }
+
  private:
   PassInputs inputs_;
   RunTiming timing_;

@@ -1,5 +1,6 @@
 #include "inference/session.h"
 
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
@@ -10,6 +11,7 @@
 #include "inference/forward.h"
 #include "inference/given_run.h"
 #include "inference/memory_estimate.h"
+#include "inference/processor_run.h"
 #include "inference/recorded_findings.h"
 #include "ops/cells.h"
 #include "ops/kernels.h"
@@ -293,6 +295,28 @@ struct Session::State {
   }
 };
 
+struct Session::Processor {
+  std::shared_ptr<ops::HostThreads> threads = std::make_shared<ops::HostThreads>();
+  ProcessorSettings settings = {};
+
+  /// As far as it limits a pass, whose numbers are kept in double precision.
+  static gpu::DeviceInfo info() {
+    gpu::DeviceInfo info;
+    info.name = kProcessorName;
+    const std::size_t left = gpu::available_memory();
+    info.memory_bytes = left == 0 ? std::numeric_limits<std::size_t>::max() : left / 2;
+    return info;
+  }
+  std::shared_ptr<const Run> run(PassInputs&& pass) const {
+    check_pass(pass, info());
+    auto run = std::make_shared<const ProcessorRun>(std::move(pass), settings, threads);
+    note_run_warning(run_warning(run->findings()));
+    return run;
+  }
+};
+
+Session::Session() : processor_(std::make_unique<Processor>()) {}
+
 Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file)
     : state_(std::make_unique<State>(context)) {
   state_->tuning_file = tuning_file;
@@ -305,33 +329,50 @@ Session::Session(Session&&) noexcept = default;
 
 void Session::load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer,
                    const FirstLayers& first) {
+  if (processor_) {
+    processor_->settings.precision = precision;
+    return;
+  }
   state_->precision = precision;
   state_->upload(layers, observer, first);
 }
 
 void Session::unload() {
+  if (processor_) return;
   state_->scratch = {};
   state_->layers.reset();
   state_->embeddings.clear();
 }
 
-void Session::watch_compiling(CompileObserver observer) { state_->compile_observer = std::move(observer); }
+void Session::watch_compiling(CompileObserver observer) {
+  if (state_) state_->compile_observer = std::move(observer);
+}
 
 void Session::watch_passes(PassObserver observer, double long_pass) {
+  if (processor_) {
+    processor_->settings.observer = std::move(observer);
+    return;
+  }
   state_->pass_observer = std::move(observer);
   state_->long_pass = long_pass;
 }
 
 void Session::expect_room(const model::Network& network, const model::ModelInput& input) const {
-  inference::expect_room(network, input, state_->kernels.context().device());
+  inference::expect_room(network, input, processor_ ? Processor::info() : state_->kernels.context().device());
 }
 
 std::shared_ptr<const Run> Session::run(PassInputs pass, const std::shared_ptr<const Run>& base) {
+  if (processor_) return processor_->run(std::move(pass));
   check_pass(pass, state_->kernels.context().device());
   return state_->forward(pass, base.get(), false);
 }
 
 std::shared_ptr<const Run> Session::run(PassInputs pass, std::shared_ptr<const Run>&& base) {
+  if (processor_) {
+    std::shared_ptr<const Run> run = processor_->run(std::move(pass));
+    base.reset();
+    return run;
+  }
   check_pass(pass, state_->kernels.context().device());
   std::shared_ptr<const Run> result;
   try {
@@ -351,7 +392,7 @@ std::shared_ptr<const Run> Session::run(PassInputs pass, std::shared_ptr<const R
 
 std::shared_ptr<const Run> Session::run_copies(const Run& base, std::uint32_t line, std::span<const Interventions> changes) {
   const PassInputs& pass = base.inputs();
-  if (changes.empty() || line >= pass.input.source.batch || !can_copy(pass, changes)) return nullptr;
+  if (processor_ || changes.empty() || line >= pass.input.source.batch || !can_copy(pass, changes)) return nullptr;
   PassInputs copies = copies_of(pass, line, changes);
   check_masks(*copies.network, copies.input, copies.masks);
   check(*copies.network, copies.interventions);
@@ -365,10 +406,10 @@ std::shared_ptr<const Run> Session::attend(const GivenAttention& given) {
 std::size_t Session::most_tensor_bytes() const { return state_->kernels.max_binding(false); }
 
 void Session::forget_unused_kernels(std::chrono::steady_clock::duration for_so_long) {
-  state_->kernels.forget_unused(for_so_long);
+  if (state_) state_->kernels.forget_unused(for_so_long);
 }
 
-bool Session::is_tuned() const { return state_->next_tuning_step >= ops::kTuningSteps; }
+bool Session::is_tuned() const { return processor_ || state_->next_tuning_step >= ops::kTuningSteps; }
 
 void Session::tune_step() {
   if (is_tuned()) return;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <string_view>
 
 #include "attention/mask.h"
 #include "core/tensor.h"
@@ -58,12 +59,17 @@ struct GivenAttention {
   std::optional<attention::KeyRange> real_keys = {};  ///< the others are padding; nullopt: none is
 };
 
-/// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
+/// What a session without a device is called where devices have names.
+inline constexpr std::string_view kProcessorName = "processor (without Vulkan)";
+
+/// Runs networks on one device, or without one. Not thread-safe: one owner calls it, and its calls block until all is done.
 class Session {
  public:
   /// `tuning_file` remembers which kernels are the fastest on which device (ops/tuning.h); where it doesn't know this one, a
   /// guess serves until tune_step() has measured. Empty: the guess stays.
   explicit Session(gpu::Context& context, const std::filesystem::path& tuning_file = {});
+  /// Without a device: passes are computed whole, by the processor (inference/processor_run.h).
+  Session();
   /// Runs must have gone before.
   ~Session();
   Session(Session&&) noexcept;
@@ -96,7 +102,8 @@ class Session {
   /// (can_copy()), or the base can't be begun from. Throws as run() does.
   std::shared_ptr<const Run> run_copies(const Run& base, std::uint32_t line, std::span<const Interventions> changes);
   /// Attention of one block without a network. Its rows are computed when tiles ask for them, with the kernels of run(). No
-  /// run() takes it for a base. Throws Error of kind OutOfDeviceMemory when the device can't hold it.
+  /// run() takes it for a base. Throws Error of kind OutOfDeviceMemory when the device can't hold it. Of sessions with a
+  /// device only, as most_tensor_bytes() and tune_step().
   std::shared_ptr<const Run> attend(const GivenAttention& given);
   /// Bytes that one tensor of attend() may have, with rows of whole vec4: more can't be bound at once.
   std::size_t most_tensor_bytes() const;
@@ -117,7 +124,9 @@ class Session {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  struct Processor;
+  std::unique_ptr<State> state_;          ///< null without a device
+  std::unique_ptr<Processor> processor_;  ///< null with one
 };
 
 }  // namespace headlight::inference

@@ -10,9 +10,10 @@ namespace {
 double number(const std::vector<float>& values, std::size_t index) { return static_cast<double>(values[index]); }
 
 /// Adds `rows[row]` of a [rows, width] table to `to`.
-void add_row(const Tensor& table, std::size_t row, double factor, double* to) {
-  const std::size_t width = table.axis(1);
-  for (std::size_t i = 0; i < width; ++i) to[i] += factor * number(table.values, row * width + i);
+void add_row(const Parameter& table, std::uint32_t row, double factor, double* to) {
+  std::vector<float> numbers(table.axis(1));
+  table.read(row, 1, numbers);
+  for (const float one : numbers) *to++ += factor * static_cast<double>(one);
 }
 
 /// Softmax of one row of masked scores. NaN when one of them is NaN or +∞, or all are −∞.
@@ -162,8 +163,7 @@ Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x) {
 
 Array embed(const Embedding* embedding, const TokenBatch& tokens) {
   if (embedding == nullptr) return widen(tokens.vectors);
-  const Tensor table = embedding->table.tensor(), positions = embedding->positions.tensor(),
-               types = embedding->types.tensor();
+  const Parameter &table = embedding->table, &positions = embedding->positions, &types = embedding->types;
   const auto add_positions = [&](Array& x) {
     const std::size_t width = x.shape[2];
     for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
@@ -197,10 +197,10 @@ struct HeadDistances {
 
 HeadDistances head_distances(const DistanceVectors& distances, const AttentionLayer& layer, std::uint32_t head) {
   const std::uint32_t d_k = layer.config.d_k;
-  const Array table = widen(distances.table);
+  Array table = widen(distances.table);
   const auto of_head = [&](bool exists, const Linear* linear) -> Array {
     if (!exists) return {};
-    if (!distances.is_projected) return table;
+    if (!distances.is_projected || linear == nullptr) return table;
     return apply(Linear{.weight = linear->weight.rows(head * d_k, d_k),
                         .bias = linear->has_bias() ? linear->bias.rows(head * d_k, d_k) : Parameter()},
                  table);
@@ -244,59 +244,86 @@ void relate(const DistanceVectors& distances, const AttentionLayer& layer, Atten
   }
 }
 
-void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const ScoreEdit& score_edit, const ScoreEdit& weight_edit) {
-  const std::uint32_t batch = stages.q.shape[0];
-  const std::uint32_t heads = stages.q.shape[1];
-  const std::uint32_t kv_heads = stages.k.shape[1];
-  const std::uint32_t queries = stages.q.shape[2];
-  const std::uint32_t keys = stages.k.shape[2];
-  const std::uint32_t d_k = stages.q.shape[3];
-  const std::uint32_t d_v = stages.v.shape[3];
-  const double scale = static_cast<double>(config.scale.factor(d_k));
-  const double cap = static_cast<double>(config.softcap);
-  for (Array* map : {&stages.scores, &stages.scaled, &stages.masked, &stages.weights})
-    *map = zeros({batch, heads, queries, keys});
+AttentionRow attention_row(const Attention& attention, const AttentionStages& stages, std::uint32_t batch,
+                           std::uint32_t head, std::uint32_t query, bool only_visible) {
+  const std::uint32_t heads = stages.q.shape[1], queries = stages.q.shape[2], d_k = stages.q.shape[3];
+  const std::uint32_t kv_heads = stages.k.shape[1], keys = stages.k.shape[2];
+  const double scale = static_cast<double>(attention.config.scale.factor(d_k));
+  const auto cap = static_cast<double>(attention.config.softcap);
+  const std::size_t row = (std::size_t{batch} * heads + head) * queries + query;  // of [batch, head, query]
+  const std::size_t first_key = (std::size_t{batch} * kv_heads + head / (heads / kv_heads)) * keys;
+  AttentionRow result;
+  for (std::vector<double>* map : {&result.scores, &result.scaled, &result.masked, &result.weights}) map->resize(keys);
+  result.is_visible.resize(keys);
+  result.max = attention.fill;
+  bool has_weights = std::isfinite(attention.fill);  // not where the mask hides every key by −∞
+  for (std::uint32_t j = 0; j < keys; ++j) {
+    const bool is_seen =
+        is_within(attention.config.window, query, j) && attention.is_visible(attention.block, batch, head, query, j);
+    has_weights = has_weights || is_seen;
+    result.is_visible[j] = is_seen ? 1 : 0;
+    result.masked[j] = attention.fill;
+    if (only_visible && !is_seen) continue;
+    double score = 0.0;
+    for (std::size_t d = 0; d < d_k; ++d)
+      score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
+    double related = score;
+    for (const Array* term : {&stages.content_position, &stages.position_content}) {
+      if (!term->values.empty()) related += term->values[row * keys + j];
+    }
+    double scaled = related * scale;
+    if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
+    if (attention.score) scaled = attention.score(attention.block, batch, head, query, j, scaled);
+    result.scores[j] = score;
+    result.scaled[j] = scaled;
+    if (is_seen) result.masked[j] = scaled;
+  }
+  if (!has_weights) return result;
+  softmax_row(result.masked.data(), keys, result.weights.data(), result.max, result.sum);
+  for (std::uint32_t j = 0; j < keys && attention.weight; ++j) {
+    result.weights[j] = attention.weight(attention.block, batch, head, query, j, result.weights[j]);
+  }
+  return result;
+}
+
+void attend(const Attention& attention, AttentionStages& stages, const Arithmetic& arithmetic) {
+  const std::uint32_t batch = stages.q.shape[0], heads = stages.q.shape[1], queries = stages.q.shape[2];
+  const std::uint32_t kv_heads = stages.k.shape[1], keys = stages.k.shape[2];
+  const std::uint32_t d_k = stages.q.shape[3], d_v = stages.v.shape[3];
+  for (Array* map : {&stages.scores, &stages.scaled, &stages.masked, &stages.weights}) {
+    if (arithmetic.keeps_maps) *map = zeros({batch, heads, queries, keys});
+  }
   stages.row_max = stages.row_sum = zeros({batch, heads, queries});
   stages.heads = zeros({batch, heads, queries, d_v});
-
-  std::size_t row = 0;  // of [batch, head, query]
-  for (std::uint32_t b = 0; b < batch; ++b) {
-    for (std::uint32_t h = 0; h < heads; ++h) {
-      const std::size_t first_key = (std::size_t{b} * kv_heads + h / (heads / kv_heads)) * keys;
-      for (std::uint32_t i = 0; i < queries; ++i, ++row) {
-        bool has_weights = std::isfinite(fill);  // not where the mask hides every key by −∞
-        for (std::uint32_t j = 0; j < keys; ++j) {
-          double score = 0.0;
-          for (std::size_t d = 0; d < d_k; ++d)
-            score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
-          double related = score;
-          for (const Array* term : {&stages.content_position, &stages.position_content}) {
-            if (!term->values.empty()) related += term->values[row * keys + j];
-          }
-          double scaled = related * scale;
-          if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
-          if (score_edit) scaled = score_edit(block, b, h, i, j, scaled);
-          const bool is_seen = is_within(config.window, i, j) && is_visible(block, b, h, i, j);
-          has_weights = has_weights || is_seen;
-          stages.scores.values[row * keys + j] = score;
-          stages.scaled.values[row * keys + j] = scaled;
-          stages.masked.values[row * keys + j] = is_seen ? scaled : fill;
-        }
-        stages.row_max.values[row] = fill;
-        if (!has_weights) continue;
-        softmax_row(&stages.masked.values[row * keys], keys, &stages.weights.values[row * keys], stages.row_max.values[row],
-                    stages.row_sum.values[row]);
-        for (std::size_t j = 0; j < keys; ++j) {
-          double& weight = stages.weights.values[row * keys + j];
-          if (weight_edit) weight = weight_edit(block, b, h, i, static_cast<std::uint32_t>(j), weight);
-          for (std::size_t d = 0; d < d_v; ++d)
-            stages.heads.values[row * d_v + d] += weight * stages.v.values[(first_key + j) * d_v + d];
-        }
+  const bool leaves_out_masked = !arithmetic.keeps_maps && !std::isfinite(attention.fill);
+  const auto compute = [&](std::uint32_t row) {  // of [batch, head, query]
+    const std::uint32_t map = row / queries, head = map % heads, item = map / heads;
+    const AttentionRow found = attention_row(attention, stages, item, head, row % queries, !arithmetic.keeps_maps);
+    stages.row_max.values[row] = found.max;
+    stages.row_sum.values[row] = found.sum;
+    const std::size_t first_key = (std::size_t{item} * kv_heads + head / (heads / kv_heads)) * keys;
+    for (std::size_t j = 0; j < keys && found.sum != 0.0; ++j) {
+      if (leaves_out_masked && found.is_visible[j] == 0) continue;  // their weights are 0
+      for (std::size_t d = 0; d < d_v; ++d) {
+        stages.heads.values[std::size_t{row} * d_v + d] += found.weights[j] * stages.v.values[(first_key + j) * d_v + d];
       }
     }
+    if (!arithmetic.keeps_maps) return;
+    const auto keep = [&](const std::vector<double>& from, Array& to) {
+      std::ranges::copy(from, to.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * keys));
+    };
+    keep(found.scores, stages.scores);
+    keep(found.scaled, stages.scaled);
+    keep(found.masked, stages.masked);
+    keep(found.weights, stages.weights);
+  };
+  const std::uint32_t rows = batch * heads * queries;
+  if (arithmetic.loop) {
+    arithmetic.loop(rows, double(rows) * keys * (d_k + d_v), compute);
+  } else {
+    for (std::uint32_t row = 0; row < rows; ++row) compute(row);
   }
-  stages.merged = merge_heads(stages.heads, config.merge);
+  stages.merged = merge_heads(stages.heads, attention.config.merge);
 }
 
 }  // namespace headlight::model::reference

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -42,9 +43,38 @@ using Visibility =
 using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                                        std::uint32_t key, double number)>;
 
+/// What one attention is beside its Q, K and V. Its functions may be called from several threads.
+struct Attention {
+  AttentionConfig config;
+  BlockRef block;
+  Visibility is_visible;
+  double fill = 0.0;      ///< of masked scores
+  ScoreEdit score = {};   ///< none: they stay
+  ScoreEdit weight = {};  ///< likewise
+};
+
+/// One row of one map, every key.
+struct AttentionRow {
+  std::vector<double> scores, scaled, masked, weights;
+  std::vector<std::uint8_t> is_visible;
+  double max = 0.0, sum = 0.0;  ///< m and l
+};
+/// `stages` has Q and K, and what relate() gives. `only_visible`: scores of masked cells stay 0, which their weights don't
+/// depend on.
+AttentionRow attention_row(const Attention& attention, const AttentionStages& stages, std::uint32_t batch,
+                           std::uint32_t head, std::uint32_t query, bool only_visible = false);
+
+/// How a pass computes. The oracle's way is the plain one: one thread, double precision, every map kept.
+struct Arithmetic {
+  /// y = x · weightᵀ + bias over the last axis; none: apply().
+  std::function<Array(const Linear& linear, const Array& x)> multiply = {};
+  /// Calls part(0) … part(count − 1), perhaps on several threads; none: one after the other.
+  std::function<void(std::uint32_t count, double multiply_adds, const std::function<void(std::uint32_t)>& part)> loop = {};
+  bool keeps_maps = true;  ///< [query, key] of every head
+};
+
 /// One attention from given Q, K, V (the middle of the pass).
-void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const ScoreEdit& score = {}, const ScoreEdit& weight = {});
+void attend(const Attention& attention, AttentionStages& stages, const Arithmetic& arithmetic = {});
 
 /// Sets stages.content_position and position_content from Q and K; attend() adds them to the scores.
 void relate(const DistanceVectors& distances, const AttentionLayer& layer, AttentionStages& stages);

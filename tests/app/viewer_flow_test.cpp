@@ -22,7 +22,7 @@
 #include "app/ui_driver.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/widgets/prediction_bars.h"
-#include "tools/reference/reference_run.h"
+#include "inference/reference_run.h"
 
 namespace viewer_flow_test {
 

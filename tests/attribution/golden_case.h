@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "inference/reference_run.h"
 #include "model/load_network.h"
-#include "tools/reference/reference_run.h"
 
 namespace headlight::test {
 

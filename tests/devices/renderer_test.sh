@@ -63,6 +63,10 @@ start radeon-apu "$two" --device llvmpipe --renderer 0
 expect "a device without memory for Dear ImGui" no 1 \
   "headlight: the device '0: Pretended Radeon beside a processor' can't show a window on this display: Dear ImGui uses the first memory that the host can reach, and 1 MiB are less than 64; choose by number or name among 1: *"
 
+# Without a driver a window of OpenGL says what to install, until it is closed.
+start "" /nonexistent.json
+expect "no driver at all" yes 1 "headlight: no Vulkan device to draw with: install *"
+
 # Where the clock says that the computer was suspended for an hour, the window and the engine open their GPUs anew.
 use_layer "$layer:$fault_layer" VK_LAYER_HEADLIGHT_pretend:VK_LAYER_HEADLIGHT_fault
 export HEADLIGHT_FAULT_COUNTS=$folder/counts HEADLIGHT_CLOCK_JUMP=$folder/jump

@@ -17,7 +17,7 @@
 #include "app/analyses/token_flow.h"
 #include "engine/counting_runner.h"
 #include "engine/two_runs.h"
-#include "tools/reference/reference_run.h"
+#include "inference/reference_run.h"
 
 namespace baseline_analyses_gpu_test {
 

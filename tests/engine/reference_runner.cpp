@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "inference/reference_run.h"
 #include "support/stages.h"
 #include "support/visibility.h"
-#include "tools/reference/reference_run.h"
 
 namespace headlight::app {
 

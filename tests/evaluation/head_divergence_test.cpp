@@ -10,10 +10,10 @@
 #include <random>
 #include <set>
 
+#include "inference/reference_run.h"
 #include "model/load_network.h"
 #include "support/golden.h"
 #include "support/golden_model.h"
-#include "tools/reference/reference_run.h"
 
 namespace head_divergence_test {
 

@@ -13,12 +13,12 @@
 #include "core/error.h"
 #include "inference/notebooks.h"
 #include "inference/playground.h"
+#include "inference/reference_run.h"
 #include "support/deviation.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 #include "support/stages.h"
 #include "support/visibility.h"
-#include "tools/reference/reference_run.h"
 
 namespace dropout_gpu_test {
 

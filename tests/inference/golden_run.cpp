@@ -103,9 +103,14 @@ attention::MaskSet masks_of(const model::ModelDescription& description, const Go
 
 GoldenDifference run_golden(gpu::Context& context, const model::LoadedNetwork& loaded, const std::vector<GoldenCase>& cases,
                             inference::Precision precision) {
+  test::RunningSession session(context);
+  return run_golden(session, loaded, cases, precision);
+}
+
+GoldenDifference run_golden(RunningSession& session, const model::LoadedNetwork& loaded,
+                            const std::vector<GoldenCase>& cases, inference::Precision precision) {
   GoldenDifference worst;
   const auto network = std::make_shared<const model::Network>(loaded.network);
-  test::RunningSession session(context);
   session.load(network->layers, precision);
   for (const GoldenCase& golden : cases) {
     session.run(network, golden.input, masks_of(loaded.description, golden));

@@ -7,6 +7,7 @@
 #include "inference/session.h"
 #include "model/load_network.h"
 #include "support/golden_model.h"
+#include "support/running_session.h"
 
 namespace headlight::test {
 
@@ -22,5 +23,7 @@ struct GoldenDifference {
 /// Runs all cases of a model one after the other.
 GoldenDifference run_golden(gpu::Context& context, const model::LoadedNetwork& loaded, const std::vector<GoldenCase>& cases,
                             inference::Precision precision);
+GoldenDifference run_golden(RunningSession& session, const model::LoadedNetwork& loaded,
+                            const std::vector<GoldenCase>& cases, inference::Precision precision);
 
 }  // namespace headlight::test

@@ -7,12 +7,12 @@
 
 #include "inference/desk.h"
 #include "inference/random_network.h"
+#include "inference/reference_run.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 #include "support/stages.h"
 #include "support/visibility.h"
-#include "tools/reference/reference_run.h"
 
 namespace intervention_gpu_test {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "inference/reference_run.h"
 #include "support/error_message.h"
-#include "tools/reference/reference_run.h"
 
 namespace intervention_test {
 

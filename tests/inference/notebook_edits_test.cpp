@@ -16,10 +16,10 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "inference/notebooks.h"
+#include "inference/reference_run.h"
 #include "inference/torch_snippet.h"
 #include "model/torch_random.h"
 #include "support/visibility.h"
-#include "tools/reference/reference_run.h"
 
 namespace notebook_edits_test {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "inference/reference_run.h"
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/visibility.h"
-#include "tools/reference/reference_run.h"
 
 namespace notebooks_test {
 

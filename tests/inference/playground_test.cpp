@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "core/error.h"
+#include "inference/reference_run.h"
 #include "support/golden.h"
 #include "support/playground_cases.h"
 #include "support/visibility.h"
-#include "tools/reference/reference_run.h"
 
 namespace playground_test {
 

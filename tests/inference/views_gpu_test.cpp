@@ -10,11 +10,11 @@
 
 #include "core/error.h"
 #include "inference/golden_run.h"
+#include "inference/reference_run.h"
 #include "support/deviation.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 #include "support/stages.h"
-#include "tools/reference/reference_run.h"
 
 namespace views_gpu_test {
 

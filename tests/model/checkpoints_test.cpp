@@ -14,11 +14,11 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "inference/reference_run.h"
 #include "model/file_bytes.h"
 #include "model/load_network.h"
 #include "support/golden_model.h"
 #include "support/temporary_directory.h"
-#include "tools/reference/reference_run.h"
 
 namespace checkpoints_test {
 

@@ -10,10 +10,10 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "inference/reference_run.h"
 #include "model/architectures/families.h"
 #include "model/load_network.h"
 #include "support/golden_model.h"
-#include "tools/reference/reference_run.h"
 
 namespace config_keys_test {
 

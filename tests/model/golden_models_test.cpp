@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "core/atomic_file.h"
+#include "inference/reference_run.h"
 #include "model/load_network.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
-#include "tools/reference/reference_run.h"
 
 namespace golden_models_test {
 

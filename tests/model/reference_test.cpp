@@ -1,4 +1,4 @@
-#include "tools/reference/reference_run.h"
+#include "inference/reference_run.h"
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("softmax of a hand case") {
     reference::AttentionStages stages = hand_case();
     const auto everything = [](auto...) { return true; };
-    reference::attend(unscaled, kBlock, everything, -kInfinity, stages);
+    reference::attend({unscaled, kBlock, everything, -kInfinity}, stages);
     CHECK(stages.weights.values[0] == doctest::Approx(1.0 / 8));
     CHECK(stages.weights.values[1] == doctest::Approx(2.0 / 8));
     CHECK(stages.weights.values[2] == doctest::Approx(5.0 / 8));
@@ -51,7 +51,7 @@ TEST_SUITE("cpu") {
       return query == 0 && key < 2;
     };
     reference::AttentionStages stages = hand_case();
-    reference::attend(unscaled, kBlock, mask, -kInfinity, stages);
+    reference::attend({unscaled, kBlock, mask, -kInfinity}, stages);
     CHECK(stages.weights.values[1] == doctest::Approx(2.0 / 3));
     CHECK(stages.weights.values[2] == 0.0);
     CHECK(stages.masked.values[2] == -kInfinity);
@@ -61,7 +61,7 @@ TEST_SUITE("cpu") {
     CHECK(stages.row_sum.values[1] == 0.0);
 
     stages = hand_case();
-    reference::attend(unscaled, kBlock, mask, -1e9, stages);
+    reference::attend({unscaled, kBlock, mask, -1e9}, stages);
     CHECK(stages.weights.values[2] == 0.0);
     CHECK(stages.weights.values[3] == doctest::Approx(1.0 / 3));
     CHECK(stages.heads.values[2] == doctest::Approx(3.0));
@@ -71,8 +71,7 @@ TEST_SUITE("cpu") {
     reference::AttentionStages stages = hand_case();
     AttentionConfig config = unscaled;
     config.scale = {.kind = Scale::Kind::Value, .value = 2.0f};
-    reference::attend(
-        config, kBlock, [](auto...) { return true; }, -kInfinity, stages);
+    reference::attend({config, kBlock, [](auto...) { return true; }, -kInfinity}, stages);
     CHECK(stages.scores.values[1] == doctest::Approx(std::log(2.0)));
     CHECK(stages.scaled.values[1] == doctest::Approx(std::log(4.0)));
     CHECK(stages.weights.values[1] == doctest::Approx(4.0 / 30));
@@ -85,11 +84,11 @@ TEST_SUITE("cpu") {
     stages.v = {.shape = {1, 2, 1, 2}, .values = {1, 2, 3, 4}};
     AttentionConfig config{.d_model = 4, .heads = 2, .d_k = 1, .d_v = 2};
     const auto everything = [](auto...) { return true; };
-    reference::attend(config, kBlock, everything, -kInfinity, stages);
+    reference::attend({config, kBlock, everything, -kInfinity}, stages);
     CHECK(stages.merged.shape == Shape{1, 2, 4});
     CHECK(stages.merged.values == Values{1, 2, 3, 4, 1, 2, 3, 4});
     config.merge = MergeOrder::WithoutTranspose;
-    reference::attend(config, kBlock, everything, -kInfinity, stages);
+    reference::attend({config, kBlock, everything, -kInfinity}, stages);
     CHECK(stages.merged.values == Values{1, 2, 1, 2, 3, 4, 3, 4});
   }
 

@@ -278,13 +278,13 @@ AttentionResult<double> expected(const AttentionCase& one) {
                               std::uint32_t key) {
     return one.is_visible(batch, head, {query, key});
   };
-  model::reference::attend(
-      one.config, {.layer = LayerIndex{one.layer}}, is_visible, static_cast<double>(attention::fill_value(one.mask.fill)),
-      stages,
-      [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key, double score) {
-        if (one.position_bias) score += one.position_bias->of_cell(head, query, key, one.keys_of(batch).begin);
-        return one.score(batch, head, {query, key}, score);
-      });
+  const auto score = [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key,
+                         double number) {
+    if (one.position_bias) number += one.position_bias->of_cell(head, query, key, one.keys_of(batch).begin);
+    return one.score(batch, head, {query, key}, number);
+  };
+  const double fill = static_cast<double>(attention::fill_value(one.mask.fill));
+  model::reference::attend({one.config, {.layer = LayerIndex{one.layer}}, is_visible, fill, score}, stages);
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
 }
 

@@ -13,6 +13,8 @@ namespace headlight::test {
 /// A session and its newest run, each made from the one before, as a program has them that shows one run at a time.
 class RunningSession : public inference::Session {
  public:
+  /// Without a device.
+  RunningSession() = default;
   explicit RunningSession(gpu::Context& context, const std::filesystem::path& tuning_file = {})
       : Session(context, tuning_file) {}
 

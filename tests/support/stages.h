@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "attention/stage.h"
+#include "inference/reference_run.h"
 #include "support/deviation.h"
 #include "support/running_session.h"
-#include "tools/reference/reference_run.h"
 
 namespace headlight::test {
 
@@ -20,62 +20,7 @@ inline constexpr std::array<attention::Stage, attention::kStages> kAllStages = [
   return all;
 }();
 
-/// A stage as the reference computed it; empty where the block has none.
-inline const model::reference::Array& stage_of(const model::reference::AttentionStages& stages, attention::Stage stage) {
-  switch (stage) {
-    case attention::Stage::X:
-      return stages.x;
-    case attention::Stage::Q:
-      return stages.q;
-    case attention::Stage::K:
-      return stages.k;
-    case attention::Stage::V:
-      return stages.v;
-    case attention::Stage::Scores:
-      return stages.scores;
-    case attention::Stage::ContentPosition:
-      return stages.content_position;
-    case attention::Stage::PositionContent:
-      return stages.position_content;
-    case attention::Stage::Scaled:
-      return stages.scaled;
-    case attention::Stage::Masked:
-      return stages.masked;
-    case attention::Stage::Weights:
-      return stages.weights;
-    case attention::Stage::Heads:
-      return stages.heads;
-    case attention::Stage::Merged:
-      return stages.merged;
-    case attention::Stage::Output:
-      return stages.output;
-    case attention::Stage::Residual:
-      return stages.residual;
-    case attention::Stage::AttentionSum:
-      return stages.attention_sum;
-    case attention::Stage::Attended:
-      return stages.attended;
-    case attention::Stage::FfnInput:
-      return stages.ffn_input;
-    case attention::Stage::FfnRouter:
-      return stages.router;
-    case attention::Stage::FfnGates:
-      return stages.gates;
-    case attention::Stage::FfnGate:
-      return stages.ffn_gate;
-    case attention::Stage::FfnHidden:
-      return stages.ffn_hidden;
-    case attention::Stage::FfnActive:
-      return stages.ffn_active;
-    case attention::Stage::FfnOutput:
-      return stages.ffn_output;
-    case attention::Stage::FfnSum:
-      return stages.ffn_sum;
-    case attention::Stage::Next:
-      break;
-  }
-  return stages.next;
-}
+using inference::stage_of;
 
 /// The largest difference of any stage of any block of the last run from the reference's; ∞ when one of them has a block, a
 /// stage or a shape that the other lacks. `worst` names where it is.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "attention/mask.h"
-#include "model/reference.h"
+#include "inference/reference_run.h"
 
 namespace headlight::test {
 
@@ -9,9 +9,13 @@ namespace headlight::test {
 model::reference::Visibility visibility(const attention::MaskSet& masks, const model::ModelInput& input);
 
 /// The same with the mask expressions, and what the score expressions make of scores. All arguments must outlive the result.
-model::reference::Visibility visibility(const attention::MaskSet& masks, const model::Network& network,
-                                        const model::ModelInput& input);
-model::reference::ScoreEdit score_edit(const attention::MaskSet& masks, const model::Network& network,
-                                       const model::ModelInput& input);
+inline model::reference::Visibility visibility(const attention::MaskSet& masks, const model::Network& network,
+                                               const model::ModelInput& input) {
+  return inference::reference_visibility(masks, network, input);
+}
+inline model::reference::ScoreEdit score_edit(const attention::MaskSet& masks, const model::Network& network,
+                                              const model::ModelInput& input) {
+  return inference::reference_scores(masks, network, input);
+}
 
 }  // namespace headlight::test

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "gpu/transfer.h"
+#include "inference/reference_run.h"
 #include "ops/attention.h"
-#include "tools/reference/reference_run.h"
 
 namespace headlight::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/reference/reference_run.h"
+#include "inference/reference_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,13 +37,17 @@ double activated(Activation activation, double x) {
   return x;
 }
 
+Array multiply(const Arithmetic& arithmetic, const Linear& linear, const Array& x) {
+  return arithmetic.multiply ? arithmetic.multiply(linear, x) : apply(linear, x);
+}
+
 /// Its inner layer after the activation, times the gate where there is one. `stages`: hidden layer and gate before the
 /// activation go there.
-Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages& stages) {
-  Array inner = apply(feed_forward.in, x);
+Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages& stages, const Arithmetic& arithmetic) {
+  Array inner = multiply(arithmetic, feed_forward.in, x);
   stages.ffn_hidden = inner;
   if (feed_forward.gate) {
-    Array gate = apply(*feed_forward.gate, x);
+    Array gate = multiply(arithmetic, *feed_forward.gate, x);
     for (std::size_t i = 0; i < inner.values.size(); ++i)
       inner.values[i] *= activated(feed_forward.activation, gate.values[i]);
     stages.ffn_gate = std::move(gate);
@@ -74,21 +78,21 @@ Array route(const Experts& experts, const Array& logits) {
 }
 
 /// Every expert for every token.
-Array apply_experts(const Experts& experts, const Array& x, AttentionStages& stages) {
+Array apply_experts(const Experts& experts, const Array& x, AttentionStages& stages, const Arithmetic& arithmetic) {
   AttentionStages unused;
-  stages.router = apply(experts.router, x);
+  stages.router = multiply(arithmetic, experts.router, x);
   stages.gates = route(experts, stages.router);
   Array sum = zeros(x.shape);
   const std::size_t width = x.shape.back(), count = experts.count();
   for (std::size_t e = 0; e < count; ++e) {
-    const Array one = apply(experts.experts[e].out, apply_inner(experts.experts[e], x, unused));
+    const Array one = multiply(arithmetic, experts.experts[e].out, apply_inner(experts.experts[e], x, unused, arithmetic));
     for (std::size_t i = 0; i < sum.values.size(); ++i) {
       sum.values[i] += stages.gates.values[i / width * count + e] * one.values[i];
     }
   }
   if (!experts.shared) return sum;
-  const Array shared = apply(experts.shared->out, apply_inner(*experts.shared, x, unused));
-  const Array gate = experts.shared_gate ? apply(*experts.shared_gate, x) : Array();
+  const Array shared = multiply(arithmetic, experts.shared->out, apply_inner(*experts.shared, x, unused, arithmetic));
+  const Array gate = experts.shared_gate ? multiply(arithmetic, *experts.shared_gate, x) : Array();
   for (std::size_t i = 0; i < sum.values.size(); ++i) {
     sum.values[i] += experts.shared_gate ? shared.values[i] / (1.0 + std::exp(-gate.values[i / width])) : shared.values[i];
   }
@@ -112,24 +116,22 @@ Array split_heads(const Array& x, std::uint32_t heads) {
   return split;
 }
 
-/// Computes blocks one after the other and keeps their stages.
+/// Computes blocks one after the other.
 struct Pass {
-  const Layers& layers;
+  const Network& network;
   const ModelInput& input;
-  const Visibility& is_visible;
-  double fill;
-  const SiteEdit& edit;
-  const ScoreEdit& score;
-  const ScoreEdit& weight;
+  const PassRules& rules;
   Run run = {};
 
   /// Of a site without heads: x [batch, token, d] with the edit.
   Array edited(BlockRef block, Site site, Array x) const {
-    if (!edit) return x;
+    if (!rules.edit) return x;
     Array values{.shape = {x.shape[0], 1, x.shape[1], x.shape[2]}, .values = std::move(x.values)};
-    edit(block, site, values);
+    rules.edit(block, site, values);
     return {.shape = std::move(x.shape), .values = std::move(values.values)};
   }
+
+  Array multiplied(const Linear& linear, const Array& x) const { return multiply(rules.arithmetic, linear, x); }
 
   AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
     AttentionStages stages;
@@ -145,55 +147,46 @@ struct Pass {
     stages.x = x;
     const auto finished = [&](const Linear& linear, const Array& from, std::uint32_t heads,
                               const std::optional<Norm>& norm) {
-      return finish_projection(layer.config, norm, split_heads(apply(linear, from), heads));
+      return finish_projection(layer.config, norm, split_heads(multiplied(linear, from), heads));
     };
     stages.q = finished(weights.query, x, layer.config.heads, weights.query_norm);
     stages.k = finished(weights.key, memory, kv_heads, weights.key_norm);
     stages.v = finished(weights.value, memory, kv_heads, std::nullopt);
     if (layer.config.rotary) {
-      const Rotary& rotary = layers.rotaries[*layer.config.rotary];
+      const Rotary& rotary = network.layers->rotaries[*layer.config.rotary];
       stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
       stages.k = rotate(rotary, input.keys(block.kind), std::move(stages.k));
     }
     return stages;
   }
 
-  /// The attention of a layer, from x to its branch's output. `x` is normed already; without memory, keys come from x.
-  Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
-    AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
-    if (edit) {
-      edit(block, Site::Query, stages.q);
-      edit(block, Site::Weights, stages.q);
-      edit(block, Site::Key, stages.k);
-      edit(block, Site::Value, stages.v);
+  /// The attention of a layer, from x to its branch's output. `x` is normed already.
+  AttentionStages attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
+    AttentionStages stages = project(layer, block, x, memory);
+    if (rules.edit) {
+      rules.edit(block, Site::Query, stages.q);
+      rules.edit(block, Site::Weights, stages.q);
+      rules.edit(block, Site::Key, stages.k);
+      rules.edit(block, Site::Value, stages.v);
     }
-    if (layer.config.distances) {
-      relate(layers.distances[*layer.config.distances], layer, stages);
-    }
-    const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
-    const ScoreEdit biased = [&](BlockRef, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
-                                 double number) {
-      if (bias != nullptr) number += bias->of_cell(head, query, key, input.keys(block.kind).start(item));
-      return score ? score(block, item, head, query, key, number) : number;
-    };
-    attend(layer.config, block, is_visible, fill, stages, biased, weight);
-    if (edit) {
-      edit(block, Site::HeadOutput, stages.heads);
+    if (layer.config.distances) relate(network.layers->distances[*layer.config.distances], layer, stages);
+    attend(attention_of(network, input, rules, block), stages, rules.arithmetic);
+    if (rules.edit) {
+      rules.edit(block, Site::HeadOutput, stages.heads);
       stages.merged = merge_heads(stages.heads, layer.config.merge);
     }
     if (layer.weights && layer.weights->output) {
-      stages.output = edited(block, Site::AttentionOutput, apply(*layer.weights->output, stages.merged));
+      stages.output = edited(block, Site::AttentionOutput, multiplied(*layer.weights->output, stages.merged));
     }
-    Array y = stages.output.values.empty() ? stages.merged : stages.output;
-    run.blocks.push_back(block);
-    run.stages.push_back(std::move(stages));
-    return y;
+    return stages;
   }
 
-  /// One layer; `memory` is the other side of a cross-attention, null for self-attention.
-  Array layer(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
-    Array y = apply(layer.norms.inside, attention(layer, block, apply(layer.norms.before, x), memory));
-    AttentionStages& stages = run.stages.back();
+  /// One layer with its stages; `memory` is the other side of a cross-attention, null for self-attention.
+  std::pair<Array, AttentionStages> layer(BlockRef block, const Array& x, const Array* memory) const {
+    const AttentionLayer& layer = network.layer(block);
+    const Array input_of_attention = apply(layer.norms.before, x);
+    AttentionStages stages = attention(layer, block, input_of_attention, memory == nullptr ? input_of_attention : *memory);
+    Array y = apply(layer.norms.inside, stages.output.values.empty() ? stages.merged : stages.output);
     if (!layer.norms.is_empty()) {
       if (layer.weights) stages.residual = x;
       y = add(std::move(y), x, static_cast<double>(layer.norms.scale));
@@ -201,33 +194,45 @@ struct Pass {
       y = apply(layer.norms.after, std::move(y));
       stages.attended = y;
     }
-    if (!layer.has_feed_forward()) return y;
+    if (!layer.has_feed_forward()) return {std::move(y), std::move(stages)};
     const BranchNorms& norms = layer.feed_forward_norms;
     const Array read = apply(norms.before, layer.is_parallel ? x : y);
     if (norms.before) stages.ffn_input = read;
     Array output;
     if (layer.experts) {
-      output = apply_experts(*layer.experts, read, stages);
+      output = apply_experts(*layer.experts, read, stages, rules.arithmetic);
     } else {
-      stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, stages));
-      output = apply(layer.feed_forward->out, stages.ffn_active);
+      stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, stages, rules.arithmetic));
+      output = multiplied(layer.feed_forward->out, stages.ffn_active);
     }
     stages.ffn_output = edited(block, Site::FeedForward, std::move(output));
     Array sum = add(apply(norms.inside, stages.ffn_output), y, static_cast<double>(norms.scale));
     if (norms.after) stages.ffn_sum = sum;
     stages.next = apply(norms.after, std::move(sum));
-    return stages.next;
+    return {stages.next, std::move(stages)};
+  }
+
+  /// The same as the next block of the run.
+  Array next(BlockRef block, const Array& x, const Array* memory) {
+    auto [y, stages] = layer(block, x, memory);
+    if (rules.take) {
+      rules.take(block, x, std::move(stages));
+    } else {
+      run.blocks.push_back(block);
+      run.stages.push_back(std::move(stages));
+    }
+    return std::move(y);
   }
 };
 
 }  // namespace
 
-Array unembed(const Unembedding& unembedding, Array x) {
-  if (unembedding.transform) x = apply(*unembedding.transform, x);
+Array unembed(const Unembedding& unembedding, Array x, const Arithmetic& arithmetic) {
+  if (unembedding.transform) x = multiply(arithmetic, *unembedding.transform, x);
   for (double& value : x.values) value = activated(unembedding.activation, value);
   x = apply(unembedding.norm, std::move(x));
   for (double& value : x.values) value *= static_cast<double>(unembedding.scale);
-  Array logits = apply(unembedding.linear, x);
+  Array logits = multiply(arithmetic, unembedding.linear, x);
   const auto cap = static_cast<double>(unembedding.softcap);
   for (double& value : logits.values) {
     if (cap > 0.0) value = cap * std::tanh(value / cap);
@@ -235,17 +240,39 @@ Array unembed(const Unembedding& unembedding, Array x) {
   return logits;
 }
 
+Attention attention_of(const Network& network, const ModelInput& input, const PassRules& rules, BlockRef block) {
+  const AttentionConfig& config = network.layer(block).config;
+  Attention attention{.config = config,
+                      .block = block,
+                      .is_visible = rules.is_visible,
+                      .fill = rules.fills[static_cast<std::size_t>(block.kind)],
+                      .score = rules.score,
+                      .weight = rules.weight};
+  if (!config.position_bias) return attention;
+  const PositionBias& bias = network.layers->position_biases[*config.position_bias];
+  attention.score = [&bias, &input, &rules](BlockRef ref, std::uint32_t item, std::uint32_t head, std::uint32_t query,
+                                            std::uint32_t key, double number) {
+    number += bias.of_cell(head, query, key, input.keys(ref.kind).start(item));
+    return rules.score ? rules.score(ref, item, head, query, key, number) : number;
+  };
+  return attention;
+}
+
+AttentionStages run_block(const Network& network, const ModelInput& input, const PassRules& rules, BlockRef block,
+                          const Array& x, const Array& memory) {
+  return Pass{network, input, rules}.layer(block, x, block.kind == BlockKind::Cross ? &memory : nullptr).second;
+}
+
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit,
         const ScoreEdit& score, const ScoreEdit& weight) {
+  return run(network, input,
+             {.is_visible = is_visible, .fills = {fill, fill, fill}, .edit = edit, .score = score, .weight = weight});
+}
+
+Run run(const Network& network, const ModelInput& input, const PassRules& rules) {
   check(network, input);
   const Layers& layers = *network.layers;
-  Pass pass{.layers = layers,
-            .input = input,
-            .is_visible = is_visible,
-            .fill = fill,
-            .edit = edit,
-            .score = score,
-            .weight = weight};
+  Pass pass{network, input, rules};
 
   Array memory = embed(network.source_embedding.get(), input.source);
   if (!layers.encoder.empty()) {
@@ -254,7 +281,7 @@ Run run(const Network& network, const ModelInput& input, const Visibility& is_vi
       const BlockRef block{BlockKind::EncoderSelf, LayerIndex{i}};
       if (layers.encoder[i].weights) memory = pass.edited(block, Site::Residual, std::move(memory));
       pass.run.encoder_hidden.back() = memory;
-      memory = pass.layer(layers.encoder[i], block, memory, nullptr);
+      memory = pass.next(block, memory, nullptr);
       pass.run.encoder_hidden.push_back(memory);
     }
     memory = apply(layers.encoder_norm, std::move(memory));
@@ -271,18 +298,18 @@ Run run(const Network& network, const ModelInput& input, const Visibility& is_vi
         const BlockRef block{BlockKind::DecoderSelf, LayerIndex{i}};
         state = pass.edited(block, Site::Residual, std::move(state));
         pass.run.decoder_hidden.back() = state;
-        state = pass.layer(*layer.self, block, state, nullptr);
+        state = pass.next(block, state, nullptr);
       }
       const BlockRef block{BlockKind::Cross, LayerIndex{i}};
       if (layer.cross.weights) state = pass.edited(block, Site::Residual, std::move(state));
       if (!layer.self) pass.run.decoder_hidden.back() = state;
-      state = pass.layer(layer.cross, block, state, &memory);
+      state = pass.next(block, state, &memory);
       pass.run.decoder_hidden.push_back(state);
     }
     state = apply(layers.decoder_norm, std::move(state));
     pass.run.decoder_output = state;
   }
-  if (layers.unembedding) pass.run.logits = unembed(*layers.unembedding, std::move(state));
+  if (layers.unembedding && !rules.take) pass.run.logits = unembed(*layers.unembedding, std::move(state), rules.arithmetic);
   return std::move(pass.run);
 }
 

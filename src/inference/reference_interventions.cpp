@@ -1,10 +1,15 @@
+#include "inference/reference_run.h"
+
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <span>
 #include <utility>
 #include <variant>
 
-#include "tools/reference/reference_run.h"
+#include "inference/prompt.h"
 
 namespace headlight::inference {
 namespace {
@@ -74,8 +79,8 @@ void apply(const Dropout& dropout, const ReferenceRows& rows) {
 
 /// The operation on one head of an array [batch, head, token, d], in place. `tokens`: of its rows; `only`: the one batch
 /// item whose head it is, else every item's.
-void apply_operation(const Operation& operation, Array& values, const HeadPlace& place, const model::TokenBatch& tokens,
-                     std::optional<std::uint32_t> only) {
+void edit_head(const Operation& operation, Array& values, const HeadPlace& place, const model::TokenBatch& tokens,
+               std::optional<std::uint32_t> only) {
   const std::size_t heads = values.shape[1], count = values.shape[2], width = values.shape[3];
   for (std::uint32_t item = 0; item < values.shape[0]; ++item) {
     if (only.value_or(item) != item) continue;
@@ -90,9 +95,87 @@ void apply_operation(const Operation& operation, Array& values, const HeadPlace&
   }
 }
 
+/// What the masks of each kind of attention read, made once.
+class TokensByKind {
+ public:
+  TokensByKind(const attention::MaskSet& masks, const model::Network& network, const model::ModelInput& input) {
+    for (const model::BlockRef block : network.blocks()) {
+      by_kind_.try_emplace(block.kind, network, input, block.kind, masks[block.kind]);
+    }
+  }
+  attention::ExpressionMap map(model::BlockRef block, std::uint32_t batch, std::uint32_t head) const {
+    return by_kind_.at(block.kind).map(block.layer.value, batch, head);
+  }
+
+ private:
+  std::map<model::BlockKind, MaskTokens> by_kind_;
+};
+
+bool replaces_patterns(const Interventions& interventions) {
+  return std::ranges::any_of(interventions,
+                             [](const Intervention& one) { return std::holds_alternative<ReplacePattern>(one.operation); });
+}
+
+using Stages = model::reference::AttentionStages;
+/// By attention::Stage.
+constexpr std::array<Array Stages::*, attention::kStages> kStageArrays = {&Stages::residual,
+                                                                          &Stages::x,
+                                                                          &Stages::q,
+                                                                          &Stages::k,
+                                                                          &Stages::v,
+                                                                          &Stages::scores,
+                                                                          &Stages::content_position,
+                                                                          &Stages::position_content,
+                                                                          &Stages::scaled,
+                                                                          &Stages::masked,
+                                                                          &Stages::weights,
+                                                                          &Stages::heads,
+                                                                          &Stages::merged,
+                                                                          &Stages::output,
+                                                                          &Stages::attention_sum,
+                                                                          &Stages::attended,
+                                                                          &Stages::ffn_input,
+                                                                          &Stages::router,
+                                                                          &Stages::gates,
+                                                                          &Stages::ffn_gate,
+                                                                          &Stages::ffn_hidden,
+                                                                          &Stages::ffn_active,
+                                                                          &Stages::ffn_output,
+                                                                          &Stages::ffn_sum,
+                                                                          &Stages::next};
+
 }  // namespace
 
+const Array& stage_of(const Stages& stages, attention::Stage stage) {
+  return stages.*kStageArrays[static_cast<std::size_t>(stage)];
+}
+
+model::reference::Visibility reference_visibility(const attention::MaskSet& masks, const model::Network& network,
+                                                  const model::ModelInput& input) {
+  const auto tokens = std::make_shared<const TokensByKind>(masks, network, input);
+  return [&masks, &input, tokens](model::BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
+                                  std::uint32_t key) {
+    const model::TokenBatch& of_keys = input.keys(block.kind);
+    const attention::KeyRange keys{of_keys.start(batch), of_keys.start(batch) + of_keys.lengths[batch]};
+    const attention::MaskSpec& mask = masks[block.kind];
+    return mask.mask_expression ? mask.is_visible(tokens->map(block, batch, head), batch, {query, key}, keys)
+                                : mask.is_visible(block.layer.value, batch, head, query, key, keys);
+  };
+}
+
+model::reference::ScoreEdit reference_scores(const attention::MaskSet& masks, const model::Network& network,
+                                             const model::ModelInput& input) {
+  const auto changes_scores = [](const attention::MaskSpec& mask) { return mask.score_expression || !mask.biases.empty(); };
+  if (std::ranges::none_of(masks.by_kind, changes_scores)) return {};
+  const auto tokens = std::make_shared<const TokensByKind>(masks, network, input);
+  return [&masks, tokens](model::BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
+                          std::uint32_t key, double score) {
+    return masks[block.kind].score(tokens->map(block, batch, head), batch, {query, key}, score);
+  };
+}
+
 model::reference::SiteEdit reference_edit(const Interventions& interventions, const model::ModelInput& input) {
+  if (interventions.empty()) return {};
   return [&interventions, &input](model::BlockRef block, model::Site site, Array& values) {
     const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
     const model::TokenBatch& tokens = is_of_keys ? input.keys(block.kind) : input.queries(block.kind);
@@ -100,7 +183,7 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
       if (one.site != site || !one.scope.covers(block)) continue;
       for (std::uint32_t head = 0; head < values.shape[1]; ++head) {
         if (one.scope.head.value_or(head) == head)
-          apply_operation(one.operation, values, {block, site, head}, tokens, one.scope.item);
+          edit_head(one.operation, values, {block, site, head}, tokens, one.scope.item);
       }
     }
   };
@@ -108,6 +191,7 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
 
 model::reference::Visibility reference_visibility(const Interventions& interventions, const model::ModelInput& input,
                                                   const attention::MaskSet& masks, model::reference::Visibility is_visible) {
+  if (!replaces_patterns(interventions)) return is_visible;
   return [&interventions, &input, &masks, is_visible = std::move(is_visible)](
              model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key) {
     const auto patterns = patterns_of(interventions, block, head + 1);
@@ -120,6 +204,7 @@ model::reference::Visibility reference_visibility(const Interventions& intervent
 }
 
 model::reference::ScoreEdit reference_scores(const Interventions& interventions, model::reference::ScoreEdit edit) {
+  if (!replaces_patterns(interventions)) return edit;
   return [&interventions, edit = std::move(edit)](model::BlockRef block, std::uint32_t item, std::uint32_t head,
                                                   std::uint32_t query, std::uint32_t key, double score) {
     const auto patterns = patterns_of(interventions, block, head + 1);
@@ -129,6 +214,8 @@ model::reference::ScoreEdit reference_scores(const Interventions& interventions,
 }
 
 model::reference::ScoreEdit reference_weights(const Interventions& interventions) {
+  const auto drops = [](const Intervention& one) { return std::holds_alternative<Dropout>(one.operation); };
+  if (std::ranges::none_of(interventions, drops)) return {};
   return [&interventions](model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query,
                           std::uint32_t key, double weight) {
     const std::optional<attention::DropoutPlan> plan = weight_dropout(interventions, block);
