@@ -1,4 +1,5 @@
 // Kernels beside linear layers and attention against loops in double precision.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
