@@ -3,6 +3,7 @@
 
 NAME.safetensors has the tensors of one case (tests/golden/models/README.md names them); translations.json and
 continuations.json what greedy decoding writes, token by token, and which source token each token of a translation looks at.
+tools/check/captions.json has some numbers of captions-gpt2's case.
 Needs the packages in tools/requirements.txt, and transformers.
 """
 
@@ -111,6 +112,17 @@ def save_texts(name, model, items):
     (TARGET / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
+def save_numbers(text):
+    """tools/check/captions.json, from the case of this text: what `headlight check` compares a device with."""
+    case = load_file(TARGET / "captions-gpt2.safetensors")
+    rounded = lambda values: [float(f"{value:.8g}") for value in values]  # noqa: E731
+    logits = case["case0.logits"][0, -1]
+    best = logits.topk(10).indices.tolist()
+    content = {"text": text, "last_rows": [[rounded(head[-1].tolist()) for head in layer[0]] for layer in case["case0.attentions"]],
+               "logits": {str(id): rounded([logits[id].item()])[0] for id in best}}
+    (ROOT / "tools/check/captions.json").write_text(json.dumps(content) + "\n")
+
+
 def translator():
     folder = MODELS / "multi30k-de-en"
     model, tokenizer = open_model(folder), tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -142,6 +154,7 @@ def caption_writer():
         print(f"{text}|{items[-1]['continuation']}  (lead {lead:.3f})")
     save_texts("continuations.json", "captions-gpt2", items)
     save_case("captions-gpt2", model, tokenizer, ENGLISH[-1], None)
+    save_numbers(ENGLISH[-1])
 
 
 if __name__ == "__main__":

@@ -45,6 +45,9 @@ std::string description(const gpu::DeviceInfo& device) {
   text += fmt::format("   {}\n", matrices(device));
   if (device.is_usable()) {
     text += fmt::format("   kernels: {}\n", kernels(device));
+    if (const std::set<std::string> faults = ops::load_faults(device, tuning_file()); !faults.empty()) {
+      text += fmt::format("   left out, for `headlight check` found wrong numbers: {}\n", fmt::join(faults, ", "));
+    }
     text += device.timestamp_period_ns > 0.0f ? "   usable\n" : "   usable; no timestamps, so GPU times are not measured\n";
   } else {
     text += fmt::format("   not usable: {}\n", fmt::join(device.lacks, ", "));

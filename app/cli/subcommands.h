@@ -28,6 +28,8 @@ Subcommand add_translate_command(CLI::App& app);
 Subcommand add_generate_command(CLI::App& app);
 /// headlight devices: every Vulkan device of the machine, and the features that it lacks.
 Subcommand add_devices_command(CLI::App& app);
+/// headlight check: what each device computes, in a process of its own.
+Subcommand add_check_command(CLI::App& app);
 /// headlight survey: what every head does over a whole corpus.
 Subcommand add_survey_command(CLI::App& app);
 /// headlight check-lesson: what is odd about a lesson's file.

@@ -71,6 +71,8 @@ class CommandHost {
   virtual void go_back_in_lesson() = 0;
   virtual void toggle_palette() = 0;
   virtual void show_about() = 0;
+  /// Opens the dialog in which every device is checked.
+  virtual void check_machine() = 0;
   /// Opens the sidebar's text section and gives the first text box the keyboard.
   virtual void write_text() = 0;
   /// Can the shown source have a second text to be compared with?

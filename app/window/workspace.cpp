@@ -87,6 +87,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
       sessions_(desk_, models_, lessons_, std::move(options.session)),
       palette_(desk_, models_, lessons_, *this),
+      check_(desk_),
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !desk_.settings.device.empty()),
       shown_inputs_(run_inputs(State{})),

@@ -13,6 +13,7 @@
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prompt_panel.h"
 #include "app/widgets/token_menu.h"
+#include "app/window/check.h"
 #include "app/window/palette.h"
 #include "app/window/sessions.h"
 #include "app/window/typed_row.h"
@@ -214,6 +215,7 @@ class Workspace final : private CommandHost {
   void toggle_help() override { shows_help_ = !shows_help_; }
   void toggle_palette() override;
   void show_about() override { shows_about_ = true; }
+  void check_machine() override { check_.open(); }
   void write_text() override;
   bool can_open_second_text() const override;
   bool has_adapter() const override {
@@ -279,8 +281,9 @@ class Workspace final : private CommandHost {
   Models models_;
   Sessions sessions_;
   Palette palette_;
+  MachineCheck check_;
   std::vector<std::unique_ptr<Feature>> added_;  ///< besides
-  std::vector<Feature*> features_ = {&models_, &lessons_, &sessions_, &palette_};
+  std::vector<Feature*> features_ = {&models_, &lessons_, &sessions_, &palette_, &check_};
   std::string renderer_;
   SleepWatch sleep_;                          ///< since the engine's device was opened the last time
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works

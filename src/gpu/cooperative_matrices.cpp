@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace headlight::gpu {
 namespace {
 
@@ -24,19 +26,30 @@ struct MatrixProperties {
 };
 using GetMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, MatrixProperties*);
 
-bool multiplies_halves(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical) {
+std::vector<MatrixProperties> read_matrices(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical) {
   const auto get =
       reinterpret_cast<GetMatrixProperties>(instance.getProcAddr("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   std::uint32_t count = 0;
-  if (get == nullptr || get(*physical, &count, nullptr) != VK_SUCCESS) return false;
+  if (get == nullptr || get(*physical, &count, nullptr) != VK_SUCCESS) return {};
   std::vector<MatrixProperties> all(count, MatrixProperties{kMatrixType, nullptr, 0, 0, 0, 0, 0, 0, 0, VK_FALSE, 0});
-  if (get(*physical, &count, all.data()) != VK_SUCCESS) return false;
-  return std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(count, all.size())),
-                     [](const MatrixProperties& one) {
-                       return one.rows == kEdge && one.columns == kEdge && one.inner == kEdge && one.a == kFloat16 &&
-                              one.b == kFloat16 && one.c == kFloat32 && one.result == kFloat32 &&
-                              one.saturates == VK_FALSE && one.scope == kSubgroupScope;
-                     });
+  if (get(*physical, &count, all.data()) != VK_SUCCESS) return {};
+  all.resize(std::min<std::size_t>(count, all.size()));
+  return all;
+}
+
+bool multiplies_halves(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical) {
+  return std::ranges::any_of(read_matrices(instance, physical), [](const MatrixProperties& one) {
+    return one.rows == kEdge && one.columns == kEdge && one.inner == kEdge && one.a == kFloat16 && one.b == kFloat16 &&
+           one.c == kFloat32 && one.result == kFloat32 && one.saturates == VK_FALSE && one.scope == kSubgroupScope;
+  });
+}
+
+/// The first of VkComponentTypeKHR's; numbers for others.
+std::string type_name(std::int32_t type) {
+  constexpr std::array<std::string_view, 11> kNames{"f16", "f32", "f64", "i8",  "i16", "i32",
+                                                    "i64", "u8",  "u16", "u32", "u64"};
+  const auto index = static_cast<std::size_t>(type);
+  return index < kNames.size() ? std::string(kNames.at(index)) : fmt::format("type {}", type);
 }
 
 }  // namespace
@@ -66,6 +79,20 @@ std::uint32_t find_matrix_lanes(const vk::raii::Instance& instance, const vk::ra
     if (lanes >= sizes.minSubgroupSize && lanes <= sizes.maxSubgroupSize) return lanes;
   }
   return 0;
+}
+
+std::vector<std::string> matrix_shapes(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical) {
+  std::vector<std::string> shapes;
+  const auto extensions = physical.enumerateDeviceExtensionProperties();
+  const bool has_matrices = std::ranges::any_of(extensions, [](const vk::ExtensionProperties& extension) {
+    return std::string_view(extension.extensionName.data()) == kMatrixExtensions.front();
+  });
+  if (!has_matrices) return shapes;
+  for (const MatrixProperties& one : read_matrices(instance, physical)) {
+    shapes.push_back(fmt::format("{} x {} x {} of {} into {}", one.rows, one.columns, one.inner, type_name(one.a),
+                                 type_name(one.result)));
+  }
+  return shapes;
 }
 
 MatrixFeatures::MatrixFeatures()

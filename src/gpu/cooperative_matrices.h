@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "gpu/handles.h"
 
@@ -14,6 +16,9 @@ inline constexpr std::array kMatrixExtensions{"VK_KHR_cooperative_matrix", "VK_K
 
 /// Lanes of a subgroup that multiplies such matrices; 0 where the device can't, or doesn't promise a subgroup's size.
 std::uint32_t find_matrix_lanes(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical);
+
+/// Every shape of matrices that subgroups of the device multiply: "16 x 16 x 16 of f16 into f32".
+std::vector<std::string> matrix_shapes(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical);
 
 /// The features to be turned on when a device that has them is opened; `first()` goes to VkDeviceCreateInfo::pNext.
 class MatrixFeatures {

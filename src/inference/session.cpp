@@ -322,6 +322,7 @@ Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file
   state_->tuning_file = tuning_file;
   const auto known = tuning_file.empty() ? std::nullopt : ops::load_tuning(context.device(), tuning_file);
   if (known) state_->kernels.set_tuning(*known);
+  state_->kernels.exclude(ops::load_faults(context.device(), tuning_file));
   if (known || tuning_file.empty() || !ops::can_measure(context.device())) state_->next_tuning_step = ops::kTuningSteps;
 }
 Session::~Session() = default;

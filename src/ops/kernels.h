@@ -38,7 +38,13 @@ class Kernels {
   /// for lack of registers, and some call that a lack of memory; a device that is lost is an Error.
   const gpu::Kernel* find(const KernelVariant& variant);
   /// Has the driver refused it?
-  bool is_refused(const KernelVariant& variant) const { return refused_.contains(variant); }
+  bool is_refused(const KernelVariant& variant) const {
+    return refused_.contains(variant) || (!excluded_.empty() && excluded_.contains(to_string(variant)));
+  }
+
+  /// Leaves kernels out (names of to_string) whose numbers were found to be wrong, as if the driver refused them: find() has
+  /// none of them, operator[] only where nothing can take their place.
+  void exclude(std::set<std::string> names) { excluded_ = std::move(names); }
 
   /// While one exists, kernels that aren't compiled yet are only listed: streams skip their dispatches
   /// (gpu::Stream::is_complete), and the caller records the stream again after compile_listed().
@@ -104,6 +110,7 @@ class Kernels {
   gpu::Context& context_;
   LoadedKernels loaded_;
   std::set<KernelVariant> refused_;
+  std::set<std::string> excluded_;
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
   std::vector<std::string> expressions_;  ///< of loaded kernels, in the order of their last use

@@ -178,12 +178,20 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
   });
 }
 
+/// The device with its driver, and the kernels' generation.
+std::string device_key(const gpu::DeviceInfo& device) {
+  constexpr int kGeneration = 10;  // of the kernels: increased when they change, so that older tunings are ignored
+  return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
+}
+
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 10;  // of the kernels: increased when they change, so that older tunings are ignored
   // A start with shaders alone neither uses nor replaces what was measured with the host's functions among them.
-  const char* excluded = device.is_cpu && !device.runs_host_steps ? " | shaders" : "";
-  return fmt::format("{} | {} | {} | kernels {}{}", device.name, device.driver, device.uuid, kGeneration, excluded);
+  return device_key(device) + (device.is_cpu && !device.runs_host_steps ? " | shaders" : "");
+}
+
+std::filesystem::path faults_file(const std::filesystem::path& tuning_file) {
+  return tuning_file.parent_path() / "kernel_faults.json";
 }
 
 nlohmann::json read_cache(const std::filesystem::path& file) {
@@ -313,8 +321,31 @@ void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& fil
   }
 }
 
+std::set<std::string> load_faults(const gpu::DeviceInfo& device, const std::filesystem::path& tuning_file) {
+  std::set<std::string> kernels;
+  const nlohmann::json known = tuning_file.empty() ? nlohmann::json() : read_cache(faults_file(tuning_file));
+  const auto entry = known.find(device_key(device));
+  if (entry == known.end() || !entry->is_array()) return kernels;
+  for (const nlohmann::json& name : *entry) {
+    if (name.is_string()) kernels.insert(name.get<std::string>());
+  }
+  return kernels;
+}
+
+void save_faults(const gpu::DeviceInfo& device, const std::filesystem::path& tuning_file,
+                 const std::set<std::string>& kernels) {
+  const std::filesystem::path file = faults_file(tuning_file);
+  nlohmann::json known = read_cache(file);
+  if (kernels.empty() && !known.contains(device_key(device))) return;
+  known[device_key(device)] = kernels;
+  if (kernels.empty()) known.erase(device_key(device));
+  make_directories(file.parent_path());
+  write_file_atomically(file, headlight::to_text(known) + "\n");
+}
+
 Tuning tune(Kernels& kernels, const std::filesystem::path& file) {
   const gpu::DeviceInfo& device = kernels.context().device();
+  kernels.exclude(load_faults(device, file));
   if (const std::optional<Tuning> known = load_tuning(device, file)) {
     kernels.set_tuning(*known);
     return *known;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "gpu/device_info.h"
@@ -101,7 +103,15 @@ std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::file
 /// Adds it to the file. Errors are ignored: the next start measures again.
 void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file, const Tuning& tuning);
 
-/// load_tuning(), else measure_tuning() and save_tuning(); the kernels use the result. What can't be measured isn't saved.
+/// Names of the kernels that were found to compute wrong numbers on this device with this driver (Kernels::exclude), in a
+/// file beside that of tunings. Empty where it can't be read.
+std::set<std::string> load_faults(const gpu::DeviceInfo& device, const std::filesystem::path& tuning_file);
+/// Stores them in place of those found before. Throws Error where the file can't be written.
+void save_faults(const gpu::DeviceInfo& device, const std::filesystem::path& tuning_file,
+                 const std::set<std::string>& kernels);
+
+/// load_tuning(), else measure_tuning() and save_tuning(); the kernels use the result,
+/// and leave out those of load_faults(). What can't be measured isn't saved.
 Tuning tune(Kernels& kernels, const std::filesystem::path& file);
 
 }  // namespace headlight::ops

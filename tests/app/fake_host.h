@@ -56,6 +56,7 @@ class FakeHost final : public CommandHost {
   void toggle_help() override { calls.emplace_back("help"); }
   void toggle_palette() override { calls.emplace_back("palette"); }
   void show_about() override { calls.emplace_back("about"); }
+  void check_machine() override { calls.emplace_back("check"); }
   void write_text() override { calls.emplace_back("write text"); }
   void dismiss() override { calls.emplace_back("dismiss"); }
   bool is_generating() const override { return generates; }

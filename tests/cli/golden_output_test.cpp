@@ -104,8 +104,8 @@ std::string golden_path(std::string_view name) { return test::golden_model_path(
 TEST_SUITE("cpu") {
   TEST_CASE("help of every command") {
     std::vector<Command> commands = {{{"--help"}, ""}};
-    for (const char* name :
-         {"view", "screenshot", "export", "info", "models", "tokenize", "detokenize", "translate", "generate", "devices"}) {
+    for (const char* name : {"view", "screenshot", "export", "info", "models", "tokenize", "detokenize", "translate",
+                             "generate", "devices", "check"}) {
       commands.push_back({{name, "--help"}, ""});
     }
     for (const char* name : {"bleu", "perplexity", "heads"}) commands.push_back({{"evaluate", name, "--help"}, ""});

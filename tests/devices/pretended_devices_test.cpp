@@ -256,6 +256,23 @@ TEST_SUITE("gpu") {
       CHECK(outcome.err.find("linear_naive.comp") != std::string::npos);
     }
   }
+
+  TEST_CASE("check: a driver's own halves, refusals and queues are told, and nothing is wrong") {
+    const Outcome outcome = run_headlight({"check", "--device", "0", "--groups", "device,arithmetic"}, pretending("adreno"));
+    CAPTURE(outcome.out);
+    CHECK(outcome.status == 0);
+    const auto has = [&](const char* words) {
+      std::string joined;  // rows are wrapped
+      for (const char letter : outcome.out) {
+        if (letter != '\n' && (letter != ' ' || joined.empty() || joined.back() != ' ')) joined += letter;
+      }
+      return joined.find(words) != std::string::npos;
+    };
+    CHECK(has("Pretended Adreno: integrated GPU"));
+    CHECK(has("4096 MiB, of the device"));
+    CHECK(has("timestamps of 48 bits; computes here"));
+    CHECK(has("unpackHalf2x16 loses subnormals: weights are decoded by integers instead"));
+  }
 }
 
 }  // namespace pretended_devices_test

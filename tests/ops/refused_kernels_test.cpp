@@ -133,6 +133,28 @@ TEST_SUITE("gpu") {
     CHECK(others.find(refused) != nullptr);
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "a kernel that is excluded isn't chosen where another one can take its place") {
+    Kernels kernels(context);
+    test::LinearCase one{.tokens = 7, .in = 65, .out = 129};
+    test::fill_numbers(one, 1);
+    const auto compiled = [&](LinearKernel kind) {
+      kernels.forget_unused(std::chrono::seconds(0));
+      test::check_all(kernels, one, 1e-12, std::array{kind});
+      return kernels.loaded();
+    };
+    CHECK(compiled(LinearKernel::Vec4) == 1);
+    const KernelVariant vec4{.shader = Shader::LinearVec4, .constants = {0, 8}}, naive{.shader = Shader::LinearNaive};
+    kernels.exclude({to_string(vec4)});
+    CHECK(kernels.is_refused(vec4));
+    CHECK(compiled(LinearKernel::Vec4) == 1);
+    CHECK(kernels.find(vec4) == nullptr);
+    CHECK(kernels.loaded() == 1);
+    CHECK(kernels.find(naive) != nullptr);
+    CHECK(kernels.loaded() == 1);  // it is the one that computed
+    kernels.exclude({to_string(vec4), to_string(naive)});
+    CHECK(compiled(LinearKernel::Vec4) == 1);  // nothing is left to take its place
+  }
+
   TEST_CASE_FIXTURE(OnRefusing, "a candidate that can't be computed is left out of tuning, and what is chosen stays") {
     g_refused = {"linear_", "attention_"};
     Kernels kernels(context);

@@ -86,6 +86,28 @@ TEST_SUITE("gpu") {
     CHECK(load_tuning(context.device(), file) == kUnlikely);
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "kernels with wrong numbers are remembered by device and driver, and left out") {
+    const TemporaryDirectory folder;
+    const auto file = folder.path() / "deep" / "tuning.json";
+    save_faults(context.device(), file, {});
+    CHECK_FALSE(std::filesystem::exists(file.parent_path()));
+    const KernelVariant variant{.shader = Shader::LinearNaive};
+    save_faults(context.device(), file, {to_string(variant), "norm.lanes=8"});
+    CHECK(load_faults(context.device(), file) == std::set<std::string>{to_string(variant), "norm.lanes=8"});
+    save_tuning(context.device(), file, kUnlikely);
+    Kernels kernels(context);
+    tune(kernels, file);
+    CHECK(kernels.is_refused(variant));
+    gpu::DeviceInfo newer = context.device();
+    newer.driver += " newer";
+    CHECK(load_faults(newer, file).empty());
+    save_faults(context.device(), file, {});
+    CHECK(load_faults(context.device(), file).empty());
+    write_file_atomically(folder.path() / "deep" / "kernel_faults.json", "[1");
+    CHECK(load_faults(context.device(), file).empty());
+    CHECK(load_faults(context.device(), {}).empty());
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "an invalid file only causes a new measurement and is replaced") {
     const TemporaryDirectory folder;
     const auto file = folder.path() / "tuning.json";

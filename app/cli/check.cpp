@@ -1,0 +1,77 @@
+#include "app/cli/subcommands.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "app/check/check_run.h"
+#include "gpu/context.h"
+#include "tools/check/checks.h"
+
+namespace headlight::app {
+namespace {
+
+struct CheckFlags {
+  CheckOptions options;
+  std::string device;
+  bool is_json = false;
+};
+
+std::vector<std::string> group_names() {
+  std::vector<std::string> names;
+  for (const checks::Group& group : checks::groups()) names.emplace_back(group.name);
+  return names;
+}
+
+/// The one that the flag names, else all of this machine. Throws Error where there is none, with what to install.
+std::vector<gpu::DeviceInfo> devices_of(const CheckFlags& flags) {
+  if (!flags.device.empty()) return {gpu::Context({.device = flags.device}).device()};
+  std::vector<gpu::DeviceInfo> devices = gpu::list_devices();
+  if (devices.empty()) gpu::Context no_device;
+  return devices;
+}
+
+int run_check_command(const CheckFlags& flags) {
+  if (const char* step = std::getenv(kCheckChild)) {
+    checks::run(flags.device, flags.options.is_quick, flags.options.groups,
+                static_cast<std::uint32_t>(parse_integer(kCheckChild, step, 0, std::uint64_t{1} << 20)));
+    return 0;
+  }
+  std::vector<DeviceReport> reports;
+  bool is_fine = true;
+  for (const gpu::DeviceInfo& device : devices_of(flags)) {
+    if (!flags.is_json) std::cout << device_heading(device) << std::flush;
+    reports.push_back(check_device(device, flags.options, [&](const CheckLine& line) {
+      if (!flags.is_json) std::cout << table_row(line) << std::flush;
+    }));
+    if (!flags.is_json) std::cout << "  " << summary(reports.back()) << "\n";
+    is_fine = is_fine && reports.back().status() != CheckStatus::Fail;
+  }
+  if (flags.is_json) std::cout << report_json(reports, flags.options.is_quick) << "\n";
+  return is_fine ? 0 : 1;
+}
+
+}  // namespace
+
+Subcommand add_check_command(CLI::App& app) {
+  CLI::App* command = add_subcommand(app, "check");
+  const auto shared = std::make_shared<CheckFlags>();
+  CheckFlags& flags = *shared;
+  const FlagGroup what(*command, "What is checked");
+  what.turn("--quick", "without single kernels and times: some seconds", flags.options.is_quick);
+  what.add_repeatable("--groups", "GROUP,...", "only these groups, in place of all or of the quick ones",
+                      [&flags](const std::vector<std::string>& values) {
+                        flags.options.groups = split_list("--groups", values);
+                        for (const std::string& name : flags.options.groups) parse_choice("--groups", name, group_names());
+                      });
+  offer_words(*command, "--groups", group_names(), Offer::List);
+  what.add("--patience", "SECONDS", "a device that gives no line for so long hangs (default: 60)",
+           [&flags](const std::string& text) {
+             flags.options.patience = std::chrono::seconds(parse_integer("--patience", text, 1, 3'600));
+           });
+  FlagGroup(*command, "Output").turn("--json", "one JSON object for an issue in place of the table", flags.is_json);
+  add_device_flag(*command, flags.device);
+  return {.app = command, .run = [shared] { return run_check_command(*shared); }};
+}
+
+}  // namespace headlight::app
