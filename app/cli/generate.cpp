@@ -4,8 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include <unistd.h>
-
 #include "app/cli/text_lines.h"
 #include "app/cli/writing_flags.h"
 #include "app/engine/continuation.h"
@@ -63,7 +61,7 @@ class Generator {
     const auto text_of = [&](std::size_t item, const inference::Decoded& decoded) {
       return on_one_line(whole_text(flags_.is_chat ? "" : lines[item / flags_.samples], text.ids[item], decoded.ids));
     };
-    const bool grows = text.ids.size() == 1 && isatty(STDOUT_FILENO) != 0;
+    const bool grows = text.ids.size() == 1 && platform::is_terminal(platform::kStandardOutput);
     GrowingLine growing;
     const auto show = [&](const inference::DecodingProgress& progress) {
       const std::string whole = text_of(0, progress.lines.front());

@@ -10,6 +10,7 @@
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 namespace {
@@ -80,13 +81,8 @@ void open_settings(const LessonCard& card, State& state) {
 }  // namespace
 
 std::string preferred_language() {
-  for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string language = std::string(value).substr(0, 2);
-    return is_language(language) ? language : std::string();
-  }
-  return {};
+  const std::string language = platform::user_language().substr(0, 2);
+  return is_language(language) ? language : std::string();
 }
 
 LessonList read_lessons(const std::vector<fs::path>& folders, const std::string& language) {

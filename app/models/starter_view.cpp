@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "inference/language_model.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -91,9 +92,8 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> bundled_folders() {
   std::vector<fs::path> folders;
-  std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (!failure) {
+  const fs::path program = platform::program_file();
+  if (!program.empty()) {
     const fs::path folder = program.parent_path();
     folders = {folder / "../share/headlight/models", folder / "assets/models", folder / "../assets/models",
                folder / "../../assets/models"};

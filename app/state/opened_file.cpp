@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/line_reader.h"
 #include "model/torch_file.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -62,9 +63,8 @@ bool is_model_path(const std::filesystem::path& path) {
 
 std::filesystem::path expand_home(const std::string& typed) {
   if (typed != "~" && !typed.starts_with("~/")) return typed;
-  const char* home = std::getenv("HOME");
-  if (!home || *home == '\0') throw Error("{}: HOME is not set, so ~ means nothing; type the whole path", typed);
-  std::filesystem::path expanded = home;
+  std::filesystem::path expanded = platform::home_folder();
+  if (expanded.empty()) throw Error("{}: HOME is not set, so ~ means nothing; type the whole path", typed);
   if (typed.size() > 2) expanded /= typed.substr(2);
   return expanded;
 }

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "export/figure_session.h"
 #include "model/hub_cache.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -167,14 +168,14 @@ std::string findable_path(const std::string& path, const fs::path& folder) {
   const fs::path from = whole_path(folder.empty() ? "." : folder);
   if (whole_path(from / named) == whole) return named.starts_with("../") ? named : "./" + named;
   if (model::model_name(whole) != fs::path(whole).filename()) return named;
-  const char* home = std::getenv("HOME");
-  const fs::path below = home == nullptr ? fs::path() : fs::path(whole).lexically_relative(whole_path(home));
+  const fs::path home = platform::home_folder();
+  const fs::path below = home.empty() ? fs::path() : fs::path(whole).lexically_relative(whole_path(home));
   return below.empty() || *below.begin() == ".." ? whole : (kHome / below).string();
 }
 
 std::string found_path(const std::string& name, const fs::path& folder) {
   if (name.empty() || fs::path(name).is_absolute()) return name;
-  const bool is_of_home = *fs::path(name).begin() == kHome && std::getenv("HOME") != nullptr;
+  const bool is_of_home = *fs::path(name).begin() == kHome && !platform::home_folder().empty();
   const fs::path found = is_of_home ? expand_home(name) : whole_path(folder / name);
   // Of what was saved as beside the file, a missing one is named with its folder.
   const bool is_beside = name.starts_with("./") || name.starts_with("../");

@@ -14,6 +14,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "platform/clock.h"
 
 namespace headlight::app {
 namespace {
@@ -21,12 +22,7 @@ namespace {
 /// How long a frame waits for the engine's answer to what was just typed.
 constexpr std::chrono::microseconds kPatience{15'000};
 
-/// Processor time of the calling thread.
-double thread_cpu_ms() {
-  timespec time = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
+double thread_cpu_ms() { return 1e-6 * static_cast<double>(platform::thread_time().count()); }
 
 shell::ThemeKind theme_kind(Theme theme) {
   switch (theme) {

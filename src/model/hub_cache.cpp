@@ -11,6 +11,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/gguf.h"
+#include "platform/folders.h"
 
 namespace headlight::model {
 namespace {
@@ -22,12 +23,10 @@ constexpr std::size_t kLongestRevision = 256;
 
 /// An environment variable as a path, "~" being the home folder; none when it isn't set.
 std::optional<fs::path> path_variable(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  const std::string_view text(value);
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && text.starts_with("~/")) return fs::path(home) / text.substr(2);
-  return fs::path(text);
+  const std::optional<fs::path> path = platform::path_variable(name);
+  const fs::path home = platform::home_folder();
+  if (!path || home.empty() || *path->begin() != "~") return path;
+  return home / path->lexically_relative("~");
 }
 
 /// The entries of a folder, sorted; none when it can't be read.
@@ -129,7 +128,7 @@ fs::path hub_cache_folder() {
   if (const auto cache = path_variable("HF_HUB_CACHE")) return *cache;
   if (const auto home = path_variable("HF_HOME")) return *home / "hub";
   if (const auto cache = path_variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
-  return path_variable("HOME").value_or(fs::path()) / ".cache" / "huggingface" / "hub";
+  return platform::home_folder() / ".cache" / "huggingface" / "hub";
 }
 
 std::vector<FoundModel> find_models(const fs::path& folder) {
