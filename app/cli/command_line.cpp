@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include "app/cli/flags.h"
+#include "app/cli/output.h"
 #include "app/cli/subcommands.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -53,6 +53,8 @@ void refuse_leftovers(CLI::App& command, const std::string& path) {
   if (!word.starts_with("-")) {
     std::vector<std::string> names;
     for (const CLI::App* inner : commands_in(command)) names.push_back(inner->get_name());
+    if (names.empty() && command.get_option_no_throw("typed") != nullptr)
+      throw UsageError("'{}' is one word too many: put the text in quotes ({})", word, where);
     if (names.empty()) throw UsageError("'{}' belongs to no flag ({})", word, where);
     throw UsageError("there is no '{}' among {} ({})", word, fmt::join(names, ", "), where);
   }
@@ -66,6 +68,13 @@ void take_over(CLI::App& command) {
   command.allow_extras();
   set_help_layout(command);
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
+}
+
+/// The flags of all commands, to those that have none inside.
+void add_output_choices(CLI::App& command) {
+  const std::vector<CLI::App*> inner = commands_in(command);
+  for (CLI::App* one : inner) add_output_choices(*one);
+  if (inner.empty()) add_output_choice(command);
 }
 
 /// Does a first word that is no command mean a file? One that is there, or is written as only files are.
@@ -90,8 +99,13 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
   if (asks_version) arguments = {"--version"};
   const std::string first = arguments.empty() ? std::string() : arguments.front();
   if (first == "bench") throw UsageError("'bench' is a program of its own: see headlight-bench --help");
-  if (first == "--help" || first == "-h" || first == "--version") return;
-  if (std::find(names.begin(), names.end(), first) != names.end()) return;
+  if (first == "--help" || first == "-h" || first == "--help-all" || first == "--version") return;
+  if (const auto named = std::ranges::find(names, first); named != names.end()) {
+    // Where the short help is all there is.
+    const Subcommand& command = commands[static_cast<std::size_t>(named - names.begin())];
+    if (command.app->get_help_all_ptr() == nullptr) std::ranges::replace(arguments, "--help-all", "--help");
+    return;
+  }
   if (first.empty() || first.starts_with("-") || names_file(first)) {
     arguments.insert(arguments.begin(), "view");
   } else {
@@ -149,6 +163,8 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
     return {};
   } catch (const CLI::CallForHelp& call) {
     return app.exit(call);
+  } catch (const CLI::CallForAllHelp& call) {
+    return app.exit(call);
   } catch (const CLI::CallForVersion& call) {
     return app.exit(call);
   } catch (const CLI::ArgumentMismatch& error) {
@@ -168,7 +184,12 @@ int parse_and_run(std::vector<std::string> arguments) {
       add_translate_command(app), add_generate_command(app),     add_evaluate_command(app),  add_devices_command(app),
       add_survey_command(app),    add_check_lesson_command(app), add_worksheet_command(app), add_manual_command(app),
   };
-  for (const Subcommand& command : commands) take_over(*command.app);
+  for (const Subcommand& command : commands) {
+    take_over(*command.app);
+    if (command.app->get_name() != "view") add_output_choices(*command.app);
+  }
+  // Of the program, not of each command: CLI11 would give it to those that come later.
+  app.set_help_all_flag("--help-all", "print the flags of every command, environment and files, and exit");
   complete(arguments, commands);
   if (const std::optional<int> status = parse(app, std::move(arguments))) return *status;
   for (const Subcommand& command : commands) {

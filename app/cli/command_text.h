@@ -23,6 +23,8 @@ struct CommandText {
   std::string description = {}, footer = {};
   std::vector<ShownFlag> flags = {}, arguments = {};
   std::vector<CommandText> commands = {};
+  std::vector<std::pair<std::string, std::string>> sections =
+      {};  ///< of the program: "ENVIRONMENT" and "FILES" with their lines
 
   /// The last word of the name.
   std::string word() const { return name.substr(name.rfind(' ') + 1); }

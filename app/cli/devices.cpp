@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/output.h"
 #include "app/state/settings.h"
 #include "gpu/context.h"
 #include "gpu/device_info.h"
@@ -51,11 +52,18 @@ std::string description(const gpu::DeviceInfo& device) {
   return text;
 }
 
+void tell(const gpu::DeviceInfo& device) {
+  const std::string text = description(device);
+  if (!output_choice().writes_json) return static_cast<void>(std::cout << text);
+  write_json(
+      {{"index", device.index}, {"name", device.name}, {"kind", device.kind}, {"lacks", device.lacks}, {"text", text}});
+}
+
 int run_devices(const std::string& wanted) {
   if (!wanted.empty()) {
     gpu::ContextOptions options;
     options.device = wanted;
-    std::cout << description(gpu::Context(options).device());
+    tell(gpu::Context(options).device());
     return 0;
   }
   const std::vector<gpu::DeviceInfo> devices = gpu::list_devices();
@@ -63,7 +71,7 @@ int run_devices(const std::string& wanted) {
     gpu::Context no_device;  // says why, and what to install
     return 1;
   }
-  for (const gpu::DeviceInfo& device : devices) std::cout << description(device);
+  for (const gpu::DeviceInfo& device : devices) tell(device);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/evaluation_flags.h"
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
@@ -40,7 +41,7 @@ Lines translate(const EvaluationFlags& flags, const Lines& sources) {
   }
   if (!model->tokenizer) throw Error("{}; texts can't be translated without it", model->tokenizer_problem);
   const std::unique_ptr<GpuRunner> runner = flags.open_runner(*model);
-  ProgressBar bar("sentences", flags.is_quiet);
+  ProgressBar bar("sentences");
   bar.show(0, sources.size());
   inference::PromptText text;
   text.lines = sources;
@@ -97,7 +98,8 @@ int run_command(const BleuFlags& flags) {
     check_same_count(flags.hypothesis, hypotheses.size(), reference_file, references.size());
   }
   const Bleu bleu = evaluation::corpus_bleu(in_words(hypotheses), in_words(references));
-  std::cout << (flags.common.writes_json ? bleu_json(bleu, references.size()) : bleu_text(bleu, references.size())) << '\n';
+  std::cout << (output_choice().writes_json ? bleu_json(bleu, references.size()) : bleu_text(bleu, references.size()))
+            << '\n';
   return 0;
 }
 

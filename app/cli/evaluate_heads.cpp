@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/evaluation_flags.h"
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
@@ -150,7 +151,7 @@ int run_command(const HeadsFlags& flags) {
   const std::vector<std::string> lines = flags.text.empty() ? std::vector<std::string>() : flags.common.texts_of(flags.text);
   const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
   std::vector<HeadScore> scores = [&] {
-    ProgressBar bar(flags.text.empty() ? "sequences" : "lines", flags.common.is_quiet);
+    ProgressBar bar(flags.text.empty() ? "sequences" : "lines");
     const auto progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
     return flags.text.empty() ? evaluation::survey_random(runner->session(), *model, flags.random, progress)
                               : evaluation::survey_texts(runner->session(), *model, lines, flags.scoring, progress);
@@ -159,7 +160,7 @@ int run_command(const HeadsFlags& flags) {
                            [&](const HeadScore& score) { return key_of(score, flags.sort); });
   const auto texts =
       static_cast<std::size_t>(std::ranges::count_if(lines, [](const std::string& line) { return !line.empty(); }));
-  if (flags.common.writes_json) {
+  if (output_choice().writes_json) {
     std::cout << to_text(scores_json(scores, flags), -1) << '\n';
   } else {
     std::cout << heading(flags, one_line(model->description.name), texts) << '\n'

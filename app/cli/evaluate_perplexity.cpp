@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/evaluation_flags.h"
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
@@ -88,12 +89,12 @@ int run_command(const PerplexityFlags& flags) {
   const Texts texts = read_texts(flags, is_encoder_decoder);
   const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
   const Likelihood found = [&] {
-    ProgressBar bar("lines", flags.common.is_quiet);
+    ProgressBar bar("lines");
     return evaluation::likelihood(runner->session(), *model, texts.sources, texts.texts,
                                   [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }();
   const std::size_t lines = texts.texts.size();
-  std::cout << (flags.common.writes_json ? likelihood_json(found, lines) : likelihood_text(found, lines)) << '\n';
+  std::cout << (output_choice().writes_json ? likelihood_json(found, lines) : likelihood_text(found, lines)) << '\n';
   return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
@@ -16,9 +17,9 @@ namespace headlight::app {
 void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
   add_model_flag(FlagGroup(app, "Model"), "a trained model", fmt::format(" (default: {})", default_model), model);
   const FlagGroup output(app, "Output");
-  output.take_choice("--format", "FORMAT", "text or json (default text)", writes_json, {{"text", false}, {"json", true}});
+  output.take_choice("--format", "FORMAT", "text or json, which --json is too (default text)", output_choice().writes_json,
+                     {{"text", false}, {"json", true}});
   add_field_flag(FlagGroup(app, "Text"), field);
-  output.turn("--quiet", "no progress on standard error", is_quiet);
   expressions.add_to(app);
   add_device_flag(app, device);
 }
@@ -60,7 +61,7 @@ void check_same_count(const std::filesystem::path& first, std::size_t first_line
 
 std::unique_ptr<GpuRunner> EvaluationFlags::open_runner(const inference::LanguageModel& of) const {
   auto runner = std::make_unique<GpuRunner>(device);
-  if (!is_quiet) runner->watch_compiling(compile_bar());
+  runner->watch_compiling(compile_bar());
   runner->load(of.network->layers, inference::Precision::F32, {});
   return runner;
 }

@@ -16,7 +16,6 @@ namespace headlight::app {
 /// The flags of every evaluation: model, device, Multi30k's folder, output format.
 struct EvaluationFlags {
   std::string model, device, data, field = "text";
-  bool writes_json = false, is_quiet = false;
   ExpressionFlags expressions;
 
   /// `default_model` is the default of --model in the help.

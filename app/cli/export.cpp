@@ -11,12 +11,14 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/export_flags.h"
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/models/starter_view.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
+#include "export/text_metrics.h"
 
 namespace headlight::app {
 namespace {
@@ -47,11 +49,24 @@ ExportReport export_with_progress(Runner& runner, const ExportOptions& options) 
   });
 }
 
-/// One file, where --out ends in the name of a format that holds everything.
-void take_file(ExportOptions& options) {
+/// What one figure shows where no view is named: a head, the heads of a layer, or all.
+const FigureKind* figure_of_selection(const ExportOptions& options) {
+  const auto is_one = [](const std::optional<IndexSet>& set) { return set && set->count() == 1; };
+  if (options.mean != HeadMean::Kind && !is_one(options.layers)) return &kGridFigure;
+  return options.mean != HeadMean::None || is_one(options.heads) ? &kHeadFigure : &kHeadsFigure;
+}
+
+/// One file, where --out ends in the name of a format, or is standard output.
+void take_file(ExportOptions& options, bool is_output) {
   const std::string extension = options.directory.extension().string();
-  const Result<ExportFormat> format = parse_format(extension.empty() ? extension : extension.substr(1));
-  if (format && is_container(*format)) {
+  std::error_code failure;
+  Result<ExportFormat> format = parse_format(extension.empty() ? extension : extension.substr(1));
+  if (is_output) {
+    if (options.formats.size() != 1) throw UsageError("--out -: say with --format which one standard output gets");
+    format = options.formats.front();
+    options.directory /= fmt::format("figure.{}", to_string(*format));
+  }
+  if (format && *format != ExportFormat::Tiles && !std::filesystem::is_directory(options.directory, failure)) {
     if (options.formats.empty()) options.formats = {*format};
     if (options.formats != std::vector{*format}) {
       throw UsageError("--out {}: one file holds one format; leave out --format, or name a folder",
@@ -59,6 +74,9 @@ void take_file(ExportOptions& options) {
     }
     options.file = options.directory.filename().string();
     options.directory = options.directory.has_parent_path() ? options.directory.parent_path() : ".";
+    if (is_figure(*format) && options.views.empty()) options.views = {figure_of_selection(options)};
+  } else if (is_output) {
+    throw UsageError("--out -: tiles are a folder");
   }
   if (options.formats.empty()) options.formats = {ExportFormat::Png};
 }
@@ -88,6 +106,8 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   take(&ExportOptions::font);
   take(&ExportOptions::title);
   take(&ExportOptions::map_edge_mm);
+  take(&ExportOptions::width_mm);
+  if (given.map_edge_mm > 0.0F) options.width_mm = given.width_mm;
   take(&ExportOptions::dpi);
   options.directory = given.directory;
   options.formats = given.formats;
@@ -97,11 +117,13 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   return options;
 }
 
-ExportOptions options_of(const ExportFlags& flags, const State& state) {
+ExportOptions options_of(const ExportFlags& flags, const State& state, const OutputFolder* output) {
   ExportOptions options = flags.figure.empty() ? flags.options : options_from_figure(flags, state);
-  if (options.directory.empty()) throw UsageError("--out is missing: name the folder to write into");
+  if (options.directory.empty())
+    throw UsageError("--out is missing: name the folder or the file to write, or - for standard output");
+  if (output != nullptr) options.directory = output->path();
   if (flags.texts.empty()) {
-    take_file(options);
+    take_file(options, output != nullptr);
   } else if (options.formats.empty()) {
     options.formats = {ExportFormat::Png};
   }
@@ -110,6 +132,13 @@ ExportOptions options_of(const ExportFlags& flags, const State& state) {
   }
   if (!flags.options.views.empty() && std::ranges::none_of(options.formats, is_figure)) {
     throw UsageError("--views are figures: add png, svg or pdf to --format");
+  }
+  if (flags.options.map_edge_mm > 0.0F && flags.options.width_mm > 0.0F) {
+    throw UsageError("--size and --width exclude each other: the map's longer side, or the whole figure's width");
+  }
+  const bool draws = std::ranges::any_of(options.formats, is_figure);
+  if (draws && !exporting::has_font(options.font)) {
+    throw Error("--font serif: Latin Modern isn't installed (Debian: fonts-lmodern); install it, or choose --font sans");
   }
   options.models = flags.model.models();
   return options;
@@ -133,9 +162,13 @@ void check_input(ExportFlags& flags) {
 
 int run_command(ExportFlags& flags) {
   check_input(flags);
+  std::optional<OutputFolder> output;
+  const bool is_output = flags.options.directory == kStandardInput;
+  if (is_output && !flags.texts.empty()) throw UsageError("--out -: --texts writes a folder for each text");
+  if (is_output) output.emplace();
   State state;
   flags.model.apply(state);  // may add to the selection
-  ExportOptions options = options_of(flags, state);
+  ExportOptions options = options_of(flags, state, output ? &*output : nullptr);
   options.inputs = run_inputs(state);
   if (flags.comparisons.size() > 1) throw UsageError("{} exclude each other: choose one", kCompareFlags);
   if (!flags.comparisons.empty()) {
@@ -146,25 +179,52 @@ int run_command(ExportFlags& flags) {
   if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);
   if (flags.has_session) options.session = portable_state(state, options.directory);
-  const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
-  runner->watch_compiling(compile_bar());
-  if (!flags.texts.empty()) return export_texts(*runner, flags, options, state);
-  const ExportReport report = export_with_progress(*runner, options);
-  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << one_line(note) << '\n';
-  if (options.file.empty()) {
-    std::cout << fmt::format("{} files in {}\n", report.files.size(), one_line(options.directory.string()));
+  std::unique_ptr<Runner> runner;
+  if (!flags.is_dry_run) {
+    runner = open_gpu_runner(flags.device);
+    runner->watch_compiling(compile_bar());
+  }
+  if (!flags.texts.empty()) return export_texts(runner.get(), flags, options, state);
+  const ExportReport report = runner ? export_with_progress(*runner, options) : plan_run(options);
+  for (const std::string& note : report.notes) tell_note(note);
+  if (output && runner) {
+    output->print(report.files.front());
   } else {
-    std::cout << fmt::format("{}\n", one_line(report.files.front().string()));
+    tell_report(report, options.file.empty() ? options.directory : "", flags.is_dry_run);
   }
   return 0;
 }
 
 }  // namespace
 
+void tell_report(const ExportReport& report, const std::filesystem::path& folder, bool is_dry_run) {
+  nlohmann::ordered_json json = {{"files", nlohmann::ordered_json::array()}};
+  std::string lines;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < report.files.size(); ++i) {
+    const std::string name = report.files[i].string();
+    sum += report.bytes[i];
+    json["files"].push_back({{"name", name}, {"bytes", report.bytes[i]}});
+    lines += fmt::format("{:>10}  {}\n", bytes_in_words(report.bytes[i]), one_line(name));
+  }
+  json["bytes"] = sum;
+  json["notes"] = report.notes;
+  if (is_dry_run) {
+    tell_result(
+        fmt::format("{}{:>10}  in {} files, which --dry-run doesn't write", lines, bytes_in_words(sum), report.files.size()),
+        json);
+  } else {
+    tell_result(one_line(folder.empty() ? report.files.front().string()
+                                        : fmt::format("{} files in {}", report.files.size(), folder.string())),
+                json);
+  }
+}
+
 Subcommand add_export_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "export");
   const auto flags = std::make_shared<ExportFlags>();
   add_export_flags(*command, *flags);
+  flags->model.add_text_argument(*command);
   flags->model.add_to(*command, "--scale,--score-scale",
                       fmt::format("{}; any flag of the playground's computes that instead", kCaptionWriter));
   flags->model.use_default_model(kCaptionWriter);

@@ -156,10 +156,15 @@ void add_comparison_flags(CLI::App& app, std::vector<StateEdit>& comparisons) {
             });
 }
 
-void add_output_flags(CLI::App& app, ExportOptions& options) {
+void add_output_flags(CLI::App& app, ExportFlags& flags) {
+  ExportOptions& options = flags.options;
   const FlagGroup group(app, "Output");
-  group.take("--out", "PATH",
-             "folder to write into, made when it isn't there, or one file that ends in .npz, .safetensors or .html; needed",
+  group.turn("--dry-run", "say which files would be written and how large they are, about; nothing is computed",
+             flags.is_dry_run);
+  group.take("-o,--out", "PATH",
+             "folder to write into, made when it isn't there; or one file, by the ending of its format: .png, .pdf, .csv, "
+             ".npz and so on; "
+             "or - for standard output, with --format; needed",
              options.directory);
   group.add_repeatable(
       "--format", "LIST",
@@ -188,20 +193,22 @@ void add_text_list_flags(CLI::App& app, ExportFlags& flags) {
   add_field_flag(group, flags.field);
 }
 
-/// Millimetres, from 10 to 1000.
-float parse_length(const std::string& flag, const std::string& text) {
+/// Millimetres, at most 1000. A number alone has them too.
+float parse_length(const std::string& flag, const std::string& text, float least) {
   struct Unit {
-    const char* name;
+    std::string_view name;
     float millimetres;
   };
-  constexpr std::array kUnits = {Unit{"mm", 1.0F}, Unit{"cm", 10.0F}, Unit{"in", 25.4F}};
+  constexpr float kInch = 25.4F;
+  constexpr std::array kUnits = {Unit{"mm", 1.0F}, Unit{"cm", 10.0F}, Unit{"in", kInch},
+                                 Unit{"pt", kInch / 72.27F},  // LaTeX's, in which it prints lengths
+                                 Unit{"px", kInch / 96.0F}};
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.name)) continue;
-    const std::string number = text.substr(0, text.size() - 2);
-    return unit.millimetres *
-           parse_number(flag, number, kMinMapEdge_mm / unit.millimetres, kMaxMapEdge_mm / unit.millimetres);
+    const std::string number = text.substr(0, text.size() - unit.name.size());
+    return unit.millimetres * parse_number(flag, number, least / unit.millimetres, kMaxMapEdge_mm / unit.millimetres);
   }
-  return parse_number(flag, text, kMinMapEdge_mm, kMaxMapEdge_mm);
+  return parse_number(flag, text, least, kMaxMapEdge_mm);
 }
 
 std::vector<std::string> part_names() { return {"title", "settings", "labels", "bar", "legend", "numbers", "marks"}; }
@@ -229,12 +236,18 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
   group.take_choice("--theme", "dark|light", "ground of the figures (default light)", options.is_dark,
                     {{"dark", true}, {"light", false}});
   group.take("--title", "TEXT", "title of every figure (default: which matrix it shows)", options.title);
+  group.add(
+      "--width", "LENGTH",
+      "width of the whole figure, as a column of a paper has: 84mm, 8.4cm, 3.3in, 239pt (LaTeX's) or 317px, from 30 to "
+      "1000 mm; letters keep their size, maps are as large as fits",
+      [&](const std::string& text) { options.width_mm = parse_length("--width", text, kMinWidth_mm); });
   group.add("--size", "LENGTH",
-            "longer side of a map on paper, as 84 or 84mm, 8.4cm or 3.3in, from 10 to 1000 mm (default: as its cells need)",
-            [&](const std::string& text) { options.map_edge_mm = parse_length("--size", text); });
+            "instead of a width, the longer side of a map on paper, likewise, from 10 mm on (default: as its cells need)",
+            [&](const std::string& text) { options.map_edge_mm = parse_length("--size", text, kMinMapEdge_mm); });
   group.turn("--transparent", "figures without a ground, in the inks of --theme", options.is_transparent);
-  group.take_choice("--font", "sans|serif", "letters of the figures; serif is LaTeX's, where Latin Modern is installed",
-                    options.font, {{"sans", exporting::FigureFont::Sans}, {"serif", exporting::FigureFont::Serif}});
+  group.take_choice("--font", "sans|serif",
+                    "letters of the figures; serif is LaTeX's, Latin Modern, which must be installed", options.font,
+                    {{"sans", exporting::FigureFont::Sans}, {"serif", exporting::FigureFont::Serif}});
   group.add_repeatable("--hide", "LIST",
                        "parts that figures leave out, joined by commas: title, settings, labels, bar, legend, numbers, "
                        "marks (the \u00B7 of tokens that begin a word)",
@@ -266,7 +279,7 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
 
 void add_export_flags(CLI::App& app, ExportFlags& flags) {
   flags.options.formats.clear();
-  add_output_flags(app, flags.options);
+  add_output_flags(app, flags);
   add_figure_flags(app, flags);
   add_selection_flags(app, flags.options);
   add_comparison_flags(app, flags.comparisons);

@@ -23,15 +23,19 @@ struct ExportFlags {
   std::string field = "text";              ///< of these objects, with the text
   std::string figure;                      ///< file of --from; empty: none
   bool has_session = true;                 ///< figures carry what they are made from
+  bool is_dry_run = false;                 ///< say what would be written, and write nothing
   std::string device;
 };
 
 /// All but those of the model and the device.
 void add_export_flags(CLI::App& app, ExportFlags& flags);
 
+/// Says what an export has written, or a dry run would.
+void tell_report(const ExportReport& report, const std::filesystem::path& folder, bool is_dry_run);
+
 /// Exports every line of a file or of standard input into a folder of its own, as docs/EXPORT.md describes it, and goes on
 /// where an earlier call with the same flags was interrupted. `state`: what the flags say, without a text. Returns the exit
-/// status; throws Error naming the line.
-int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& options, const State& state);
+/// status; throws Error naming the line. `runner`: null of a dry run.
+int export_texts(Runner* runner, const ExportFlags& flags, const ExportOptions& options, const State& state);
 
 }  // namespace headlight::app

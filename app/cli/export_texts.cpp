@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/plan.h"
@@ -102,11 +103,13 @@ struct Counts {
 
 }  // namespace
 
-int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& options, const State& state) {
+int export_texts(Runner* runner, const ExportFlags& flags, const ExportOptions& options, const State& state) {
   const std::size_t line_count = count_lines(flags.texts);
   LineReader lines(flags.texts);
   const bool is_jsonl = flags.is_jsonl || is_json_lines(flags.texts);
-  TextIndex index(options.directory, settings_of(options, state));
+  std::optional<TextIndex> index;
+  if (runner != nullptr) index.emplace(options.directory, settings_of(options, state));
+  ExportReport planned;  // of a dry run: all texts'
   ProgressBar bar("texts", false);
   Counts counts;
   std::uint64_t number = 0;
@@ -115,8 +118,8 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     const InputText input = parse_line(line, is_jsonl, flags.field);
     if (is_blank_input(input.text)) return;
     const std::string folder = folder_of(number, input.id);
-    index.move(number, folder);
-    if (index.has(number, input.key())) {
+    if (index) index->move(number, folder);
+    if (index && index->has(number, input.key())) {
       ++counts.known;
       return;
     }
@@ -127,20 +130,24 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     own.directory = options.directory / done.folder;
     if (flags.has_session) own.session = portable_state(own_state, own.directory);
     try {
-      const ExportReport report = run_export(runner, own);
+      const ExportReport report = runner != nullptr ? run_export(*runner, own) : plan_run(own);
+      if (runner == nullptr) {
+        planned.files.insert(planned.files.end(), report.files.begin(), report.files.end());
+        planned.bytes.insert(planned.bytes.end(), report.bytes.begin(), report.bytes.end());
+      }
       done.files = report.files.size();
       ++counts.written;
       for (const std::string& note : report.notes) {
         if (counts.written > 1) break;  // the same of every text
         bar.clear();
-        std::cerr << "headlight: note: " << one_line(note) << '\n';
+        tell_note(note);
       }
     } catch (const NoSuchToken&) {
       done.folder.clear();
       done.note = "without the tokens";
       ++counts.left_out;
     }
-    index.add(done);
+    if (index) index->add(done);
   };
   for (std::string line; lines.next(line); ++number) {
     bar.show(number, line_count);
@@ -153,9 +160,15 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     }
   }
   bar.clear();
-  std::cout << fmt::format("{} texts in {}{}{}\n", counts.written + counts.known, one_line(options.directory.string()),
-                           counts.known > 0 ? fmt::format(", {} of them from before", counts.known) : "",
-                           counts.left_out > 0 ? fmt::format("; {} without the tokens", counts.left_out) : "");
+  if (runner == nullptr) {
+    tell_report(planned, options.directory, true);
+    return 0;
+  }
+  tell_result(
+      fmt::format("{} texts in {}{}{}", counts.written + counts.known, one_line(options.directory.string()),
+                  counts.known > 0 ? fmt::format(", {} of them from before", counts.known) : "",
+                  counts.left_out > 0 ? fmt::format("; {} without the tokens", counts.left_out) : ""),
+      {{"texts", counts.written + counts.known}, {"from_before", counts.known}, {"without_tokens", counts.left_out}});
   return 0;
 }
 

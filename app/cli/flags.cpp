@@ -1,7 +1,9 @@
 #include "app/cli/flags.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 
@@ -11,6 +13,7 @@
 #include "app/cli/command_text.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
+#include "core/text_bytes.h"
 #include "platform/process.h"
 
 namespace headlight::app {
@@ -49,33 +52,73 @@ std::string wrapped(const std::string& text, std::size_t column) {
   return result + "\n";
 }
 
+/// Commands with more flags than this have a short help, of the flags that most calls have.
+constexpr std::size_t kManyFlags = 40;
+constexpr std::array<std::string_view, 28> kUsualFlags = {
+    "--help",  "--help-all", "--text",   "--text-file",    "--session", "--preset", "--capture",
+    "--model", "--mask",     "--target", "--out",          "--format",  "--stages", "--views",
+    "--layer", "--head",     "--width",  "--title",        "--theme",   "--from",   "--texts",
+    "--tab",   "--figure",   "--lesson", "--compare-text", "--dry-run", "--json",   "--quiet"};
+
+bool is_usual(const CLI::Option* option) {
+  return option->get_positional() || std::ranges::any_of(kUsualFlags, [&](std::string_view name) {
+           return std::ranges::find(option->get_lnames(), name.substr(2)) != option->get_lnames().end();
+         });
+}
+
+/// A help of some length without its details, but with what is the default.
+std::string first_part(const std::string& help) {
+  constexpr std::size_t kLong = 180;
+  if (help.size() <= kLong) return help;
+  const std::size_t usual = help.rfind(" (default");
+  const std::size_t longest = std::min(kLong, usual);
+  const std::size_t found = help.rfind("; ", longest), end = found == std::string::npos ? help.rfind(": ", longest) : found;
+  if (end == std::string::npos) return help;
+  return help.substr(0, end) + " \u2026" + (usual == std::string::npos ? "" : help.substr(usual));
+}
+
 /// "headlight evaluate bleu"
 std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
+/// commands.txt's text below "=== NAME".
+std::string_view text_below(const std::string& name) {
+  const std::string heading = "=== " + name + "\n";
+  const std::size_t begin = kCommandTexts.find(heading) + heading.size();
+  const std::string_view all = kCommandTexts.substr(begin, kCommandTexts.find("\n=== ", begin) - begin);
+  return all.substr(0, all.find_last_not_of('\n') + 1);
+}
+
+constexpr std::array kSections = {"ENVIRONMENT", "FILES"};  // of the program, in commands.txt
+
 class ManualFormatter final : public CLI::Formatter {
  public:
-  std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
+  static std::string described(const CLI::Option* option, bool is_short) {
     std::string head = "  " + (option->get_positional() ? value_name(*option) : option->get_name(false, true));
     if (option->get_type_size() > 0 && !option->get_positional()) head += " " + value_name(*option);
-    return head + wrapped(option->get_description(), head.size());
-  }
-
-  std::string make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const override {
-    std::string text = "\n" + group + ":\n";
-    for (const CLI::Option* option : options) text += make_option(option, is_positional);
-    return text;
+    return head + wrapped(is_short ? first_part(option->get_description()) : option->get_description(), head.size());
   }
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    const bool is_short = app->get_help_all_ptr() != nullptr && mode == CLI::AppFormatMode::Normal && app->get_parent();
     std::string text = make_description(app) + make_usage(app, name);
     for (const std::string& group : app->get_groups()) {
-      const std::vector<const CLI::Option*> options =
-          app->get_options([&](const CLI::Option* option) { return option->get_group() == group; });
-      if (!options.empty()) text += make_group(group, false, options);
+      const std::vector<const CLI::Option*> options = app->get_options(
+          [&](const CLI::Option* option) { return option->get_group() == group && (!is_short || is_usual(option)); });
+      if (options.empty()) continue;
+      text += "\n" + group + ":\n";
+      for (const CLI::Option* option : options) text += described(option, is_short);
     }
-    return text + make_subcommands(app, mode) + "\n" + make_footer(app);
+    if (is_short) {  // its footer begins with examples
+      const std::string footer = app->get_footer();
+      return fmt::format("{}\n{} flags in all: {} --help-all\n\n{}\n", text, app->get_options().size(), full_name(*app),
+                         footer.substr(0, footer.find("\n\n")));
+    }
+    text += make_subcommands(app, mode) + "\n" + make_footer(app);
+    if (mode != CLI::AppFormatMode::All || app->get_parent()) return text;
+    for (const char* title : kSections) text += fmt::format("\n{}:\n{}\n", title, text_below(title));
+    return text;
   }
 
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
@@ -114,6 +157,9 @@ ShownFlag describe_flag(const CLI::Option& option) {
 
 CommandText describe_command(const CLI::App& app) {
   CommandText command{.name = full_name(app), .description = app.get_description(), .footer = app.get_footer()};
+  for (const char* title : kSections) {
+    if (command.name == "headlight") command.sections.emplace_back(title, text_below(title));
+  }
   for (const CLI::Option* option : app.get_options()) {
     const ShownFlag flag = describe_flag(*option);
     (option->get_positional() ? command.arguments : command.flags).push_back(flag);
@@ -127,10 +173,7 @@ CommandText describe_command(const CLI::App& app) {
 void set_texts(CLI::App& app) {
   const std::string whole = full_name(app);
   const std::size_t end = std::min(whole.find(' '), whole.size());  // of the program's name: another one has `manual` too
-  const std::string heading = "=== headlight" + whole.substr(end) + "\n";
-  const std::size_t begin = kCommandTexts.find(heading) + heading.size();
-  std::string_view all = kCommandTexts.substr(begin, kCommandTexts.find("\n=== ", begin) - begin);
-  all = all.substr(0, all.find_last_not_of('\n') + 1);
+  const std::string_view all = text_below("headlight" + whole.substr(end));
   const std::size_t dashes = all.find("\n---\n");
   app.description(std::string(all.substr(0, dashes)));
   if (dashes != std::string_view::npos) app.footer(std::string(all.substr(dashes + 5)));
@@ -169,6 +212,11 @@ void FlagGroup::add_plain(const std::string& flag, const std::string& help, std:
 }
 
 void FlagGroup::add_argument(const std::string& name, const std::string& value_name, const std::string& help,
+                             std::function<void(const std::string&)> use) const {
+  app_.add_option_function<std::string>(name, use, help)->type_name(value_name)->group(heading_);
+}
+
+void FlagGroup::add_argument(const std::string& name, const std::string& value_name, const std::string& help,
                              std::string& value) const {
   app_.add_option(name, value, help)->type_name(value_name)->group(heading_);
 }
@@ -181,9 +229,29 @@ void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::
 }
 
 void add_model_flag(const FlagGroup& group, const std::string& help, const std::string& rest, std::string& model) {
-  group.add("--model", "PATH", fmt::format("{}: {}{}", help, kModelNames, rest),
+  group.add("-m,--model", "PATH", fmt::format("{}: {}{}", help, kModelNames, rest),
             [&model](const std::string& text) { model = named_model(text); });
   offer_words(group.app(), "--model", {kCaptionWriter, kTranslator});
+}
+
+void add_texts_flags(const FlagGroup& group, const std::string& help,
+                     std::function<void(const std::vector<std::string>&)> use) {
+  group.add_repeatable(
+      "--text", "TEXT",
+      help + ", line feeds and all; may be given several times (default, and -: the lines of standard input)",
+      [use](const std::vector<std::string>& texts) {
+        use(texts == std::vector<std::string>{std::string(kStandardInput)} ? std::vector<std::string>() : texts);
+      });
+  group.add_argument("typed", "[TEXT]", "the same, as one word in quotes", [use](const std::string& text) {
+    expect_no_file(text);
+    use(text == kStandardInput ? std::vector<std::string>() : std::vector{text});
+  });
+}
+
+void expect_no_file(const std::string& word) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(word, failure)) return;
+  throw UsageError("{} is a file: name it behind the flag that reads it, or as a text behind --text", word);
 }
 
 void add_field_flag(const FlagGroup& group, std::string& field) {
@@ -230,6 +298,7 @@ void add_cache_flag(CLI::App& app, std::size_t& bytes) {
 void set_help_layout(CLI::App& app) {
   app.formatter(std::make_shared<ManualFormatter>());
   app.get_help_ptr()->description("print this help and exit");
+  if (app.get_options().size() > kManyFlags) app.set_help_all_flag("--help-all", "print a help with all flags and exit");
 }
 
 }  // namespace headlight::app

@@ -55,7 +55,9 @@ class FlagGroup {
                       std::function<void(const std::vector<std::string>&)> use) const;
   /// A flag without a value.
   void add_plain(const std::string& flag, const std::string& help, std::function<void()> use) const;
-  /// A word without a flag in front.
+  /// A word without a flag in front; `use` gets it and may throw UsageError.
+  void add_argument(const std::string& name, const std::string& value_name, const std::string& help,
+                    std::function<void(const std::string&)> use) const;
   void add_argument(const std::string& name, const std::string& value_name, const std::string& help,
                     std::string& value) const;
 
@@ -109,6 +111,12 @@ class FlagGroup {
 /// --model PATH: a bundled model's name as its folder, anything else as typed. `help` is followed by what it may name, and
 /// by `rest`.
 void add_model_flag(const FlagGroup& group, const std::string& help, const std::string& rest, std::string& model);
+/// --text of the commands that answer texts one by one, which a word without a flag is as well. `use` gets none where they
+/// are the lines of standard input: of "-".
+void add_texts_flags(const FlagGroup& group, const std::string& help,
+                     std::function<void(const std::vector<std::string>&)> use);
+/// Throws UsageError where a word that is taken as a text names a file.
+void expect_no_file(const std::string& word);
 /// --field NAME of the commands that read JSON lines.
 void add_field_flag(const FlagGroup& group, std::string& field);
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/cli/output.h"
 #include "app/cli/text_lines.h"
 #include "app/cli/writing_flags.h"
 #include "app/engine/continuation.h"
@@ -59,12 +60,13 @@ class Generator {
     inference::DecodingSettings settings = flags_.writing.decoding;
     settings.sampling.seed += first * flags_.samples;
     const auto text_of = [&](std::size_t item, const inference::Decoded& decoded) {
-      return on_one_line(whole_text(flags_.is_chat ? "" : lines[item / flags_.samples], text.ids[item], decoded.ids));
+      return whole_text(flags_.is_chat ? "" : lines[item / flags_.samples], text.ids[item], decoded.ids);
     };
-    const bool grows = text.ids.size() == 1 && platform::is_terminal(platform::kStandardOutput);
+    const bool is_json = output_choice().writes_json;
+    const bool grows = text.ids.size() == 1 && platform::is_terminal(platform::kStandardOutput) && !is_json;
     GrowingLine growing;
     const auto show = [&](const inference::DecodingProgress& progress) {
-      const std::string whole = text_of(0, progress.lines.front());
+      const std::string whole = on_one_line(text_of(0, progress.lines.front()));
       if (!ends_inside_character(whole)) growing.show(whole);
       return true;
     };
@@ -72,8 +74,13 @@ class Generator {
     const std::vector<inference::Decoded> decoded =
         writer_.write(text, settings, grows ? inference::DecodingObserver(show) : inference::DecodingObserver());
     for (std::size_t item = 0; item < decoded.size(); ++item) {
-      if (grows) growing.show(text_of(item, decoded[item]));
-      write_line(grows ? "" : text_of(item, decoded[item]));
+      const std::string whole = text_of(item, decoded[item]);
+      if (grows) growing.show(on_one_line(whole));
+      if (is_json) {
+        write_json({{"text", lines[item / flags_.samples]}, {"written", whole}, {"ids", decoded[item].ids}});
+      } else {
+        write_line(grows ? "" : on_one_line(whole));
+      }
     }
     std::cout.flush();
     for (std::size_t item = 0; item < decoded.size(); ++item) {

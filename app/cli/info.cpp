@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/output.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -54,9 +55,13 @@ std::string count_in_words(std::uint64_t count) {
   return scaled(static_cast<double>(count), 1000.0, {"", " k", " M", " B", " T"});
 }
 
+}  // namespace
+
 std::string bytes_in_words(std::uint64_t bytes) {
   return scaled(static_cast<double>(bytes), 1024.0, {" bytes", " KiB", " MiB", " GiB", " TiB"});
 }
+
+namespace {
 
 std::string types_in_words(const model::ModelDescription& about) {
   std::vector<std::pair<std::string, std::uint32_t>> types(about.element_types.begin(), about.element_types.end());
@@ -217,7 +222,6 @@ struct InfoFlags {
   std::string model;
   std::optional<std::uint32_t> tokens;
   bool lists_tensors = false;
-  bool writes_json = false;
 };
 
 void print(const Json& json) { std::cout << to_text(json) << '\n'; }
@@ -237,7 +241,7 @@ int run_info(const InfoFlags& flags) {
   const std::uint32_t longest = about.is_length_limited ? about.max_length : kUsualTokens;
   const std::uint32_t tokens = flags.tokens.value_or(std::min(kUsualTokens, longest));
   const model::Checkpoint checkpoint(model->path);
-  if (flags.writes_json) {
+  if (output_choice().writes_json) {
     Json json = model_json(*model, tokens);
     if (flags.lists_tensors) json["tensors"] = tensors_json(checkpoint);
     print(json);
@@ -284,21 +288,15 @@ Json json_of(const model::FoundModel& found) {
 
 struct ModelsFlags {
   std::string folder;
-  bool writes_json = false;
 };
 
-/// The bundled models, each once, then those of the cache.
+/// The bundled models, then those of the cache.
 std::vector<model::FoundModel> all_models() {
   std::vector<model::FoundModel> found;
-  std::set<std::filesystem::path> seen;
-  std::vector<std::filesystem::path> folders = bundled_folders();
-  folders.push_back(model::hub_cache_folder());
-  for (const std::filesystem::path& folder : folders) {
+  for (const std::filesystem::path& folder : {shared_folder() / "models", model::hub_cache_folder()}) {
     std::error_code failure;
     if (!std::filesystem::is_directory(folder, failure)) continue;
-    for (model::FoundModel& one : model::find_models(folder)) {
-      if (seen.insert(std::filesystem::weakly_canonical(one.path, failure)).second) found.push_back(std::move(one));
-    }
+    std::ranges::move(model::find_models(folder), std::back_inserter(found));
   }
   return found;
 }
@@ -308,7 +306,7 @@ int run_models(const ModelsFlags& flags) {
       flags.folder.empty() ? model::hub_cache_folder() : std::filesystem::path(flags.folder);
   if (!flags.folder.empty() && !std::filesystem::is_directory(folder)) throw Error("{} is no folder", folder.string());
   const std::vector<model::FoundModel> found = flags.folder.empty() ? all_models() : model::find_models(folder);
-  if (flags.writes_json) {
+  if (output_choice().writes_json) {
     Json models = Json::array();
     for (const model::FoundModel& one : found) models.push_back(json_of(one));
     print(models);
@@ -334,7 +332,6 @@ Subcommand add_info_command(CLI::App& app) {
   group.take_count("--tokens", "N", "length of the text for the memory estimate (default 512, or the model's most)",
                    flags->tokens, 1, kMaxTokens);
   group.turn("--tensors", "list every tensor: name, shape, type", flags->lists_tensors);
-  group.turn("--json", "write JSON", flags->writes_json);
   return {.app = command, .run = [flags] { return run_info(*flags); }};
 }
 
@@ -343,7 +340,6 @@ Subcommand add_models_command(CLI::App& app) {
   const auto flags = std::make_shared<ModelsFlags>();
   const FlagGroup group(*command, "Model");
   group.take("--folder", "DIR", "look into this folder instead", flags->folder);
-  group.turn("--json", "write JSON", flags->writes_json);
   return {.app = command, .run = [flags] { return run_models(*flags); }};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/flags.h"
+#include "app/cli/output.h"
 #include "app/lessons/card_runner.h"
 #include "app/lessons/worksheet.h"
 #include "app/state/usage.h"
@@ -28,8 +28,12 @@ EngineOptions engine_of(const LessonFlags& flags) { return {.device = flags.devi
 int run_check(const LessonFlags& flags) {
   const Lesson lesson = lesson_of(flags);
   const std::vector<std::string> remarks = check_lesson(lesson, engine_of(flags));
-  for (const std::string& remark : remarks) std::cout << one_line(remark) << '\n';
-  if (remarks.empty()) std::cout << flags.file << ": " << lesson.cards.size() << " cards, nothing odd\n";
+  if (output_choice().writes_json) {
+    write_json({{"file", flags.file}, {"cards", lesson.cards.size()}, {"remarks", remarks}});
+  } else {
+    for (const std::string& remark : remarks) std::cout << one_line(remark) << '\n';
+    if (remarks.empty()) tell_result(fmt::format("{}: {} cards, nothing odd", flags.file, lesson.cards.size()), {});
+  }
   return remarks.empty() ? 0 : 1;
 }
 
@@ -41,7 +45,7 @@ int run_worksheet(const LessonFlags& flags) {
     if (file->empty()) continue;
     if (!file->ends_with(".pdf")) throw UsageError("'{}' doesn't end in .pdf", *file);
     write_file_atomically(*file, worksheet_pdf(lesson, engine_of(flags), has_answers));
-    std::cout << *file << '\n';
+    tell_result(*file, {{"file", *file}});
   }
   return 0;
 }
@@ -67,7 +71,7 @@ Subcommand add_worksheet_command(CLI::App& app) {
   const auto flags = std::make_shared<LessonFlags>();
   add_lesson_flags(*command, *flags);
   const FlagGroup files(*command, "Files");
-  files.take("--out", "FILE", "the .pdf file with empty grids", flags->out);
+  files.take("-o,--out", "FILE", "the .pdf file with empty grids", flags->out);
   files.take("--answers", "FILE", "the .pdf file with numbers and answers", flags->answers);
   return {.app = command, .run = [flags] { return run_worksheet(*flags); }};
 }

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/command_text.h"
+#include "app/cli/output.h"
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 
@@ -106,6 +107,7 @@ std::string man_page(const CommandText& command, const std::string& version) {
   }
   page += ".SH FLAGS\n" + man_flags(command);
   if (!command.footer.empty()) page += ".SH NOTES\n" + man_verbatim(command.footer);
+  for (const auto& [title, lines] : command.sections) page += fmt::format(".SH {}\n{}", title, man_verbatim(lines));
   if (const std::size_t space = command.name.rfind(' '); space != std::string::npos) {
     const std::string outer = man_page_name({.name = command.name.substr(0, space)});
     page += fmt::format(".SH SEE ALSO\n\\fB{}\\fR(1)\n", man_text(outer));
@@ -145,7 +147,8 @@ int write_manual(const CommandText& program, const std::filesystem::path& share)
     make_directories(share / place.folder);
     write_file_atomically(share / place.folder / place.name, completion_of(program, place.shell));
   }
-  std::cout << fmt::format("{} manual pages and 3 completions in {}\n", pages, share.string());
+  tell_result(fmt::format("{} manual pages and 3 completions in {}", pages, share.string()),
+              {{"folder", share.string()}, {"pages", pages}, {"completions", std::size(places)}});
   return 0;
 }
 
@@ -155,7 +158,7 @@ Subcommand add_manual_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "manual");
   const auto flags = std::make_shared<ManualFlags>();
   const FlagGroup output(*command, "Output");
-  output.take("--out", "DIR", "write everything into this folder, as below /usr/share", flags->directory);
+  output.take("-o,--out", "DIR", "write everything into this folder, as below /usr/share", flags->directory);
   output.take_choice("--completion", "bash|zsh|fish", "print the script that makes this shell complete commands and flags",
                      flags->shell, {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}});
   return {.app = command, .run = [flags, &app] {

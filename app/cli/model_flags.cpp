@@ -56,17 +56,15 @@ void ModelFlags::add_to(CLI::App& app, const std::string& score_scale, const std
 
 void ModelFlags::add_text_flags(CLI::App& app) {
   const FlagGroup group(app, "Text");
-  const auto use_texts = [this](const char* flag, const std::vector<std::string>& texts) {
-    text_flag_ = flag;
-    texts_ = expect_utf8(flag, texts);
-  };
-  group.add_repeatable("--text", "TEXT", "the text, line feeds and all; given several times a batch, padded to the longest",
-                       [=](const std::vector<std::string>& texts) { use_texts("--text", texts); });
+  group.add_repeatable(
+      "--text", "TEXT",
+      "the text, line feeds and all; given several times a batch, padded to the longest; - is all of standard input",
+      [this](const std::vector<std::string>& texts) { use_texts("--text", texts); });
   group.add(
       "--text-file", "FILE",
       "the same from a file, plain or .gz, one batch item a line (or a JSON object, where its name ends in .jsonl); - reads "
       "standard input",
-      [=](const std::string& path) { use_texts("--text-file", {read_text_file(path, kLargestText)}); });
+      [this](const std::string& path) { use_texts("--text-file", {read_text_file(path, kLargestText)}); });
   group.add_repeatable("--key-text", "TEXT",
                        "a second text to attend to: the first one's tokens become queries, this one's keys and values",
                        [this](const std::vector<std::string>& texts) {
@@ -97,6 +95,21 @@ void ModelFlags::add_text_flags(CLI::App& app) {
       [this](const std::vector<std::string>& edits) { preset_edits_ = expect_utf8("--set", edits); });
   group.take("--capture", "FILE",
              "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", capture_);
+}
+
+void ModelFlags::add_text_argument(CLI::App& app) {
+  FlagGroup(app, "Text")
+      .add_argument("typed", "[TEXT]", "the text, as --text takes it, in quotes", [this](const std::string& text) {
+        expect_no_file(text);
+        use_texts("--text", {text});
+      });
+}
+
+void ModelFlags::use_texts(const std::string& flag, const std::vector<std::string>& texts) {
+  if (!text_flag_.empty()) throw UsageError("the text is given twice: once behind {}", text_flag_);
+  text_flag_ = flag;
+  const bool is_input = flag == "--text" && texts == std::vector<std::string>{std::string(kStandardInput)};
+  texts_ = is_input ? std::vector{read_text(kStandardInput)} : expect_utf8(flag, texts);
 }
 
 void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model) {

@@ -23,6 +23,9 @@ class ModelFlags {
   /// `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
+  /// A word without a flag: the text, of commands that open no file so.
+  void add_text_argument(CLI::App& app);
+
   /// --lesson and --card, of the commands that show a window.
   void add_lesson_flags(CLI::App& app);
   /// The file of the lesson to play, read once to see that it is one; empty: none was given.
@@ -79,6 +82,7 @@ class ModelFlags {
  private:
   using MaskEdit = std::function<void(attention::MaskSpec&)>;
   void add_text_flags(CLI::App& app);
+  void use_texts(const std::string& flag, const std::vector<std::string>& texts);
   void add_model_flags(CLI::App& app, const std::string& default_model);
   void add_playground_flags(CLI::App& app, const std::string& score_scale);
   void add_mask_flags(CLI::App& app);

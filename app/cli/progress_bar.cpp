@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/output.h"
+
 namespace headlight::app {
 namespace {
 
@@ -34,12 +36,14 @@ std::string progress_text(std::size_t done, std::size_t total, const std::string
 }
 
 ProgressBar::ProgressBar(std::string unit, bool is_quiet)
-    : unit_(std::move(unit)), is_quiet_(is_quiet), is_terminal_(platform::is_terminal(platform::kStandardError)) {
+    : unit_(std::move(unit)),
+      is_quiet_(is_quiet || output_choice().is_quiet),
+      is_terminal_(platform::is_terminal(platform::kStandardError)) {
   if (!is_quiet_ && is_terminal_) end_of_line_.emplace(platform::kStandardError, "\n");
 }
 
 ProgressBar ProgressBar::on_terminal(std::string unit) {
-  return {std::move(unit), !platform::is_terminal(platform::kStandardError)};
+  return ProgressBar(std::move(unit), !platform::is_terminal(platform::kStandardError));
 }
 
 ProgressBar::~ProgressBar() { clear(); }

@@ -14,8 +14,8 @@ namespace headlight::app {
 /// Standard output is for results. The destructor removes the bar from the terminal; Ctrl-C leaves it and ends the line.
 class ProgressBar {
  public:
-  /// `unit` is the counted unit, in the plural: "sentences". A quiet one prints nothing.
-  ProgressBar(std::string unit, bool is_quiet);
+  /// `unit` is the counted unit, in the plural: "sentences". A quiet one prints nothing, and none does with --quiet.
+  explicit ProgressBar(std::string unit, bool is_quiet = false);
   /// One that is shown on terminals only: for commands whose standard error may be parsed.
   static ProgressBar on_terminal(std::string unit);
   ~ProgressBar();

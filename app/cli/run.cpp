@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/analyses/run_sample.h"
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/engine/engine_worker.h"
 #include "app/exports/job.h"
@@ -48,7 +49,8 @@ EngineResult compute(const RunInputs& inputs, const AnalysisQuery& sample, const
   return result;
 }
 
-void export_view(const RunFlags& flags, const State& state, const std::shared_ptr<ModelCache>& models) {
+std::vector<std::filesystem::path> export_view(const RunFlags& flags, const State& state,
+                                               const std::shared_ptr<ModelCache>& models) {
   ExportOptions options;
   static_cast<ExportContents&>(options) = find_view(state.view.tab).exported(state);
   options.inputs = run_inputs(state);
@@ -62,8 +64,8 @@ void export_view(const RunFlags& flags, const State& state, const std::shared_pt
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
   runner->watch_compiling(compile_bar());
   const ExportReport report = run_export(*runner, options);
-  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << one_line(note) << '\n';
-  std::cout << fmt::format("{} files in {}\n", report.files.size(), one_line(options.directory.string()));
+  for (const std::string& note : report.notes) tell_note(note);
+  return report.files;
 }
 
 int run_session(const RunFlags& flags) {
@@ -84,23 +86,34 @@ int run_session(const RunFlags& flags) {
   const SessionRecord computed = record_of(*numbers, result.device);
 
   const std::string changed = model_changes(state);
-  std::cout << fmt::format("{}: {} tokens{}{}\n", one_line(session_name(path)),
-                           result.input->queries(result.blocks.back().kind).length, changed.empty() ? "" : ", ", changed);
-  std::cout << fmt::format("device: {}\n", result.device);
+  const std::uint32_t tokens = result.input->queries(result.blocks.back().kind).length;
+  nlohmann::ordered_json json = {{"session", path.string()}, {"tokens", tokens}, {"device", result.device}};
+  std::string said = fmt::format("{}: {} tokens{}{}\ndevice: {}", one_line(session_name(path)), tokens,
+                                 changed.empty() ? "" : ", ", changed, result.device);
+  const auto tell = [&](const std::string& of_record) {
+    said += "\nrecord: " + of_record;
+    json["record"] = of_record;
+  };
   bool is_as_saved = true;
   if (saved) {
     const RecordAgreement agreement = compare(*saved, computed);
     is_as_saved = agrees(agreement);
-    std::cout << fmt::format("record: {}\n", describe(agreement, *saved));
+    tell(describe(agreement, *saved));
   } else if (!flags.writes_record) {
-    std::cout << "record: the file has none; --record writes one\n";
+    tell("the file has none; --record writes one");
   }
   if (flags.writes_record) {
     save_session(path, *loaded, &computed);
-    std::cout << fmt::format("record: {} numbers written\n", computed.weights.size() + computed.logits.size());
+    tell(fmt::format("{} numbers written", computed.weights.size() + computed.logits.size()));
     is_as_saved = true;
   }
-  if (!flags.out.empty()) export_view(flags, state, models);
+  json["as_saved"] = is_as_saved;
+  if (!flags.out.empty()) {
+    const std::size_t files = export_view(flags, state, models).size();
+    said += fmt::format("\n{} files in {}", files, one_line(flags.out.string()));
+    json["files"] = files;
+  }
+  tell_result(said, json);
   return is_as_saved ? 0 : 1;
 }
 
@@ -113,7 +126,7 @@ Subcommand add_run_command(CLI::App& app) {
   session.add_argument("session", "FILE", "a session file (File, Save session); needed", flags->file);
   session.turn("--record", "write the computed numbers into the file, as its record", flags->writes_record);
   FlagGroup(*command, "Output")
-      .take("--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)", flags->out);
+      .take("-o,--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)", flags->out);
   add_device_flag(*command, flags->device);
   return {.app = command, .run = [flags] { return run_session(*flags); }};
 }

@@ -1,14 +1,18 @@
 #include "app/cli/subcommands.h"
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "app/cli/model_flags.h"
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "app/window/viewer.h"
+#include "core/text_bytes.h"
 
 namespace headlight::app {
 namespace {
@@ -34,7 +38,9 @@ void read_size(const std::string& text, ScreenshotOptions& options) {
 
 int run_screenshot(ScreenshotFlags& flags) {
   ScreenshotOptions& options = flags.options;
-  if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write");
+  if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write, or - for standard output");
+  std::optional<OutputFolder> output;
+  if (options.out == kStandardInput) options.out = output.emplace().path() / "headlight.png";
   const bool is_vector = options.out.extension() == ".svg" || options.out.extension() == ".pdf";
   if (options.out.extension() != ".png" && !is_vector) {
     throw UsageError("--out: '{}' doesn't end in .png, or of a figure in .svg or .pdf", options.out.string());
@@ -53,6 +59,10 @@ int run_screenshot(ScreenshotFlags& flags) {
   options.lesson_card = flags.model.lesson_card();
   options.watch_compiling = compile_bar();
   take_screenshot(options);
+  if (output) output->print(options.out);
+  const std::string file = output ? std::string() : options.out.string();
+  if (!output && output_choice().writes_json)
+    write_json({{"file", file}, {"bytes", std::filesystem::file_size(options.out)}});
   return 0;
 }
 
@@ -63,7 +73,9 @@ Subcommand add_screenshot_command(CLI::App& app) {
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions& options = flags->options;
   const FlagGroup image(*command, "Image");
-  image.take("--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", options.out);
+  image.take("-o,--out", "FILE",
+             "the .png file to write, or a figure as .svg or .pdf; - is standard output, which gets a PNG; needed",
+             options.out);
   image.turn("--figure", "the view's figure for a paper instead of the window; .svg and .pdf always are", options.is_figure);
   image.add("--size", "WxH", "size of the image in pixels (default 1600x1000)",
             [&options](const std::string& text) { read_size(text, options); });
@@ -73,6 +85,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
             [&options](const std::string& text) { options.survey = read_survey(text); });
   image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
   image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);
+  flags->model.add_text_argument(*command);
   flags->model.add_to(*command, "--score-scale",
                       fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
   flags->shown.add_to(*command);

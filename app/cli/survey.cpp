@@ -13,6 +13,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
@@ -39,7 +40,7 @@ struct SurveyFlags {
                                      HeadMetric::Sink, HeadMetric::Entropy};
   std::uint32_t top = 20, tokens = 512;
   std::vector<std::string> devices;
-  bool is_jsonl = false, restarts = false, is_quiet = false, is_chat = false, thinks = true;
+  bool is_jsonl = false, restarts = false, is_chat = false, thinks = true;
 };
 
 /// The size of a model's files and the time of their last change, for telling whether it is the same.
@@ -79,7 +80,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                         .progress = {},
                         .tell = {},
                         .opened = {}};
-  ProgressBar bar("shards", flags.is_quiet || ranks.rank() != 0);
+  ProgressBar bar("shards", ranks.rank() != 0);
   std::optional<std::uint64_t> texts_before;
   std::mutex device_lock;
   std::set<std::string> devices;
@@ -87,8 +88,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
     const std::lock_guard lock(device_lock);
     devices.insert(name);
   };
-  if (!flags.is_quiet)
-    options.tell = [](const std::string& line) { std::cerr << "headlight: note: " << one_line(line) << '\n'; };
+  options.tell = tell_note;
   options.progress = [&](const SurveyProgress& progress) {
     if (!texts_before) texts_before = progress.texts;
     bar.show(progress.done, progress.shards);
@@ -109,15 +109,17 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                        .seconds = seconds,
                                        .texts = texts,
                                        .ranks = ranks.size()});
-  std::cout << fmt::format("{} texts, {} tokens", found.texts, found.tokens);
-  if (found.cut > 0) std::cout << fmt::format(", {} cut to {} tokens", found.cut, measures.most_tokens);
+  std::string said = fmt::format("{} texts, {} tokens", found.texts, found.tokens);
+  if (found.cut > 0) said += fmt::format(", {} cut to {} tokens", found.cut, measures.most_tokens);
   if (found.odd > 0) {
-    std::cout << fmt::format(", {} with attention that isn't a number", found.odd);
+    said += fmt::format(", {} with attention that isn't a number", found.odd);
     inference::note_run_warning(fmt::format("{} of {} texts have attention that isn't a number: heads aren't measured there",
                                             found.odd, found.texts));
   }
-  if (found.skipped > 0) std::cout << fmt::format(", {} lines skipped", found.skipped);
-  std::cout << fmt::format("; {} shows what heads do\n", one_line((flags.directory / "report.html").string()));
+  if (found.skipped > 0) said += fmt::format(", {} lines skipped", found.skipped);
+  const std::string report = (flags.directory / "report.html").string();
+  tell_result(fmt::format("{}; {} shows what heads do", said, one_line(report)),
+              {{"texts", found.texts}, {"tokens", found.tokens}, {"odd", found.odd}, {"report", report}});
   return 0;
 }
 
@@ -176,7 +178,7 @@ Subcommand add_survey_command(CLI::App& app) {
               flags->is_chat);
   corpus.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", flags->thinks,
                      {{"on", true}, {"off", false}});
-  output.take("--out", "DIR", "folder to write into, and to go on in (default survey)", flags->directory);
+  output.take("-o,--out", "DIR", "folder to write into, and to go on in (default survey)", flags->directory);
   output.turn("--restart", "measure everything again instead of going on", flags->restarts);
   FlagGroup(*command, "Device")
       .add_repeatable("--devices", "LIST",
@@ -187,7 +189,6 @@ Subcommand add_survey_command(CLI::App& app) {
                       });
   add_model_flag(FlagGroup(*command, "Model"), "a trained model", fmt::format(" (default: {})", kCaptionWriter),
                  flags->model);
-  output.turn("--quiet", "no progress on standard error", flags->is_quiet);
   add_device_flag(*command, flags->device);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }

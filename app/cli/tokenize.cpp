@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/output.h"
 #include "app/cli/text_lines.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
@@ -29,7 +30,6 @@ struct TextFlags {
   bool is_target = false;                        ///< for an encoder-decoder's target
   bool adds_special = true;                      ///< tokenize
   bool skips_special = true;                     ///< detokenize
-  bool writes_json = false;                      ///< detokenize
   std::optional<text::WordLanguage> words = {};  ///< tokenize: by the rules of a language
 };
 
@@ -121,7 +121,7 @@ int run_detokenize(const TextFlags& flags) {
       }
     }
     const std::string text = tokenizer.decode(ids, flags.skips_special);
-    if (!flags.writes_json) return on_one_line(text);
+    if (!output_choice().writes_json) return on_one_line(text);
     return to_text(nlohmann::json(text), -1);
   });
   return 0;
@@ -140,10 +140,8 @@ Subcommand add_tokenize_command(CLI::App& app) {
   const auto flags = std::make_shared<TextFlags>();
   const FlagGroup group(*command, "Text");
   add_tokenizer_flag(group, *flags);
-  group.add_repeatable(
-      "--text", "TEXT",
-      "a text to tokenize, line feeds and all; may be given several times (default: the lines of standard input)",
-      [flags = flags.get()](const std::vector<std::string>& texts) { flags->lines = texts; });
+  add_texts_flags(group, "a text to tokenize",
+                  [flags = flags.get()](const std::vector<std::string>& texts) { flags->lines = texts; });
   group.add("--words", "de|en",
             "whole words of this language, as spaCy's rules split them; with --model multi30k-de-en those of notebook 002, "
             "lower-cased, where <unk> is a word that its training text has less than twice",
@@ -164,7 +162,6 @@ Subcommand add_detokenize_command(CLI::App& app) {
   group.add_repeatable("--ids", "LIST", "token ids as 464,3797; given several times several lines (default: standard input)",
                        [flags = flags.get()](const std::vector<std::string>& lists) { flags->lines = lists; });
   group.turn("--keep-special", "write special tokens ([CLS], <s>, ...) too", flags->skips_special, false);
-  group.turn("--json", "write each text as a JSON string, line breaks and all", flags->writes_json);
   return {.app = command, .run = [flags] { return run_detokenize(*flags); }};
 }
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "app/cli/output.h"
 #include "app/cli/text_lines.h"
 #include "app/cli/writing_flags.h"
 #include "app/models/starter_view.h"
@@ -17,7 +18,7 @@ bool is_blank(const std::string& line) { return line.find_first_not_of(" \t\v\f"
 std::string translation_text(const text::Tokenizer& tokenizer, const std::vector<std::uint32_t>& ids) {
   std::string text = tokenizer.decode(ids);
   if (text.starts_with(' ')) text.erase(0, 1);
-  return on_one_line(text);
+  return text;
 }
 
 /// Translates some lines and writes the translations in their order.
@@ -30,7 +31,13 @@ void translate(Writer& writer, const WritingFlags& flags, const std::vector<std:
   if (!text.lines.empty()) decoded = writer.write(text, flags.decoding);
   auto next = decoded.begin();
   for (const std::string& line : lines) {
-    write_line(is_blank(line) ? "" : translation_text(*writer.model().predicted_tokenizer(), (next++)->ids));
+    const std::vector<std::uint32_t> ids = is_blank(line) ? std::vector<std::uint32_t>() : (next++)->ids;
+    const std::string written = is_blank(line) ? "" : translation_text(*writer.model().predicted_tokenizer(), ids);
+    if (output_choice().writes_json) {
+      write_json({{"text", line}, {"translation", written}, {"ids", ids}});
+    } else {
+      write_line(on_one_line(written));
+    }
   }
   std::cout.flush();
   if (flags.attention.empty()) return;

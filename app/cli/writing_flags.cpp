@@ -18,12 +18,10 @@ constexpr std::uint64_t kMaxItems = 4'096;
 
 void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::string& text_help) {
   const FlagGroup text(app, "Text"), model_group(app, "Model");
-  text.add_repeatable("--text", "TEXT",
-                      text_help + ", line feeds and all; may be given several times (default: the lines of standard input)",
-                      [this](const std::vector<std::string>& values) {
-                        texts = values;
-                        has_text = true;
-                      });
+  add_texts_flags(text, text_help, [this](const std::vector<std::string>& values) {
+    texts = values;
+    has_text = !values.empty();
+  });
   text.take_count(
       "--max-tokens", "N",
       fmt::format("tokens to write for each line, 1 to {} (default {})", kMaxGeneratedTokens, decoding.most_tokens),

@@ -1,7 +1,5 @@
 #include "app/exports/export_plan.h"
 
-#include <set>
-
 #include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
 #include "app/state/model_changes.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "app/exports/plan.h"
 
 namespace headlight::app {
@@ -15,6 +17,7 @@ struct ExportWork {
   Checkpoint checkpoint = {};
   std::vector<std::string> notes = {};
   exporting::Json arrays = exporting::Json::array();  ///< that are written, as run.json lists them
+  std::set<std::string> files = {}, earlier = {};     ///< names in the folder: of this export, and of others before it
 
   /// Of figures, which may show both.
   Runs both_runs() const { return {.run = *run, .baseline = baseline ? baseline->run.get() : nullptr}; }

@@ -42,12 +42,53 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
   return kind.refusal == nullptr ? std::string() : kind.refusal(blocks);
 }
 
+namespace {
+
+/// The figure with maps as large as its width leaves room for. Null: its numbers aren't known yet.
+std::unique_ptr<exporting::Drawing> draw_as_wide(const FigureKind& kind, const FigureSubject& subject,
+                                                 FigureNumbers& numbers) {
+  constexpr int kTries = 10;  // to less than a hundredth of the largest
+  const float width_mm = subject.options.width_mm, width = width_mm * exporting::kUnitsPerMillimetre;
+  const auto draw = [&](float edge) {
+    ExportOptions sized = subject.options;
+    sized.map_edge_mm = edge;
+    return kind.draw({.source = subject.source,
+                      .baseline_input = subject.baseline_input,
+                      .blocks = subject.blocks,
+                      .matrix = subject.matrix,
+                      .options = sized,
+                      .format = subject.format},
+                     numbers);
+  };
+  const auto fits = [&](const exporting::Drawing& drawing) { return drawing.size().x < width + 0.01F; };
+  float fitting = kMinMapEdge_mm, largest = 4.0F * width_mm;  // of several panels in a row each has a part of it
+  std::unique_ptr<exporting::Drawing> drawing = draw(fitting);
+  if (!drawing) return nullptr;
+  if (!fits(*drawing)) {
+    throw UsageError(
+        "{}: {:g} mm are too narrow, at least {:.0f} mm are needed; choose a larger --width, fewer heads, or --hide "
+        "labels,bar",
+        kind.id, width_mm, std::ceil(drawing->size().x / exporting::kUnitsPerMillimetre));
+  }
+  for (int i = 0; i < kTries; ++i) {
+    const float middle = 0.5F * (fitting + largest);
+    std::unique_ptr<exporting::Drawing> larger = draw(middle);
+    const bool is_better = larger && fits(*larger);
+    (is_better ? fitting : largest) = middle;
+    if (is_better) drawing = std::move(larger);
+  }
+  return drawing;
+}
+
+}  // namespace
+
 std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
                                                 FigureNumbers& numbers) {
   const ExportOptions& options = subject.options;
   FigureSubject own = subject;
   own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
-  return exporting::with_note(kind.draw(own, numbers), subject.changes, options.is_dark, options.parts.settings);
+  return exporting::with_note(options.width_mm > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers),
+                              subject.changes, options.is_dark, options.parts.settings);
 }
 
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {

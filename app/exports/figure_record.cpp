@@ -80,6 +80,8 @@ void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions&
   figure.read("title", options.title);
   if (const json* size = figure.find("size_mm"); size && *size != 0.0F)
     figure.read("size_mm", options.map_edge_mm, kMinMapEdge_mm, kMaxMapEdge_mm);
+  if (const json* width = figure.find("width_mm"); width && *width != 0.0F)
+    figure.read("width_mm", options.width_mm, kMinWidth_mm, kMaxMapEdge_mm);
   figure.read("dpi", options.dpi, kMinDpi, kMaxDpi);
   figure.read("color_map", options.color_map);
   if (!view::parse_color_map(options.color_map)) figure.fail("color_map", "colours", options.color_map);
@@ -101,7 +103,8 @@ void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions&
 
 json describe_style(const ExportOptions& options) {
   json style = {{"title", options.title},
-                {"size_mm", options.map_edge_mm},
+                {"size_mm", options.width_mm > 0.0F ? 0.0F : options.map_edge_mm},  // it follows from the width
+                {"width_mm", options.width_mm},
                 {"dpi", options.dpi},
                 {"color_map", options.color_map},
                 {"spread", enum_name<view::ScaleSpread>(kSpreads, options.color_spread)},

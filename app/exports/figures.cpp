@@ -61,9 +61,14 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
       [&](const Capture& capture) {
         return fmt::format("captured in {}", std::filesystem::path(capture.path).filename().string());
       });
-  if (is_capture(inputs.source)) return text + fmt::format(", {} head{}", shape.heads, shape.heads == 1 ? "" : "s") + less;
-  text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
-                      shape.d_v, static_cast<double>(blocks.scale));
+  const auto counted = [](std::size_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  const std::string heads = counted(shape.heads, "head");
+  if (is_capture(inputs.source)) {
+    return fmt::format("{}, {} of {}{}", text, counted(blocks.all_layers, "layer"), heads, less);
+  }
+  text += fmt::format(", {}, d_k {}, d_v {}, scale {:.4g}", heads, shape.d_k, shape.d_v, static_cast<double>(blocks.scale));
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]) + less;
 }
 
@@ -130,6 +135,7 @@ exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, con
   style.parts = options.parts;
   style.font = options.font;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
+  style.width = options.width_mm * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options.dpi) / 96.0;
   return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }

@@ -30,7 +30,7 @@ inline bool holds_arrays(ExportFormat format) {
 Result<ExportFormat> parse_format(std::string_view text);
 
 /// Limits of a figure's size and resolution.
-inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F;
+inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F, kMinWidth_mm = 30.0F;
 inline constexpr std::uint32_t kMinDpi = 48, kMaxDpi = 960;
 
 struct FigureKind;
@@ -85,9 +85,10 @@ struct ExportOptions : ExportContents {
   std::string session = {};  ///< the state as JSON, which figures carry so that they can be made again; empty: none
   std::string title;         ///< of every figure; empty: each has the name of its matrix
   float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
+  float width_mm = 0.0F;     ///< of the whole figure, by which its maps are as large as fits; 0: as they need
   std::uint32_t dpi = 192;   ///< of PNGs
   std::filesystem::path directory;
-  std::string file;  ///< of a single container in `directory`, without run.json beside it; empty: names by the contents
+  std::string file;  ///< the only one in `directory`, without run.json beside it; empty: names by the contents
 };
 
 /// Are matrices written as what two runs differ in?
@@ -102,7 +103,8 @@ struct ExportProgress {
 
 struct ExportReport {
   std::vector<std::filesystem::path> files;
-  std::vector<std::string> notes;  ///< one line each: requested stages that don't exist
+  std::vector<std::uint64_t> bytes;  ///< of each; of plan_run() an estimate where it is text or an image
+  std::vector<std::string> notes;    ///< one line each: requested stages that don't exist
 };
 
 /// Called before each file and repeatedly inside a long one; false cancels (an Error "cancelled" is thrown, finished files
@@ -112,6 +114,9 @@ using ExportObserver = std::function<bool(const ExportProgress&)>;
 /// Runs the forward pass and writes every file; used by the command and the window's dialog. Large maps are written in
 /// strips of rows, never held as a whole. Throws Error in one line.
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer = {});
+
+/// What run_export() would write, without computing it: no device is needed. Throws Error in one line.
+ExportReport plan_run(const ExportOptions& options);
 
 /// The same of a run that the runner has made of `source` already.
 ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,

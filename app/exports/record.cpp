@@ -218,6 +218,8 @@ std::string encode_run_record(const ExportWork& work, const Json& arrays) {
   if (work.baseline != nullptr && !writes_difference(options)) document["selection"]["beside"] = describe_baseline(work);
   if (std::ranges::any_of(options.formats, is_figure)) document["view"] = describe_figures(options);
   document["stages"] = arrays;
+  if (!work.files.empty()) document["files"] = work.files;
+  if (!work.earlier.empty()) document["earlier"] = work.earlier;
   return to_text(document) + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include "capture/captured_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace headlight::app {
 namespace {
@@ -139,17 +140,72 @@ std::vector<std::string> notes_of_run(const RunSource::Source& source, const Exp
   return notes;
 }
 
+/// What is selected of a run. A network's blocks are known before its run, which may be of its first layers alone.
+std::vector<ExportBlocks> blocks_of(const RunSource::Source& source, const inference::Run* run,
+                                    const ExportOptions& options) {
+  return source.capture && run != nullptr
+             ? select_blocks(*run, *source.network, options)
+             : select_blocks(shapes_before_run(*source.network, *source.input), *source.network, options);
+}
+
+/// The files, of which there is one where the options name it, and what is left out.
+ExportPlan plan_files(const RunSource::Source& source, const ExportOptions& options,
+                      const std::vector<ExportBlocks>& blocks) {
+  ExportPlan plan = plan_export(options, blocks, *source.network, *source.input);
+  std::vector<std::string> notes = notes_of_run(source, options);
+  plan.notes.insert(plan.notes.begin(), notes.begin(), notes.end());
+  if (plan.files.empty()) throw Error("there is nothing to write: {}", plan.notes.front());
+  if (options.file.empty()) return plan;
+  if (plan.files.size() > 1) {
+    throw UsageError(
+        "--out {}: it would be {} files ({}, {}, \u2026); choose one by --layer, --head, --block, --batch or --views, "
+        "or name a folder",
+        options.file, plan.files.size(), plan.files[0].name, plan.files[1].name);
+  }
+  plan.files.front().name = options.file;
+  return plan;
+}
+
+constexpr const char* kRecord = "run.json";
+
+/// Files that run.json in this folder says earlier exports wrote, are there still, and aren't `written` anew.
+std::set<std::string> earlier_files(const std::filesystem::path& folder, const std::set<std::string>& written) {
+  std::set<std::string> earlier;
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(folder / kRecord, failure)) return earlier;
+  nlohmann::json record;
+  try {
+    record = read_json(folder / kRecord);
+  } catch (const Error&) {
+    return earlier;  // it isn't an export's
+  }
+  for (const char* member : {"files", "earlier"}) {
+    const auto names = record.is_object() ? record.find(member) : record.end();
+    if (names == record.end() || !names->is_array()) continue;
+    for (const nlohmann::json& one : *names) {
+      const std::string name = one.is_string() ? one.get<std::string>() : "";
+      const bool is_plain = !name.empty() && std::filesystem::path(name).filename() == name;
+      if (is_plain && !written.contains(name) && std::filesystem::exists(folder / name, failure)) earlier.insert(name);
+    }
+  }
+  return earlier;
+}
+
+/// Of a file, or of all in a folder of tiles.
+std::uint64_t bytes_on_disk(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) return std::filesystem::file_size(path);
+  std::uint64_t sum = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) sum += entry.file_size();
+  return sum;
+}
+
 /// Files are planned first, so that progress knows how many there are.
 ExportReport write(ExportWork work, const ExportObserver& observer) {
   const RunSource::Source& source = work.source;
   const ExportOptions& options = work.options;
-  // A network's blocks are known before its run, which may be of its first layers alone.
-  work.blocks = source.capture ? select_blocks(*work.run, *source.network, options)
-                               : select_blocks(shapes_before_run(*source.network, *source.input), *source.network, options);
-  ExportPlan plan = plan_export(options, work.blocks, *source.network, *source.input);
-  work.notes = notes_of_run(source, options);
-  std::ranges::move(plan.notes, std::back_inserter(work.notes));
-  if (plan.files.empty()) throw Error("there is nothing to write: {}", work.notes.front());
+  work.blocks = blocks_of(source, work.run.get(), options);
+  ExportPlan plan = plan_files(source, options, work.blocks);
+  work.notes = std::move(plan.notes);
   make_directories(options.directory);
   ExportProgress progress;
   ExportReport report;
@@ -160,7 +216,13 @@ ExportReport write(ExportWork work, const ExportObserver& observer) {
   };
   const bool has_record = options.file.empty();
   if (has_record) {
-    plan.files.push_back({.name = "run.json", .write = [](ExportWork& of, const std::filesystem::path& path) {
+    for (const std::string& name : plan.names(options)) work.files.insert(name);
+    work.earlier = earlier_files(options.directory, work.files);
+    if (!work.earlier.empty()) {
+      work.notes.push_back(
+          fmt::format("files of earlier exports that are in the folder too, named in run.json: {}", work.earlier.size()));
+    }
+    plan.files.push_back({.name = kRecord, .write = [](ExportWork& of, const std::filesystem::path& path) {
                             write_file_atomically(path, encode_run_record(of, of.arrays));
                           }});
   }
@@ -177,6 +239,7 @@ ExportReport write(ExportWork work, const ExportObserver& observer) {
     work.checkpoint(0.0);
     report.files.push_back(options.directory / file.name);
     file.write(work, report.files.back());
+    report.bytes.push_back(bytes_on_disk(report.files.back()));
   }
   if (!has_record) note_odd_numbers();
   report.notes = std::move(work.notes);
@@ -234,6 +297,27 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
   const KnownRun baseline = computed_baseline(runner, options, sources, run);
   return write({.runner = runner, .source = source, .options = options, .baseline = &baseline, .run = std::move(run)},
                observer);
+}
+
+ExportReport plan_run(const ExportOptions& options) {
+  RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
+  const RunSource::Source& source = sources.build(options.inputs);
+  const std::optional<capture::CapturedRun> captured =
+      source.capture ? std::optional<capture::CapturedRun>(std::in_place, source.capture) : std::nullopt;
+  const std::vector<ExportBlocks> blocks = blocks_of(source, captured ? &*captured : nullptr, options);
+  if (!captured) expect_room_for_figures(source, options, blocks);
+  ExportPlan plan = plan_files(source, options, blocks);
+  ExportReport report{.files = {}, .bytes = {}, .notes = std::move(plan.notes)};
+  for (const PlannedFile& file : plan.files) {
+    report.files.push_back(options.directory / file.name);
+    report.bytes.push_back(static_cast<std::uint64_t>(file.bytes));
+  }
+  if (options.file.empty()) {
+    constexpr std::uint64_t kRecordBytes = 2'000, kRecordToken = 40, kRecordFile = 60;
+    report.files.push_back(options.directory / kRecord);
+    report.bytes.push_back(kRecordBytes + kRecordToken * source.input->source.length + kRecordFile * plan.files.size());
+  }
+  return report;
 }
 
 ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,

@@ -162,7 +162,8 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
   figure.subtitle += shown.is_difference
                          ? fmt::format("; red is more, blue less; the strongest shade is a change of {}", largest)
                          : fmt::format("; the strongest shade is {}", largest);
-  if (shown.style.map_edge > 0.0F) figure.width = std::max(shown.style.map_edge, kMinTextWidth);
+  const float column = shown.style.width > 0.0F ? shown.style.width - 2.0F * exporting::kColumnMargin : shown.style.map_edge;
+  if (column > 0.0F) figure.width = std::max(column, kMinTextWidth);
   const BlockMaker maker(shown.style, figure.width);
   const auto add = [&](const std::vector<RunningToken>& tokens, MapSide side, std::string caption) {
     const capture::PatchImages& images = side == MapSide::Query ? shown.query_images : shown.key_images;

@@ -108,8 +108,7 @@ LessonList read_lessons(const std::vector<fs::path>& folders, const std::string&
 }
 
 std::vector<fs::path> lesson_folders() {
-  std::vector<fs::path> folders;
-  for (const fs::path& models : bundled_folders()) folders.push_back(models.parent_path() / "lessons");
+  std::vector<fs::path> folders{shared_folder() / "lessons"};
   try {
     folders.push_back(config_directory() / "lessons");
   } catch (const Error&) {  // no home folder: only what comes along

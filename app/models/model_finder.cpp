@@ -100,7 +100,7 @@ class Search {
 
 std::vector<ListedModel> list_models(const ModelSearch& wanted, const std::atomic<bool>& stops) {
   Search search(stops);
-  for (const fs::path& folder : bundled_folders()) search.add_folder(folder, ListedModel::Origin::Bundled);
+  search.add_folder(shared_folder() / "models", ListedModel::Origin::Bundled);
   for (const std::string& recent : wanted.recent) {
     std::error_code failure;
     if (!fs::exists(recent, failure)) continue;

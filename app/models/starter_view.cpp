@@ -60,10 +60,8 @@ FirstState first_state(ModelCache& models) {
   FirstState first;
   const std::optional<fs::path> path = find_bundled_model(kCaptionsStarter.model);
   if (!path) {
-    first.warning = fmt::format(
-        "The bundled model {} is missing, so this is the playground with random weights; install "
-        "Headlight again to have it",
-        kCaptionsStarter.model);
+    first.warning = fmt::format("The bundled model {} isn't installed, so this is the playground with random weights",
+                                kCaptionsStarter.model);
     return first;
   }
   try {
@@ -90,27 +88,16 @@ void find_moved_model(State& state) {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> bundled_folders() {
-  std::vector<fs::path> folders;
-  const fs::path program = platform::program_file();
-  if (!program.empty()) {
-    const fs::path folder = program.parent_path();
-    folders = {folder / "../share/headlight/models", folder / "assets/models", folder / "../assets/models",
-               folder / "../../assets/models"};
-  }
-  folders.emplace_back(HEADLIGHT_ASSETS_DIR "/models");
-  return folders;
+fs::path shared_folder() {
+  std::error_code failure;
+  return fs::weakly_canonical(platform::program_file().parent_path() / "../share/headlight", failure);
 }
 
 std::optional<fs::path> find_bundled_model(std::string_view name) {
-  for (const fs::path& folder : bundled_folders()) {
-    const fs::path path = folder / name;
-    std::error_code failure;
-    if (!fs::is_regular_file(path / "config.json", failure)) continue;
-    const fs::path real = fs::weakly_canonical(path, failure);
-    return failure ? path : real;
-  }
-  return std::nullopt;
+  fs::path path = shared_folder() / "models" / name;
+  std::error_code failure;
+  if (!fs::is_regular_file(path / "config.json", failure)) return std::nullopt;
+  return path;
 }
 
 std::string named_model(const std::string& name) {

@@ -9,9 +9,8 @@ namespace headlight::app {
 inline constexpr const char* kCaptionWriter = "captions-gpt2";
 inline constexpr const char* kTranslator = "multi30k-de-en";
 
-/// Folders that may hold the bundled models: relative to the installed program, to the program in its source tree, and the
-/// source tree that it was built from.
-std::vector<std::filesystem::path> bundled_folders();
+/// share/headlight beside the program's folder, with what comes along: models, lessons, perhaps fonts. A build's is a link to assets/.
+std::filesystem::path shared_folder();
 
 /// The bundled model of this name; nullopt where this installation lacks it.
 std::optional<std::filesystem::path> find_bundled_model(std::string_view name);

@@ -1,19 +1,17 @@
 """Attention of your own networks in Headlight's window, in notebooks and as arrays.
 
-The program `headlight` does the work: it is found in the environment variable HEADLIGHT or in PATH.
+The program `headlight` does the work: it is that of the environment variable HEADLIGHT, else the wheel's, else the one in PATH.
 docs/PYTHON.md of the project describes the functions and the live link's protocol.
 """
 
 from ._captures import Capture
 from ._link import Link, connect
 from ._models import Capturing, capture, capturing
-from ._pages import Page, page, show
+from ._pages import Page
 from ._program import HeadlightError, program
 from ._runs import Run, run
-from ._windows import Window, view
-
-Capture.view = view
-Capture.show = show
+from ._views import page, show, view
+from ._windows import Window
 
 __all__ = [
     "Capture",

@@ -1,15 +1,21 @@
 """Arrays of numpy, PyTorch and JAX, and images, as numpy arrays of the types that a capture has."""
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ._program import HeadlightError
+
+Array = npt.NDArray[Any]
 
 TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
 
 
-def as_host(value):
+def as_host(value: Any) -> Array:
     """A numpy array; of a tensor of PyTorch or JAX without its gradients, of a type that numpy has."""
     if hasattr(value, "detach"):
         value = value.detach()
@@ -19,7 +25,7 @@ def as_host(value):
     return np.asarray(value)
 
 
-def as_array(value, axes=(3, 4)):
+def as_array(value: Any, axes: tuple[int, ...] = (3, 4)) -> Array:
     """A numpy array of a type that a capture has, with one of these numbers of axes."""
     array = as_host(value)
     if array.dtype.name not in TYPES or array.dtype == np.uint8:  # U8 is of images alone
@@ -31,7 +37,7 @@ def as_array(value, axes=(3, 4)):
     return array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
 
 
-def as_pixels(image):
+def as_pixels(image: Any) -> Array:
     """An image [height, width, 3], or a batch of such, of uint8 or of floats 0 to 1: of an array, a tensor (also
     [3, height, width]), an image of Pillow, or a path that Pillow opens."""
     if isinstance(image, (str, os.PathLike)):

@@ -1,5 +1,7 @@
 """The live link: attention goes to an open window while a network trains. docs/PYTHON.md describes the protocol."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import json
@@ -10,6 +12,8 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 from ._captures import Capture
 from ._program import HeadlightError
@@ -25,7 +29,7 @@ _QUEUE = 4
 class _Connection:
     """One socket, and the messages that go over it."""
 
-    def __init__(self, path, name, patience):
+    def __init__(self, path: str, name: str, patience: float):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.socket.settimeout(patience)
@@ -42,13 +46,13 @@ class _Connection:
             self.socket.close()
             raise
 
-    def send(self, kind, pieces, step=0):
+    def send(self, kind: int, pieces: Sequence[bytes | memoryview], step: int = 0) -> None:
         size = sum(memoryview(piece).nbytes for piece in pieces)
         self.socket.sendall(_HEAD.pack(_MAGIC, _VERSION, kind, step, size))
         for piece in pieces:
             self.socket.sendall(piece)
 
-    def _receive(self, size):
+    def _receive(self, size: int) -> bytes:
         parts = bytearray()
         while len(parts) < size:
             part = self.socket.recv(size - len(parts))
@@ -57,7 +61,7 @@ class _Connection:
             parts += part
         return bytes(parts)
 
-    def answer(self):
+    def answer(self) -> tuple[int, int, str]:
         magic, version, kind, step, size = _HEAD.unpack(self._receive(_HEAD.size))
         if magic != _MAGIC or version != _VERSION or size > _LARGEST_ANSWER:
             raise OSError("this socket is no window's of this version")
@@ -68,9 +72,9 @@ class Link:
     """A window that takes captures. log() may be called in a training loop: it keeps what it is given in a queue and returns;
     a thread reads the arrays and sends them. Where the window can't follow, the oldest of the queue are dropped."""
 
-    def __init__(self, connection, window=None, queue=_QUEUE):
+    def __init__(self, connection: _Connection, window: Window | None = None, queue: int = _QUEUE):
         self._connection, self.window = connection, window
-        self._queue = collections.deque()
+        self._queue: collections.deque[tuple[int, Capture]] = collections.deque()
         self._size = max(int(queue), 1)
         self._changed = threading.Condition()
         self._is_sending = False
@@ -78,15 +82,20 @@ class Link:
         self.sent = 0  #: captures that the window keeps
         self.dropped = 0  #: captures that were replaced by newer ones before they were sent
         self.refused = 0  #: captures that the window didn't take
-        self.problem = None  #: why the last one was refused, or the link ended
+        self.problem: str | None = None  #: why the last one was refused, or the link ended
         self._thread = threading.Thread(target=self._serve, name="headlight-link", daemon=True)
         self._thread.start()
 
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else self.problem or "closed"
+        return f"<headlight.Link: {state}; {self.sent} sent, {self.dropped} dropped, {self.refused} refused>"
+
     @property
-    def is_open(self):
+    def is_open(self) -> bool:
+        """Does it take captures?"""
         return self._thread.is_alive() and not self._is_closing
 
-    def log(self, attentions, tokens=None, *, step, **options):
+    def log(self, attentions: Any, tokens: Any = None, *, step: int, **options: Any) -> None:
         """Sends attention of one step of training, as view() takes it. Returns at once.
 
         Arrays and tokens are read later, by the link's own thread: don't write into them afterwards, or give copies.
@@ -105,14 +114,17 @@ class Link:
             self._queue.append((step, capture))
             self._changed.notify()
 
-    def flush(self, timeout=30.0):
+    def flush(self, timeout: float = 30.0) -> bool:
         """Waits until the window has answered for everything that was logged. Returns whether it has."""
         with self._changed:
-            return self._changed.wait_for(
-                lambda: not self._queue and not self._is_sending or not self._thread.is_alive(), timeout
-            ) and not self._queue
+            return (
+                self._changed.wait_for(
+                    lambda: not self._queue and not self._is_sending or not self._thread.is_alive(), timeout
+                )
+                and not self._queue
+            )
 
-    def close(self, timeout=30.0):
+    def close(self, timeout: float = 30.0) -> None:
         """Sends what waits, and ends the link; the window stays."""
         if threading.current_thread() is not self._thread:
             self.flush(timeout)
@@ -124,13 +136,13 @@ class Link:
         self._thread.join(timeout)
         self._connection.socket.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Link:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _next(self):
+    def _next(self) -> tuple[int, Capture] | None:
         with self._changed:
             self._is_sending = False
             self._changed.notify_all()
@@ -140,7 +152,7 @@ class Link:
             self._is_sending = True
             return self._queue.popleft()
 
-    def _serve(self):
+    def _serve(self) -> None:
         try:
             while True:
                 item = self._next()
@@ -161,7 +173,7 @@ class Link:
                 self._queue.clear()
                 self._changed.notify_all()
 
-    def _send(self, step, capture):
+    def _send(self, step: int, capture: Capture) -> None:
         try:
             pieces = list(capture.pieces())
         except Exception as error:  # whatever the library of the arrays raises: training goes on, and so does the link
@@ -183,7 +195,9 @@ class Link:
             self.problem = text
 
 
-def connect(name=None, *, start=True, timeout=60.0, queue=_QUEUE, flags=()):
+def connect(
+    name: str | None = None, *, start: bool = True, timeout: float = 60.0, queue: int = _QUEUE, flags: Sequence[str] = ()
+) -> Link:
     """A Link to the newest open window that no other program is linked to. Without one a window is opened.
 
     name: what the window calls this program (default: the script's name); start: False raises HeadlightError instead of

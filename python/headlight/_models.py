@@ -1,13 +1,23 @@
 """Captures of transformers models."""
 
-import collections
-import collections.abc
-import contextlib
+from __future__ import annotations
 
+import collections
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._arrays import as_pixels
 from ._captures import Capture
-from ._positions import of_images
+from ._positions import of_images, pictures_of
+from ._passes import Pass
 from ._program import HeadlightError
 from ._recorded import Recorded, recording
+from ._windows import Window
 
 _KINDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
 
@@ -15,13 +25,13 @@ _KINDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_atten
 _UNKNOWN = "\u2026"  # a token that was in a cache before
 
 
-def _texts_of(tokenizer, ids):
+def _texts_of(tokenizer: Any, ids: Any) -> list[str]:
     texts = tokenizer.convert_ids_to_tokens(ids.tolist())
     return [str(int(token)) if text is None else text for text, token in zip(texts, ids)]  # None: beyond the vocabulary
 
 
 @contextlib.contextmanager
-def _eager(model):
+def _eager(model: Any) -> Iterator[None]:
     """The model with attention that it can return; afterwards as it was."""
     before = getattr(model.config, "_attn_implementation", None)
     is_switched = hasattr(model, "set_attn_implementation") and before not in (None, "eager")
@@ -35,7 +45,7 @@ def _eager(model):
 
 
 @contextlib.contextmanager
-def _without_dropout(model):
+def _without_dropout(model: Any) -> Iterator[None]:
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:
@@ -45,7 +55,7 @@ def _without_dropout(model):
             module.training = True
 
 
-def _attentions(model, inputs):
+def _attentions(model: Any, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
     """By kind a list of tensors [line, heads, queries, keys], one for each layer."""
     import torch
 
@@ -57,8 +67,8 @@ def _attentions(model, inputs):
         if "output_attentions" not in str(error):
             raise
         raise HeadlightError(f"{refusal}: it takes no output_attentions") from error
-    found = {kind: getattr(output, kind, None) or () for kind in _KINDS}
-    found = {kind: list(layers) for kind, layers in found.items() if any(layer is not None for layer in layers)}
+    all_kinds = {kind: list(getattr(output, kind, None) or ()) for kind in _KINDS}
+    found = {kind: layers for kind, layers in all_kinds.items() if any(layer is not None for layer in layers)}
     if not found:
         implementation = getattr(model.config, "_attn_implementation", None)
         why = "its layers have none, or do not return it"
@@ -77,7 +87,7 @@ def _attentions(model, inputs):
     return found
 
 
-def _target_ids(model, tokenizer, target):
+def _target_ids(model: Any, tokenizer: Any, target: str | None) -> Any:
     """What the decoder reads: its start token and the target without its end, as in training and as `--target`."""
     import torch
 
@@ -86,7 +96,9 @@ def _target_ids(model, tokenizer, target):
     starts += [getattr(tokenizer, name, None) for name in ("bos_token_id", "pad_token_id")]
     start = next((int(token) for token in starts if isinstance(token, int)), None)
     if start is None:
-        raise HeadlightError(f"{type(model).__name__} doesn't say which token starts its decoder: set decoder_start_token_id")
+        raise HeadlightError(
+            f"{type(model).__name__} doesn't say which token starts its decoder: set decoder_start_token_id"
+        )
     ids = [] if target is None else tokenizer(text_target=[target], return_tensors="pt")["input_ids"][0].tolist()
     if ids and ids[-1] == getattr(tokenizer, "eos_token_id", None):
         ids.pop()
@@ -95,7 +107,9 @@ def _target_ids(model, tokenizer, target):
     return torch.tensor([[start, *ids]])
 
 
-def _inputs(model, tokenizer, texts, target, images=None):
+def _inputs(
+    model: Any, tokenizer: Any, texts: Sequence[str], target: Any, images: Sequence[Any] | None = None
+) -> list[dict[str, Any]]:
     """What the model reads of each line, tensors [1, tokens] by name."""
     is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
     if target is not None and not is_pair:
@@ -119,7 +133,7 @@ def _inputs(model, tokenizer, texts, target, images=None):
     return lines
 
 
-def _batches(model, lines):
+def _batches(model: Any, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[int], dict[str, Any]]]:
     """Lines of the same sizes, which are run together: their numbers, and what the model reads."""
     import torch
 
@@ -132,7 +146,7 @@ def _batches(model, lines):
         yield members, inputs if device is None else {name: value.to(device) for name, value in inputs.items()}
 
 
-def _record(model, lines):
+def _record(model: Any, lines: Sequence[Mapping[str, Any]]) -> Recorded | None:
     """Queries, keys and values of all layers, whose weights then are nowhere n x n; None: the layers, or one stack's, don't give them."""
     import torch
 
@@ -148,9 +162,9 @@ def _record(model, lines):
     return recorded if recorded.is_whole else None
 
 
-def _run(model, lines):
+def _run(model: Any, lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """By kind the layers' tensors [line, heads, queries, keys], with zeros for padding."""
-    found = collections.defaultdict(dict)  # by kind and layer: by line
+    found: dict[tuple[str, int], dict[int, Any]] = collections.defaultdict(dict)  # by kind and layer: by line
     with _eager(model):
         for members, inputs in _batches(model, lines):
             for kind, layers in _attentions(model, inputs).items():
@@ -167,7 +181,7 @@ def _run(model, lines):
     return kinds
 
 
-def _words(tokenizer, ids, tokens="tokens", mask="attention_mask"):
+def _words(tokenizer: Any, ids: Sequence[Any], tokens: str = "tokens", mask: str = "attention_mask") -> dict[str, Any]:
     """Options of Capture: the lines' tokens and, where they have different lengths, which of them are padding."""
     lines = [_texts_of(tokenizer, line) for line in ids]
     most = max(map(len, lines))
@@ -178,7 +192,7 @@ def _words(tokenizer, ids, tokens="tokens", mask="attention_mask"):
     return words
 
 
-def _ids_of(passes):
+def _ids_of(passes: Sequence[Pass]) -> tuple[Any, int]:
     """Ids [lines, tokens] of what the passes read one after another, and how many tokens were in the cache before; None: they
     were given vectors."""
     import torch
@@ -197,7 +211,7 @@ def _ids_of(passes):
     return whole, before
 
 
-def _padding(mask, total):
+def _padding(mask: Any, total: int) -> Any:
     """A mask [lines, tokens] of which some are 0, of all tokens; None: none are, or others between them aren't."""
     import torch
 
@@ -208,7 +222,9 @@ def _padding(mask, total):
     return real if bool(is_run.all()) else None  # else the layers' masks say it
 
 
-def _images_of(model, processor, lines, images):
+def _images_of(
+    model: Any, processor: Any, lines: Sequence[Mapping[str, Any]], images: Sequence[Any] | None
+) -> dict[str, Any]:
     """Options of Capture of all lines: their images' positions, and the images one after another."""
     found = [
         of_images(model, processor, [line["input_ids"][0].tolist()], line, None if images is None else images[index])
@@ -216,12 +232,13 @@ def _images_of(model, processor, lines, images):
     ]
     if not any("positions" in one for one in found):
         return {}
-    positions, pictures = [], []
+    positions: list[Any] = []
+    pictures: list[Any] = []
     for one in found:
         spans = one.get("positions", [[]])[0]
         positions.append([dict(span, image=span["image"] + len(pictures)) for span in spans])
         pictures += one.get("images") or [None] * len({span["image"] for span in spans})
-    options = {"positions": positions}
+    options: dict[str, Any] = {"positions": positions}
     if all(picture is not None for picture in pictures):
         options["images"] = pictures
     return options
@@ -230,10 +247,13 @@ def _images_of(model, processor, lines, images):
 class Capturing:
     """What capturing() gives: the passes that a model made meanwhile."""
 
-    def __init__(self, model, tokenizer, passes, images=None):
+    def __init__(self, model: Any, tokenizer: Any, passes: list[Pass], images: Sequence[Any] | None = None):
         self._model, self._tokenizer, self._passes, self._images = model, tokenizer, passes, images
 
-    def capture(self):
+    def __repr__(self) -> str:
+        return f"<headlight.Capturing of {type(self._model).__name__}, {sum(1 for one in self._passes if one.calls)} passes>"
+
+    def capture(self) -> Capture:
         """The Capture of the last text that was read, of all passes as one."""
         passes = [one for one in self._passes if one.calls]
         if not passes:
@@ -252,7 +272,7 @@ class Capturing:
         recorded.add(passes, range(lines), real, real_source)
         if not recorded.is_whole:
             raise HeadlightError(f"{type(self._model).__name__} gave no queries and keys of one of its stacks")
-        options = {}
+        options: dict[str, Any] = {}
         side = "decoder_" if is_pair or recorded.has_cross else ""
         if ids is not None and ids.shape[0] == lines:
             ids = ids.cpu()
@@ -266,21 +286,30 @@ class Capturing:
             options[("decoder_" if is_pair else "") + "attention_mask"] = real
         if real_source is not None:
             options["attention_mask"] = real_source
-        return Capture(
-            recorded.tensors(), scores=recorded.scores(), causal=recorded.is_causal, cached=recorded.cached,
-            layers=recorded.layers, **options
-        )  # fmt: skip
+        pictures = pictures_of(self._tokenizer, inputs, lines) if ids is None and not is_pair else None
+        made: dict[str, Any] = {
+            "scores": recorded.scores(),
+            "causal": recorded.is_causal,
+            "cached": recorded.cached,
+            "layers": recorded.layers,
+        }
+        if pictures is not None:  # all tokens are patches
+            try:
+                return Capture(recorded.tensors(), image=np.stack(pictures), **made, **options)
+            except HeadlightError as error:
+                warnings.warn(f"headlight: {type(self._model).__name__}: the image isn't shown: {error}", stacklevel=2)
+        return Capture(recorded.tensors(), **made, **options)
 
-    def view(self, **options):
+    def view(self, **options: Any) -> Window:
         """Opens it in the window; options are those of view()."""
         return self.capture().view(**options)
 
-    def _texts(self, ids):
+    def _texts(self, ids: Any) -> list[str]:
         return _texts_of(getattr(self._tokenizer, "tokenizer", self._tokenizer), ids)
 
 
 @contextlib.contextmanager
-def capturing(model, tokenizer, *, images=None):
+def capturing(model: Any, tokenizer: Any, *, images: Sequence[Any] | None = None) -> Iterator[Capturing]:
     """While it lasts, keeps queries, keys and values of each pass that the model makes, by itself or in generate(): a prompt in
     chunks, a filled cache and token after token become one capture, whose rows are the tokens that were read meanwhile.
 
@@ -297,21 +326,44 @@ def capturing(model, tokenizer, *, images=None):
         yield Capturing(model, tokenizer, passes, images)
 
 
-def _capture_of_inputs(model, tokenizer, inputs, images):
+def _capture_of_inputs(model: Any, tokenizer: Any, inputs: Mapping[str, Any], images: Sequence[Any] | None) -> Capture:
     device = getattr(model, "device", None)
-    on_device = {name: value.to(device) if hasattr(value, "to") and device is not None else value for name, value in inputs.items()}
+    on_device = {
+        name: value.to(device) if hasattr(value, "to") and device is not None else value for name, value in inputs.items()
+    }
     with capturing(model, tokenizer, images=images) as captured:
         model(**dict(on_device, return_dict=True))
     return captured.capture()
 
 
-def _list_of_lists(images):
-    """Images of each text, of those of one text or of several."""
+def _list_of_lists(images: Any) -> list[list[Any]]:
+    """Images of each text, of those of one text or of several; of files what is in them."""
     images = list(images) if isinstance(images, (list, tuple)) else [images]
-    return [list(one) for one in images] if images and isinstance(images[0], (list, tuple)) else [images]
+    lists = [list(one) for one in images] if images and isinstance(images[0], (list, tuple)) else [images]
+    return [
+        [as_pixels(one) if isinstance(one, (str, os.PathLike)) and os.path.exists(one) else one for one in line]
+        for line in lists
+    ]
 
 
-def capture(model, tokenizer, text, target=None, *, images=None, opens=True, **options):
+def _of_pictures(processor: Any, images: Sequence[Any]) -> dict[str, Any]:
+    """What a model that sees and doesn't read is given."""
+    inputs = dict(processor(images=list(images), return_tensors="pt"))
+    if "pixel_values" not in inputs:
+        raise HeadlightError(f"{type(processor).__name__} made no pixel_values of the images")
+    return inputs
+
+
+def capture(
+    model: Any,
+    tokenizer: Any,
+    text: str | Sequence[str] | Mapping[str, Any] | None = None,
+    target: str | Sequence[str] | None = None,
+    *,
+    images: Any = None,
+    opens: bool = True,
+    **options: Any,
+) -> Capture:
     """Runs a transformers model on a text, a list of texts, or what the model reads itself (a dictionary with input_ids,
     attention_mask, past_key_values and so on), and opens its attention in the window.
 
@@ -320,23 +372,26 @@ def capture(model, tokenizer, text, target=None, *, images=None, opens=True, **o
     Each line has the attention that it has alone: lines of different lengths are run one after another, and the tokenizer
     needs no padding. Dropout is off; afterwards the model is in training again if it was.
     images: of a vision-language model those of the text, or a list of such for each text; tokenizer is its processor then.
-    Image positions are shown as patches among the words.
+    Image positions are shown as patches among the words. Without a text the model sees images alone (ViT, DINOv2), and tokenizer is
+    its image processor. An image is what the processor takes, or a path.
     target: the decoder's text of an encoder-decoder, or one for each line; without one it reads the start token alone. opens:
     False returns the Capture without opening it. options: those of view(), such as tab="model".
     """
-    if isinstance(text, collections.abc.Mapping):
+    if text is None and images is not None:
+        text, images = _of_pictures(tokenizer, sum(_list_of_lists(images), [])), None
+    if isinstance(text, Mapping):
         made = _capture_of_inputs(model, tokenizer, text, None if images is None else sum(_list_of_lists(images), []))
         if opens:
             made.view(**options)
         return made
-    texts = [text] if isinstance(text, str) else list(text)
+    texts = [text] if isinstance(text, str) else list(text or ())
     if not texts:
         raise HeadlightError("there is no text; give one, or a list of some")
     pictures = None if images is None else _list_of_lists(images)
     lines = _inputs(model, tokenizer, texts, target, pictures)
     with _without_dropout(model):
         recorded = _record(model, lines)
-        layers = _run(model, lines) if recorded is None else {}
+        layers: dict[str, Any] = _run(model, lines) if recorded is None else {}
     source = [inputs["input_ids"][0] for inputs in lines]
     reader, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
     if "decoder_input_ids" in lines[0]:

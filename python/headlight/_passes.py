@@ -1,7 +1,11 @@
 """Calls of attention in several passes (a filled cache, a prompt in chunks, token by token) as those of one."""
 
+from __future__ import annotations
+
 import inspect
 import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ._program import HeadlightError
 
@@ -10,23 +14,23 @@ class Pass:
     """What one forward pass read, and the calls of its layers. past: tokens that were in its cache; None: it didn't say.
     of_encoder: of an encoder alone, as generate() runs it."""
 
-    def __init__(self, inputs=None, of_encoder=False):
+    def __init__(self, inputs: Mapping[str, Any] | None = None, of_encoder: bool = False):
         self.inputs = inputs or {}
         self.of_encoder = of_encoder
         # Called past_key_values, cache or otherwise, by the version.
         cache = next((value for value in self.inputs.values() if hasattr(value, "get_seq_length")), None)
         self.past = _cached_tokens(cache)
         self.has_room = bool(getattr(cache, "is_compileable", False))  # a static cache, which writes into the keys of calls
-        self.calls = []
+        self.calls: list[Any] = []
 
     @property
-    def ids(self):
+    def ids(self) -> Any:
         """[lines, tokens] of the decoder or of the only stack; None: it was given vectors."""
         ids = self.inputs.get("decoder_input_ids")
         return self.inputs.get("input_ids") if ids is None else ids
 
 
-def inputs_of(module, args, options):
+def inputs_of(module: Any, args: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """A pass's inputs by the names that the model has for them."""
     try:
         return dict(inspect.signature(module.forward).bind_partial(*args, **options).arguments, **options)
@@ -34,7 +38,7 @@ def inputs_of(module, args, options):
         return dict(options)
 
 
-def _cached_tokens(cache):
+def _cached_tokens(cache: Any) -> int | None:
     if cache is None:
         return 0
     try:
@@ -47,13 +51,16 @@ class Joined:
     """The rows of one layer's calls, pass after pass: what a call has, of all tokens that were read. cached: tokens before
     the first row, whose keys are there and whose rows are not."""
 
-    def __init__(self, module, name):
+    def __init__(self, module: Any, name: str):
         self.module, self._name = module, name
         self.cached = 0
-        self._pieces = []  # (first row, call, first key of the call's keys, how many of them are real)
-        self.key = self.value = None
+        self._pieces: list[
+            tuple[int, Any, int, int]
+        ] = []  # (first row, call, first key of the call's keys, how many of them are real)
+        self.key: Any = None
+        self.value: Any = None
 
-    def add(self, call, past, is_cross, follows):
+    def add(self, call: Any, past: int, is_cross: bool, follows: bool) -> None:
         """`past`: tokens before the call's first; `follows`: earlier rows stay, and are made one with these."""
         rows, keys = call.query.shape[2], call.key.shape[2]
         if self.key is None or not follows or not past:
@@ -77,7 +84,7 @@ class Joined:
             )
         self._pieces.append((past, call, first, keys))
 
-    def _expect_same_keys(self, key, first, past):
+    def _expect_same_keys(self, key: Any, first: int, past: int) -> None:
         import torch
 
         have = self.key.shape[2]
@@ -94,22 +101,22 @@ class Joined:
                 "(generate with num_beams=1), or of a cache that rounds them"
             )
 
-    def call(self):
+    def call(self) -> Any:
         """All of it as one call, which is what there was where there was one pass without a cache."""
         names = ("module", "query", "key", "value", "scale", "softcap", "sinks", "is_causal", "bias", "is_visible", "cached")
         return types.SimpleNamespace(**{name: getattr(self, name) for name in names})
 
     @property
-    def query(self):
+    def query(self) -> Any:
         return _cat([call.query[:, :, : self._rows(index)] for index, (_, call, _, _) in enumerate(self._pieces)])
 
-    def _rows(self, index):
+    def _rows(self, index: int) -> int:
         """Rows of a piece that no later one replaced."""
         first, call = self._pieces[index][:2]
         end = self._pieces[index + 1][0] if index + 1 < len(self._pieces) else first + call.query.shape[2]
-        return min(call.query.shape[2], end - first)
+        return min(int(call.query.shape[2]), end - first)
 
-    def _first(self, name):
+    def _first(self, name: str) -> Any:
         return getattr(self._pieces[0][1], name)
 
     scale = property(lambda self: self._first("scale"))
@@ -118,23 +125,23 @@ class Joined:
     is_causal = property(lambda self: len(self._pieces) == 1 and not self.cached and self._first("is_causal"))
 
     @property
-    def bias(self):
+    def bias(self) -> Any:
         """[lines or 1, heads or 1, queries, keys]; None: none of the pieces has one."""
         if all(call.bias is None for _, call, _, _ in self._pieces):
             return None
         return self._whole(lambda call, rows: call.bias[..., :rows, :] if call.bias is not None else None, 0.0)
 
     @property
-    def is_visible(self):
+    def is_visible(self) -> Any:
         if self._is_plain():
             return self._pieces[0][1].is_visible
         return self._whole(_visible, False)
 
-    def _is_plain(self):
+    def _is_plain(self) -> bool:
         first, call, _, keys = self._pieces[0]
         return len(self._pieces) == 1 and not first and keys == call.key.shape[2]
 
-    def _whole(self, part_of, otherwise):
+    def _whole(self, part_of: Callable[[Any, int], Any], otherwise: float) -> Any:
         """Cells of all pieces; `otherwise` where a piece has no key."""
         import torch
 
@@ -152,7 +159,7 @@ class Joined:
         return torch.cat([part.expand(lines, heads, *part.shape[2:]) for part in parts], dim=2)
 
 
-def _visible(call, rows):
+def _visible(call: Any, rows: int) -> Any:
     import torch
 
     if call.is_visible is not None:
@@ -161,13 +168,13 @@ def _visible(call, rows):
     return visible.tril() if call.is_causal else visible
 
 
-def _after_zeros(part, count):
+def _after_zeros(part: Any, count: int) -> Any:
     if not count:
         return part
     return _cat([part.new_zeros((*part.shape[:2], count, part.shape[3])), part])
 
 
-def _cat(parts):
+def _cat(parts: Sequence[Any]) -> Any:
     import torch
 
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)

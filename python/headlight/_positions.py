@@ -1,17 +1,21 @@
 """Which tokens of a vision-language model's text are patches of images."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ._arrays import as_host, as_pixels
+from ._arrays import Array, as_host, as_pixels
 from ._program import HeadlightError
 
 _BEYOND = "give Capture() positions= and the recorded arrays (docs/CAPTURES.md)"
 
 
-def _runs(line, token):
+def _runs(line: Iterable[Any], token: int | None) -> list[list[int]]:
     """[first, count] of tokens one after another that are patches."""
-    runs = []
+    runs: list[list[int]] = []
     for index, one in enumerate(line):
         if one != token:
             continue
@@ -22,7 +26,7 @@ def _runs(line, token):
     return runs
 
 
-def _square(count, height, width):
+def _square(count: int, height: int, width: int) -> tuple[int, int, int] | None:
     """Rows, columns and how many tokens are before them, of so many tokens for an image of this shape."""
     edge = math.isqrt(count)
     if edge * edge == count:
@@ -34,7 +38,9 @@ def _square(count, height, width):
     return (edge, edge, 1) if edge * edge == count - 1 else None
 
 
-def _grids(config, inputs, runs):
+def _grids(
+    config: Any, inputs: Mapping[str, Any], runs: Sequence[Sequence[int]]
+) -> list[tuple[int, int, int, int, int]] | None:
     """Of each image, by its number in the order of the text: rows, columns, tokens from row to row, tokens before them."""
     vision = getattr(config, "vision_config", config)
     sizes = inputs.get("image_grid_thw")
@@ -63,7 +69,9 @@ def _grids(config, inputs, runs):
     return None if found is None else [(image, found[0], found[1], 0, found[2]) for image in range(images)]
 
 
-def _placed(lines, token, grids):
+def _placed(
+    lines: Iterable[Iterable[Any]], token: int | None, grids: Iterable[tuple[int, int, int, int, int]]
+) -> list[list[dict[str, Any]]] | None:
     """By line the images' positions; None: the tokens aren't these grids."""
     waiting, placed = list(grids), []
     for line in lines:
@@ -91,7 +99,7 @@ def _placed(lines, token, grids):
     return None if waiting else placed
 
 
-def _pictures(processor, inputs, count):
+def pictures_of(processor: Any, inputs: Mapping[str, Any], count: int) -> list[Array] | None:
     """The images as the model reads them, before they were normalised; None: they are cut into patches already."""
     pixels = inputs.get("pixel_values")
     if pixels is None or pixels.ndim not in (4, 5):
@@ -99,7 +107,7 @@ def _pictures(processor, inputs, count):
     pixels = as_host(pixels).astype("float32").reshape(-1, *pixels.shape[-3:])
     if pixels.shape[0] != count or pixels.shape[1] != 3:
         return None
-    of_images = getattr(processor, "image_processor", None)
+    of_images = getattr(processor, "image_processor", processor)
     mean, spread = (getattr(of_images, name, None) for name in ("image_mean", "image_std"))
     if mean is None or spread is None:
         low, high = float(pixels.min()), float(pixels.max())
@@ -108,7 +116,13 @@ def _pictures(processor, inputs, count):
     return [as_pixels([[plane[image] for plane in planes]])[0].clip(0, 1) for image in range(count)]
 
 
-def of_images(model, processor, lines, inputs, images=None):
+def of_images(
+    model: Any,
+    processor: Any,
+    lines: Sequence[Sequence[Any]],
+    inputs: Mapping[str, Any],
+    images: Sequence[Any] | None = None,
+) -> dict[str, Any]:
     """Options of Capture: `positions` and `images` of a model whose text has images in it; none where it has no such tokens.
 
     lines: ids of each line. inputs: what the model read beside them. images: as they were given, in their order."""
@@ -120,7 +134,7 @@ def of_images(model, processor, lines, inputs, images=None):
         return {}
     grids = _grids(config, inputs, runs)
     placed = _placed(lines, token, grids) if grids else None
-    if placed is None:
+    if grids is None or placed is None:
         warnings.warn(
             f"headlight: {type(model).__name__}: its image tokens are no grid of patches that is known; they are shown as "
             f"tokens ({_BEYOND})",
@@ -128,12 +142,12 @@ def of_images(model, processor, lines, inputs, images=None):
         )
         return {}
     count = 1 + max(grid[0] for grid in grids)
-    pictures = _pictures(processor, inputs, count)
+    pictures = pictures_of(processor, inputs, count)
     if pictures is None and images:
         if len(images) != count:
             raise HeadlightError(f"there are {len(images)} images, but the text has {count}")
         pictures = [as_pixels(image) for image in images]
-    options = {"positions": placed}
+    options: dict[str, Any] = {"positions": placed}
     if pictures is not None:
         options["images"] = pictures
     return options

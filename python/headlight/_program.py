@@ -1,40 +1,93 @@
 """Finds the program and runs its commands."""
 
+from __future__ import annotations
+
 import os
+import re
 import shutil
 import subprocess
+import sys
+from typing import NoReturn
+
+# What a platform wheel carries (tools/make_wheel): bin, lib and share of an installed program.
+_CARRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_installed")
 
 
 class HeadlightError(RuntimeError):
     """What the program, or this package, refuses: one line."""
 
 
-def program():
-    """The path of the program: the environment variable HEADLIGHT, else `headlight` in PATH."""
+def program() -> str:
+    """The path of the program: the environment variable HEADLIGHT, else the one of this package's wheel, else `headlight` in
+    PATH. Raises HeadlightError where there is none."""
     chosen = os.environ.get("HEADLIGHT")
     if chosen:
         found = shutil.which(os.path.expanduser(chosen))
         if found:
             return found
         raise HeadlightError(f"HEADLIGHT is {chosen!r}, which is no program; set it to the path of headlight")
-    found = shutil.which("headlight")
+    carried = os.path.join(_CARRIED, "bin", "headlight")
+    found = carried if os.access(carried, os.X_OK) else shutil.which("headlight")
     if found:
         return found
     raise HeadlightError("the program headlight is not in PATH; install it, or set HEADLIGHT to its path")
 
 
-def reason(stderr, status):
+def main() -> NoReturn:
+    """The command `headlight` that a platform wheel installs: the program in place of this process."""
+    try:
+        path = program()
+        os.execv(path, [path, *sys.argv[1:]])
+    except (HeadlightError, OSError) as error:
+        sys.exit(f"headlight: {error}")
+
+
+# By the name in /etc/os-release: what has the Vulkan loader, and a driver for machines without a GPU.
+_VULKAN = {
+    "debian": "apt install libvulkan1 mesa-vulkan-drivers",
+    "fedora": "dnf install vulkan-loader mesa-vulkan-drivers",
+    "rhel": "dnf install vulkan-loader mesa-vulkan-drivers",
+    "arch": "pacman -S vulkan-icd-loader vulkan-swrast",
+    "suse": "zypper install libvulkan1 libvulkan_lvp",
+}
+
+
+def _install_vulkan() -> str:
+    names: list[str] = []
+    try:
+        with open("/etc/os-release", encoding="utf-8") as file:
+            for line in file:
+                key, _, value = line.strip().partition("=")
+                if key in ("ID", "ID_LIKE"):
+                    names += value.strip("\"'").split()
+    except OSError:
+        pass
+    return next(
+        (command for name in names for key, command in _VULKAN.items() if key in name),
+        "install a Vulkan loader and a driver",
+    )
+
+
+def reason(stderr: str, status: int) -> str:
     """The program's own line of what went wrong."""
     lines = [line for line in stderr.splitlines() if line.startswith("headlight: ")]
     wrong = [line for line in lines if not line.startswith(("headlight: note:", "headlight: warning:"))]
-    return wrong[-1][len("headlight: ") :] if wrong else f"headlight ended with status {status}"
+    if wrong:
+        return wrong[-1][len("headlight: ") :]
+    missing = re.search(
+        r"error while loading shared libraries: (\S+?):", stderr
+    )  # the system's linker, before the program began
+    if missing:
+        what = "the Vulkan loader" if missing[1].startswith("libvulkan") else missing[1]
+        return f"{what} is missing on this system" + (f": {_install_vulkan()}" if what != missing[1] else "")
+    return f"headlight ended with status {status}"
 
 
 # 3: done, but weights of the model, or numbers computed from them, aren't finite.
 _DONE = (0, 3)
 
 
-def call(*arguments, text=None):
+def call(*arguments: str, text: str | None = None) -> str:
     """Runs a command to its end and returns what it printed. Raises HeadlightError with the program's line."""
     done = subprocess.run(
         [program(), *arguments],

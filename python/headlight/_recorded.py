@@ -1,7 +1,11 @@
 """Queries, keys and values of a transformers model, as its layers give them to their attention function."""
 
+from __future__ import annotations
+
 import contextlib
 import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ._passes import Joined, Pass, inputs_of
 from ._program import HeadlightError
@@ -12,7 +16,7 @@ _MOST_MASKED = 4096  # tokens of a text whose mask [tokens, tokens] is made
 _CROSS = ("cross", "encoder_attn", "encdec", "encoder_attention")
 
 
-def _registered():
+def _registered() -> bool:
     """Makes the attention function known; False where this transformers has none to register (before 4.48)."""
     try:
         from transformers import AttentionInterface
@@ -24,7 +28,7 @@ def _registered():
     return True
 
 
-def _mask(*args, **options):
+def _mask(*args: Any, **options: Any) -> Any:
     """sdpa's mask. It is left out where the layer can tell by itself whether it looks back alone, which some layers tell
     wrongly (Splinter, NLLB-MoE): of texts that aren't long it is never left out."""
     from transformers.masking_utils import sdpa_mask
@@ -34,13 +38,13 @@ def _mask(*args, **options):
     return sdpa_mask(*args, **options)
 
 
-_passes = None  # of the model that is running: a list of Pass, whose calls are of _Call
+_passes: list[Pass] | None = None  # of the model that is running: a list of Pass, whose calls are of _Call
 
 
 class _Call:
     """One layer's attention. is_visible: which keys queries see, or None, where is_causal says it."""
 
-    def __init__(self, module, query, key, value, mask, options):
+    def __init__(self, module: Any, query: Any, key: Any, value: Any, mask: Any, options: Mapping[str, Any]):
         self.module = module
         self.query, self.key, self.value = query, key, value
         scaling = options.get("scaling")
@@ -54,7 +58,7 @@ class _Call:
         self.bias, self.is_visible = _parts(mask, options.get("position_bias"))
 
 
-def _parts(mask, position_bias):
+def _parts(mask: Any, position_bias: Any) -> tuple[Any, Any]:
     """What is added to scores, and which cells are seen; each may be None."""
     if mask is None:
         return position_bias, None
@@ -67,22 +71,26 @@ def _parts(mask, position_bias):
     return (added if position_bias is None else added + position_bias), is_visible
 
 
-def _attention(module, query, key, value, attention_mask=None, **options):
+def _attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any = None, **options: Any) -> tuple[Any, Any]:
     """Takes part in transformers' AttentionInterface: keeps what it is given, and computes what the model expects."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     call = _Call(module, query, key, value, attention_mask, options)
+    assert _passes is not None  # the function is a model's inside of recording() only
     if not _passes:
         _passes.append(Pass())  # of an encoder that generate() runs by itself
     _passes[-1].calls.append(call)
     if _passes[-1].has_room:
         call.key, call.value = key.clone(), value.clone()
     if not call.softcap and call.sinks is None:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **dict(options, dropout=0.0))
+        output: tuple[Any, Any] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, **dict(options, dropout=0.0)
+        )
+        return output
     return _by_rows(call).transpose(1, 2).contiguous(), None
 
 
-def _by_rows(call):
+def _by_rows(call: _Call) -> Any:
     """Outputs of heads with a soft cap or sinks, which sdpa has not, some rows at a time."""
     import torch
 
@@ -107,7 +115,7 @@ def _by_rows(call):
     return torch.cat(outputs, dim=2)
 
 
-def _visible_rows(call, rows):
+def _visible_rows(call: Any, rows: slice) -> Any:
     import torch
 
     if call.is_visible is not None:
@@ -118,31 +126,33 @@ def _visible_rows(call, rows):
     return torch.arange(call.key.shape[2], device=call.query.device)[None] <= query[:, None]
 
 
-def _hooks(model, passes):
+def _hooks(model: Any, passes: list[Pass]) -> list[Any]:
     """Begin a pass whenever the model, or its encoder alone, does."""
-    running = []
+    running: list[Any] = []
 
-    def begin(module, args, options):
+    def begin(module: Any, args: Any, options: Any) -> None:
         if module is model or not running:
             passes.append(Pass(inputs_of(module, args, options), of_encoder=module is not model))
         if module is model:
             running.append(module)
 
-    def end(*_):
+    def end(*_: Any) -> None:
         running.clear()
 
     hooks = [
         model.register_forward_pre_hook(begin, with_kwargs=True),
         model.register_forward_hook(end, always_call=True),
     ]
-    encoder = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) and hasattr(model, "get_encoder") else None
+    encoder = (
+        model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) and hasattr(model, "get_encoder") else None
+    )
     if encoder is not None and encoder is not model:
         hooks.append(encoder.register_forward_pre_hook(begin, with_kwargs=True))
     return hooks
 
 
 @contextlib.contextmanager
-def recording(model):
+def recording(model: Any) -> Iterator[list[Pass] | None]:
     """While it lasts the model's layers compute attention here: gives the list of its passes, or None where the model's layers
     don't look their attention function up. Configurations are as before afterwards."""
     global _passes
@@ -153,15 +163,16 @@ def recording(model):
         return
     if _passes is not None:
         raise HeadlightError("another model's attention is being captured: leave its capturing() first")
-    passes = []
+    passes: list[Pass] = []
+    is_looked_up = True
     hooks = _hooks(model, passes)
     try:
         try:
             model.set_attn_implementation(_NAME)
             _passes = passes
         except (ValueError, KeyError, ImportError):
-            passes = None
-        yield passes
+            is_looked_up = False
+        yield passes if is_looked_up else None
     finally:
         _passes = None
         for hook in hooks:
@@ -176,7 +187,7 @@ class _Pattern:
     all: cells [lines or 1, 1, queries, keys]. real_rows, real_keys: [lines, tokens] those that are no padding, which the words
     `lengths` and `starts` say; None: all."""
 
-    def __init__(self, call, real_rows=None, real_keys=None):
+    def __init__(self, call: Any, real_rows: Any = None, real_keys: Any = None):
         import torch
 
         queries, keys = call.query.shape[2], call.key.shape[2]
@@ -212,7 +223,7 @@ class _Pattern:
         self.hidden = ~is_visible
 
 
-def _prefix(name, module, is_pair, has_cross):
+def _prefix(name: str, module: Any, is_pair: bool, has_cross: bool) -> str:
     """How docs/CAPTURES.md begins the names of the arrays of a layer of this name."""
     if not is_pair and not has_cross:
         return ""
@@ -228,12 +239,12 @@ _MOST_OUTPUT_BYTES = 64 << 20  # of W_O of all layers, which a capture has to ca
 _OUTPUTS = ("o_proj", "out_proj", "c_proj", "dense", "wo", "o", "output.dense", "proj")
 
 
-def _output_of(parts, name, width):
+def _output_of(parts: Mapping[str, Any], name: str, width: int) -> Any:
     """W_O of the attention module of this name, or of the module around it (BERT); None: neither has one of this width."""
     for owner in (name, name.rpartition(".")[0]):
         for own in _OUTPUTS:
             part = parts.get(f"{owner}.{own}" if owner else own)
-            weight = getattr(part, "weight", None)
+            weight: Any = getattr(part, "weight", None)
             if getattr(weight, "ndim", 0) != 2 or not weight.is_floating_point():
                 continue
             weight = weight.T if type(part).__name__ == "Conv1D" else weight
@@ -245,7 +256,7 @@ def _output_of(parts, name, width):
 _OTHER_TOWERS = ("vis", "image", "audio", "speech")
 
 
-def _text_part(model):
+def _text_part(model: Any) -> str | None:
     """How names of the modules begin that read text, of a model that also sees or hears; None: all do."""
     config = model.config
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
@@ -255,31 +266,33 @@ def _text_part(model):
     return next((name for name, part in model.named_modules() if part is decoder and name), None)
 
 
-def _joined(parts, lines):
+def _joined(parts: Mapping[int, Any], lines: int) -> Any:
     """By line [heads, rows, columns] as one tensor [lines, …] with zeros for padding."""
     first = next(iter(parts.values()))
     sizes = [max(part.shape[axis] for part in parts.values()) for axis in range(3)]
     whole = first.new_zeros((lines, *sizes))
     for line, part in parts.items():
-        whole[(line, *map(slice, part.shape))] = part
+        whole[tuple([line, *map(slice, part.shape)])] = part
     return whole
 
 
 class Recorded:
     """Arrays by name and how scores are made of them, of calls of several runs: each of some lines of the batch."""
 
-    def __init__(self, model):
+    def __init__(self, model: Any):
         self._parts = dict(model.named_modules())
         self._names = {id(part): name for name, part in self._parts.items()}
         self._is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
         self._type = type(model).__name__
         self._text_part = _text_part(model)
-        self._layers = {}  # by prefix and layer: a list of (lines of the batch, call, pattern)
+        self._layers: dict[
+            tuple[str, int], list[Any]
+        ] = {}  # by prefix and layer: a list of (lines of the batch, call, pattern)
         self._lines = 0
         self.cached = 0  # tokens whose rows are missing
         self.has_cross = False  # does a stack without an encoder attend to other vectors, as of an image?
 
-    def _outputs(self, tensors):
+    def _outputs(self, tensors: dict[str, Any]) -> None:
         """W_O of layers that have one, [vectors, heads * values], of small models: it isn't the text's."""
         found = {}
         for (prefix, layer), runs in self._layers.items():
@@ -291,7 +304,7 @@ class Recorded:
         if 4 * sum(output.numel() for output in found.values()) <= _MOST_OUTPUT_BYTES:
             tensors.update(found)
 
-    def _of_text(self, calls):
+    def _of_text(self, calls: list[Any]) -> list[Any]:
         """Those that are of words, not of an image alone."""
         names = [self._names.get(id(call.module), "") for call in calls]
         if self._text_part is not None:
@@ -304,16 +317,16 @@ class Recorded:
             ]
         return chosen or calls
 
-    def _join(self, passes):
+    def _join(self, passes: Iterable[Pass]) -> list[tuple[str, Any]]:
         """Of each layer its calls as one, in their order."""
-        joined = {}
+        joined: dict[tuple[int, int], tuple[str, Joined]] = {}
         self.has_cross = not self._is_pair and any(
             _prefix(self._names.get(id(call.module), ""), call.module, False, True) == "cross_"
             for one in passes
             for call in self._of_text(one.calls)
         )
         for one in passes:
-            counts = {}
+            counts: dict[int, int] = {}
             for call in self._of_text(one.calls):
                 name = self._names.get(id(call.module), "")
                 nth = counts[id(call.module)] = counts.get(id(call.module), -1) + 1
@@ -325,10 +338,11 @@ class Recorded:
                 layer.add(call, past, prefix == "cross_", prefix != "encoder_")
         return [(prefix, layer.call()) for prefix, layer in joined.values()]
 
-    def add(self, passes, members, real=None, real_source=None):
+    def add(self, passes: Iterable[Pass], members: Iterable[int], real: Any = None, real_source: Any = None) -> None:
         """`members`: the lines that these passes were of. real, real_source: [lines, tokens] those that are no padding, of the
         decoder or the only stack and of an encoder; None: all."""
-        counts, sizes = {}, {}
+        counts: dict[str, int] = {}
+        sizes: dict[str, tuple[int, int]] = {}
         self._lines = max(self._lines, *(line + 1 for line in members))
         for prefix, call in self._join(passes):
             layer = counts[prefix] = counts.get(prefix, -1) + 1
@@ -348,7 +362,7 @@ class Recorded:
             self._layers.setdefault((prefix, layer), []).append((members, call, _Pattern(call, rows, keys)))
 
     @property
-    def is_causal(self):
+    def is_causal(self) -> bool:
         """Of the decoder's, or of the only stack's, layers: do all look back alone?"""
         side = "decoder_" if self._is_pair or self.has_cross else ""
         known = [pattern.is_causal for (prefix, _), runs in self._layers.items() if prefix == side for *_, pattern in runs]
@@ -356,20 +370,21 @@ class Recorded:
         return bool(told) and all(told)
 
     @property
-    def is_whole(self):
+    def is_whole(self) -> bool:
         """Of an encoder-decoder: did both stacks give theirs? BigBird-Pegasus' encoder computes its own attention."""
         return not self._is_pair or {"encoder_", "decoder_"} <= {prefix for prefix, _ in self._layers}
 
     @property
-    def layers(self):
+    def layers(self) -> list[int] | None:
         """The model's own numbers of the only stack's, or the decoder's, layers, where some have no attention; None: 0, 1, …"""
         side = "decoder_" if self._is_pair or self.has_cross else ""
         names = [self._names.get(id(runs[0][1].module), "") for (prefix, _), runs in self._layers.items() if prefix == side]
-        numbers = [next((int(part) for part in name.split(".") if part.isdigit()), None) for name in names]
-        is_list = numbers and None not in numbers and all(a < b for a, b in zip(numbers, numbers[1:]))
+        found = [next((int(part) for part in name.split(".") if part.isdigit()), None) for name in names]
+        numbers = [number for number in found if number is not None]
+        is_list = bool(numbers) and len(numbers) == len(found) and all(a < b for a, b in zip(numbers, numbers[1:]))
         return numbers if is_list and numbers != list(range(len(numbers))) else None
 
-    def tensors(self):
+    def tensors(self) -> dict[str, Any]:
         tensors = {}
         for (prefix, layer), runs in self._layers.items():
             for name, what in (("q", "query"), ("k", "key"), ("v", "value")):
@@ -389,7 +404,7 @@ class Recorded:
         self._outputs(tensors)
         return tensors
 
-    def _biases(self, prefix, members, call, pattern):
+    def _biases(self, prefix: str, members: Iterable[int], call: Any, pattern: _Pattern) -> Iterator[tuple[int, Any]]:
         """Of each line what no word says: numbers that are added to scores, and -inf for keys that are hidden."""
         hidden = pattern.hidden
         if hidden is None and pattern.is_causal and not (self.is_causal and prefix in ("", "decoder_")):
@@ -404,7 +419,7 @@ class Recorded:
         for at, line in enumerate(members):
             yield line, whole[at if whole.shape[0] > 1 else 0].detach()
 
-    def scores(self):
+    def scores(self) -> dict[str, list[Any]]:
         """The words of docs/CAPTURES.md that say how scores are made: by name a number of each layer."""
         words = {}
         for prefix in {prefix for prefix, _ in self._layers}:

@@ -1,4 +1,6 @@
-"""The window, opened on a capture or on a model."""
+"""Windows of the program, and what they are opened on."""
+
+from __future__ import annotations
 
 import atexit
 import os
@@ -8,12 +10,13 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from ._captures import Capture
 from ._program import HeadlightError, program, reason
 
 
-def folder():
+def folder() -> str:
     """Where windows have their sockets. Raises HeadlightError where others have access to it."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     path = os.path.join(runtime, "headlight") if runtime.startswith("/") else f"/tmp/headlight-{os.geteuid()}"
@@ -26,13 +29,15 @@ def folder():
     return path
 
 
-def sockets():
+def sockets() -> list[str]:
     """Sockets of windows, the newest first."""
     try:
-        entries = [entry for entry in os.scandir(folder()) if entry.name.startswith("viewer-") and entry.name.endswith(".sock")]
+        entries = [
+            entry for entry in os.scandir(folder()) if entry.name.startswith("viewer-") and entry.name.endswith(".sock")
+        ]
     except FileNotFoundError:
         return []
-    found = []
+    found: list[tuple[float, str]] = []
     for entry in entries:
         try:
             found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
@@ -44,11 +49,12 @@ def sockets():
 class Window:
     """A window of the program, which stays open when Python ends."""
 
-    def __init__(self, arguments, folder=None):
+    def __init__(self, arguments: Iterable[str], folder: str | None = None):
+        """Starts `headlight view` with these arguments; `folder` is removed once it has ended."""
         self.arguments = list(arguments)
         self._folder = folder
         self._is_closed = False  # by close()
-        self._said = None  # what it wrote to standard error, once it has ended
+        self._said: str | None = None  # what it wrote to standard error, once it has ended
         self._others = self._sockets()
         self._errors = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
@@ -63,26 +69,31 @@ class Window:
             threading.Thread(target=self._clean_up, daemon=True).start()
             atexit.register(self._clean_up_ended)
 
-    def _clean_up(self):
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else self.error() or "closed"
+        return f"<headlight.Window, process {self.process.pid}: {state}>"
+
+    def _clean_up(self) -> None:
         self.process.wait()
         self._clean_up_ended()
 
-    def _clean_up_ended(self):
+    def _clean_up_ended(self) -> None:
         if self._folder and self.process.poll() is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     @staticmethod
-    def _sockets():
+    def _sockets() -> set[str]:
         try:
             return set(sockets())
         except HeadlightError:
             return set()
 
     @property
-    def is_open(self):
+    def is_open(self) -> bool:
+        """Is its process there?"""
         return self.process.poll() is None
 
-    def error(self):
+    def error(self) -> str | None:
         """The program's line of why the window ended; None while it is open and where it was closed as usual."""
         status = self.process.poll()
         if not status or self._is_closed:
@@ -91,24 +102,32 @@ class Window:
             with self._errors:
                 self._errors.seek(0)
                 self._said = self._errors.read()
-        return reason(self._said, status)
+        line = reason(self._said, status)
+        if "there is no display" in line:
+            line += "; headlight.show(...) shows the page in a notebook, headlight.page(...).save('page.html') writes it"
+        return line
 
-    def wait_until_open(self, timeout):
+    def wait_until_open(self, timeout: float) -> None:
         """Until it takes a link, which it does once it is on the screen. Raises HeadlightError with the program's line where
         it can't open."""
         end = time.monotonic() + timeout
         while self.is_open and time.monotonic() < end and not self._sockets() - self._others:
             time.sleep(0.02)
-        if self.error():
-            raise HeadlightError(self.error())
+        self._expect_no_error()
 
-    def wait(self, timeout=None):
-        """Until the window is closed. Raises HeadlightError with the program's line where it failed."""
+    def wait(self, timeout: float | None = None) -> None:
+        """Until the window is closed. Raises HeadlightError with the program's line where it failed, and
+        subprocess.TimeoutExpired after `timeout` seconds."""
         self.process.wait(timeout)
-        if self.error():
-            raise HeadlightError(self.error())
+        self._expect_no_error()
 
-    def close(self):
+    def _expect_no_error(self) -> None:
+        error = self.error()
+        if error:
+            raise HeadlightError(error)
+
+    def close(self) -> None:
+        """Ends it, and waits until it has ended."""
         self._is_closed = True
         self.process.terminate()
         try:
@@ -119,9 +138,11 @@ class Window:
         self._errors.close()
 
 
-def input_flags(model=None, text=None, target=None, mask=None, folder=None, flags=()):
+def input_flags(
+    model: Any = None, text: Any = None, target: Any = None, mask: Any = None, folder: str = "", flags: Sequence[Any] = ()
+) -> list[str]:
     """Flags of what is computed. A mask that is an array goes through a file in `folder`."""
-    found = []
+    found: list[str] = []
     for name, value in (("--model", model), ("--text", text), ("--target", target)):
         values = value if isinstance(value, (list, tuple)) else [value]
         for item in values:
@@ -138,27 +159,9 @@ def input_flags(model=None, text=None, target=None, mask=None, folder=None, flag
     return found + [str(flag) for flag in flags]
 
 
-def view(attentions=None, tokens=None, *, model=None, text=None, target=None, mask=None, tab=None, wait=10.0, flags=(), **options):
-    """Opens the window on attention: a list with an array for each layer, what a transformers model returned, or a
-    Capture. Or on a `model` and a `text`, which the program computes live.
-
-    tab: the view to begin with, such as "head", "model", "lines", "heads" or "neuron"; wait: seconds at most until it is open,
-    in which HeadlightError is raised with the program's line where it can't open (0: none); flags: further flags of `headlight
-    view`; options: those of Capture, such as image and patches of a vision model.
-    """
-    folder = tempfile.mkdtemp(prefix="headlight-")
-    try:
-        arguments = input_flags(model, text, target, mask, folder, flags)
-        if attentions is not None:
-            path = os.path.join(folder, "capture.safetensors")
-            Capture.of(attentions, tokens, **options).save(path)
-            arguments = ["--capture", path, *arguments]
-        if tab:
-            arguments += ["--tab", tab]
-        window = Window(arguments, folder)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+def open_window(arguments: Sequence[str], folder: str, wait: float) -> Window:
+    """A window of a capture or a model in `folder`, which goes with it, once it is on the screen."""
+    window = Window(arguments, folder)
     if "--link" not in window.arguments:  # it says so where it is open
         window.wait_until_open(wait)
     return window

@@ -1,12 +1,16 @@
 """The package against the built program, without a display."""
 
 import ast
+import base64
 import graphlib
+import importlib.metadata
 import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -29,6 +33,29 @@ def exported(capture, folder):
     path = os.path.join(folder, "capture.safetensors")
     capture.save(path)
     return headlight.run(flags=["--capture", path])
+
+
+def data_of(page):
+    """What a page was made from."""
+    return json.loads(page.text.split('<script id="data" type="application/json">')[1].split("</script>")[0])
+
+
+class Pages(unittest.TestCase):
+    def test_a_notebook_that_removes_frames_has_the_picture(self):
+        page = headlight.page([attention()], TOKENS)
+        self.assertEqual(len(page.pictures), 1)
+        shown = page._repr_html_()
+        rest = shown[: shown.index("<iframe")] + shown[shown.index("</iframe>") :]
+        data = rest.split('src="data:image/png;base64,')[1].split('"')[0]
+        self.assertEqual(base64.b64decode(data), page.pictures[0])
+        self.assertEqual(page.pictures[0][:8], b"\x89PNG\r\n\x1a\n")
+        self.assertIn("absolute", shown[shown.index("<iframe") :])  # the frame covers it
+        pair = headlight.page(model="multi30k-de-en", text="ein Hund", target="a dog")
+        self.assertEqual(len(pair.pictures), 3)
+
+    def test_byte_letters_are_spelled_as_the_program_spells_them(self):
+        data = data_of(headlight.page([attention(1, (1, 2, 3, 3))], ["the", "\u0120man", "\u00c3\u00a4"]))
+        self.assertEqual(data["sets"][0]["rows"], ["the", "\u00b7man", "\u00e4"])
 
 
 class Modules(unittest.TestCase):
@@ -66,7 +93,7 @@ class Runs(unittest.TestCase):
         mask = np.eye(3, dtype=bool)
         run = headlight.run(text="one two three", mask=mask, flags=["--preset", "playground"])
         for layer in run["weights"]:
-            np.testing.assert_array_equal(layer[0, 0], np.eye(3, dtype=np.float32))
+            np.testing.assert_allclose(layer[0, 0], np.eye(3), atol=1e-7)  # exp(0) of Mesa 26's llvmpipe isn't 1
 
     def test_selections_and_batches(self):
         run = headlight.run(text=["a b c", "d e"], layer=0, head=1, stages="weights", flags=["--heads", "2", "--d-model", "8"])
@@ -81,6 +108,32 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(headlight.HeadlightError, "--stages"):
             headlight.run(text="a", stages="nonsense")
 
+    def test_layers_and_heads_are_numbers_lists_or_ranges(self):
+        whole = headlight.run(text="a man rides")["weights"]
+        chosen = headlight.run(text="a man rides", layer=[0, 2], head=range(3, 5))["weights"]
+        np.testing.assert_array_equal(chosen, whole[[0, 2]][:, :, 3:5])
+        np.testing.assert_array_equal(headlight.run(text="a man rides", layer="1-3", head=np.int64(7))["weights"], whole[1:, :, 7:])
+
+    def test_a_run_is_attention_with_its_tokens_and_padding(self):
+        run = headlight.run(text=["a man in a shirt", "a dog"])
+        capture = headlight.Capture.of(run)
+        self.assertEqual((capture.words["mask"], capture.words["lengths"]), ("causal", "[5, 2]"))
+        with tempfile.TemporaryDirectory() as folder:
+            again = exported(capture, folder)
+            np.testing.assert_array_equal(again["weights"], run["weights"])
+            self.assertEqual(again.tokens, run.tokens)
+            alone = exported(headlight.Capture(run["weights"]), folder)  # one array [layers, batch, heads, queries, keys]
+            np.testing.assert_array_equal(alone["weights"], run["weights"])
+        pair = headlight.run(model="multi30k-de-en", text="ein Hund", target="a dog")
+        capture = headlight.Capture.of(pair)
+        with tempfile.TemporaryDirectory() as folder:
+            again = exported(capture, folder)
+        for name in ("encoder_weights", "decoder_weights", "cross_weights"):
+            np.testing.assert_array_equal(again[name], pair[name])
+        self.assertEqual((again.tokens, again.target_tokens), (pair.tokens, pair.target_tokens))
+        with self.assertRaisesRegex(headlight.HeadlightError, "the run has no weights"):
+            headlight.Capture.of(headlight.run(text="a", stages="q"))
+
     def test_a_program_that_is_not_there(self):
         before = os.environ["HEADLIGHT"]
         os.environ["HEADLIGHT"] = "/nowhere/headlight"
@@ -89,6 +142,60 @@ class Runs(unittest.TestCase):
                 headlight.program()
         finally:
             os.environ["HEADLIGHT"] = before
+
+
+class Program(unittest.TestCase):
+    def test_the_program_of_a_wheel_wins_over_the_path(self):
+        chosen = os.environ.pop("HEADLIGHT")
+        path = os.environ["PATH"]
+        package = pathlib.Path(headlight.__file__).parent
+        inside = package / "_installed/bin"
+        self.assertFalse(inside.exists())
+        with tempfile.TemporaryDirectory() as folder:
+            for place in (pathlib.Path(folder), inside):
+                place.mkdir(parents=True, exist_ok=True)
+                (place / "headlight").write_text("#!/bin/sh\necho $0 $*\n")
+                (place / "headlight").chmod(0o755)
+            try:
+                os.environ["PATH"] = f"{folder}:{path}"
+                self.assertEqual(headlight.program(), str(inside / "headlight"))
+                command = [sys.executable, "-c", "import headlight._program as p, sys; sys.argv[1:] = ['models', '--x']; p.main()"]
+                said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=package.parent).stdout
+                self.assertEqual(said, f"{inside / 'headlight'} models --x\n")
+                (inside / "headlight").unlink()
+                self.assertEqual(headlight.program(), str(pathlib.Path(folder) / "headlight"))
+                os.environ["HEADLIGHT"] = chosen
+                self.assertEqual(headlight.program(), chosen)
+            finally:
+                os.environ.update(HEADLIGHT=chosen, PATH=path)
+                shutil.rmtree(package / "_installed")
+
+    def test_a_system_without_the_vulkan_loader_is_told_what_to_install(self):
+        before = os.environ["HEADLIGHT"]
+        with tempfile.TemporaryDirectory() as folder:
+            stand_in = pathlib.Path(folder) / "headlight"
+            for library, told in (
+                ("libvulkan.so.1", "the Vulkan loader is missing on this system: .*(apt|dnf|pacman|zypper|install) "),
+                ("libother.so.2", "libother.so.2 is missing on this system$"),
+            ):
+                said = f"headlight: error while loading shared libraries: {library}: cannot open shared object file"
+                stand_in.write_text(f"#!/bin/sh\necho '/x/{said}' >&2\nexit 127\n")
+                stand_in.chmod(0o755)
+                os.environ["HEADLIGHT"] = str(stand_in)
+                try:
+                    with self.assertRaisesRegex(headlight.HeadlightError, told):
+                        headlight.run(text="a")
+                finally:
+                    os.environ["HEADLIGHT"] = before
+
+    def test_the_distribution_has_a_name_of_its_own_and_its_licence(self):
+        name = importlib.metadata.packages_distributions().get("headlight")
+        if name:  # installed, and not found beside this file
+            self.assertEqual(set(name), {"headlight-attention"})
+            about = importlib.metadata.distribution("headlight-attention")
+            self.assertIn("License :: OSI Approved :: MIT License", about.metadata.get_all("Classifier"))
+            self.assertTrue([file for file in about.files or [] if file.name == "LICENSE"])
+            self.assertTrue([file for file in about.files or [] if file.name == "py.typed"])
 
 
 class Captures(unittest.TestCase):
@@ -307,6 +414,82 @@ class Captures(unittest.TestCase):
         with self.assertRaisesRegex(headlight.HeadlightError, r"attention_mask is \[2, 4\], but the attention has 5 tokens"):
             headlight.Capture([batch], attention_mask=np.ones((2, 4))).words
 
+    def test_padding_is_found_where_no_mask_is_given(self):
+        def padded(before, special, causal=True):
+            scores = np.random.default_rng(1).normal(size=(2, 2, 6, 6))
+            visible = np.tri(6, dtype=bool) if causal else np.ones((6, 6), bool)
+            seen = np.array([np.arange(6) >= 2 if before else np.arange(6) < 4, np.ones(6, bool)])
+            scores = np.where(visible & seen[:, None, None, :] | np.eye(6, dtype=bool), scores, -np.inf)
+            weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+            line = [special] * 2 + list("abcd") if before else list("abcd") + [special] * 2
+            return headlight.Capture([weights], [line, list("efghij")])
+
+        for before, special, causal in ((True, "<|endoftext|>", True), (True, "[PAD]", False), (False, "<pad>", True)):
+            words = padded(before, special, causal).words
+            self.assertEqual((words["lengths"], words["starts"]), ("[4, 6]", "[2, 0]" if before else "[0, 0]"))
+        # What ends a text isn't called padding, nor what a token gives weight to.
+        self.assertNotIn("lengths", padded(False, "</s>").words)
+        self.assertNotIn("lengths", padded(True, "ab").words)
+        seen = attention(2, (2, 2, 6, 6))
+        self.assertNotIn("lengths", headlight.Capture([seen], [["<pad>"] * 2 + list("abcd"), list("efghij")]).words)
+        self.assertNotIn("lengths", headlight.Capture([seen[:1]], ["<pad>"] * 2 + list("abcd")).words)
+
+    def test_means_over_heads_are_told_from_heads(self):
+        means = [attention(seed, (2, 5, 5)) for seed in (1, 2)]
+        for capture in (headlight.Capture(means, [TOKENS, TOKENS]), headlight.Capture(means, averaged=True)):
+            self.assertEqual(repr(capture), "<headlight.Capture of 2 x attention [2, 1, 5, 5], means over heads>")
+            np.testing.assert_array_equal(capture.arrays()["attention.1"], means[1][:, None])
+        for heads in (headlight.Capture(means, TOKENS), headlight.Capture(means)):
+            self.assertEqual(heads.arrays()["attention.0"].shape, (2, 5, 5))
+        with self.assertRaisesRegex(headlight.HeadlightError, r"averaged attentions are \[batch, queries, keys\], not \[1, 3, 5, 5\]"):
+            headlight.Capture([attention()], averaged=True)
+
+    def test_a_hybrid_keeps_the_numbers_of_its_layers(self):
+        capture = headlight.Capture([None, attention(1), None, attention(3)], TOKENS)
+        self.assertEqual((capture.words["layers"], list(capture.tensors)), ("[1, 3]", ["attention.0", "attention.1"]))
+        np.testing.assert_array_equal(capture.arrays()["attention.1"], attention(3))
+        page = capture.page()
+        self.assertEqual(data_of(page)["sets"][0]["layers"], [1, 3])
+        whole = np.tril(attention(4, (1, 2, 4, 4)))
+        passes = [[None, whole[:, :, :2, :2]], [None, whole[:, :, 2:3, :3]], [None, whole[:, :, 3:, :]]]
+        generated = headlight.Capture(passes)
+        self.assertEqual(generated.words["layers"], "[1]")
+        np.testing.assert_array_equal(generated.arrays()["attention.0"], whole)
+
+    def test_attention_that_was_not_computed_eagerly_is_told(self):
+        for passes in (((), (), ()), ((None, None), (None, None))):
+            with self.assertRaisesRegex(headlight.HeadlightError, "generate\\(\\) is empty.*attn_implementation='eager'.*capturing"):
+                headlight.Capture(passes)
+
+    def test_a_cache_of_transformer_lens(self):
+        pattern, values = np.tril(attention(1, (1, 2, 4, 4))), attention(2, (1, 4, 2, 3))
+        names = {f"blocks.{layer}.attn.hook_{what}": array for layer in (0, 1) for what, array in (("pattern", pattern), ("v", values))}
+        names["blocks.0.hook_resid_pre"] = attention(3, (1, 4, 6))
+        output = np.random.default_rng(5).normal(size=(2, 3, 6)).astype(np.float32)
+
+        class Weights:  # as a tensor
+            ndim, shape = 3, (2, 3, 6)
+            detach = staticmethod(lambda: output)
+
+        block = type("Block", (), {"attn": type("Attention", (), {"W_O": Weights()})})
+        cache = type("ActivationCache", (), {
+            "model": type("Model", (), {"blocks": [block, block], "cfg": type("Config", (), {"attention_dir": "causal"})}),
+            "keys": lambda self: names.keys(), "__getitem__": lambda self, name: names[name],
+        })()  # fmt: skip
+        capture = headlight.Capture(cache, list("abcd"))
+        self.assertEqual(repr(capture), "<headlight.Capture of 2 x attention [1, 2, 4, 4], 2 x v [1, 2, 4, 3], 2 x o [6, 6]>")
+        self.assertEqual(capture.words["mask"], "causal")
+        with tempfile.TemporaryDirectory() as folder:
+            capture.save(os.path.join(folder, "c.safetensors"))
+            run = headlight.run(flags=["--capture", os.path.join(folder, "c.safetensors")], stages=("weights", "heads"))
+        np.testing.assert_array_equal(run["weights"][1], pattern)
+        expected = np.einsum("bhqk,bkhd->bhqd", pattern.astype(np.float64), values.astype(np.float64))
+        self.assertLess(np.abs(run["heads"][0] - expected).max(), 1e-7)  # observed: 3e-8
+        np.testing.assert_array_equal(capture.arrays()["o.0"], output.reshape(6, 6).T)
+        # One layer of a names_filter, without the batch.
+        alone = headlight.Capture({"blocks.3.attn.hook_pattern": pattern[0]})
+        self.assertEqual((alone.words["layers"], alone.arrays()["attention.0"].shape), ("[3]", (2, 4, 4)))
+
     def test_dropout_is_told(self):
         random = np.random.default_rng(0)
         dropped = [attention(1, (1, 2, 9, 9)) * (random.random((1, 2, 9, 9)) > 0.1) / 0.9]
@@ -380,7 +563,7 @@ class Captures(unittest.TestCase):
         self.assertEqual(headlight.Capture([attention()], [[7, 8]]).words["tokens"], '[["7", "8"]]')
         with self.assertRaisesRegex(headlight.HeadlightError, "save\\('page.html'\\)"):
             headlight.show([attention()], TOKENS)  # not in a notebook
-        with self.assertRaisesRegex(headlight.HeadlightError, "give a list"):
+        with self.assertRaisesRegex(headlight.HeadlightError, r"one array \[1, 3, 5, 5\]; give a list .* or one array \[layers"):
             headlight.Capture(attention(), TOKENS)
         with self.assertRaisesRegex(headlight.HeadlightError, "tokens is one text; give a list"):
             headlight.Capture([attention()], "the cat sat on it")
@@ -410,7 +593,7 @@ class Captures(unittest.TestCase):
 
 class WithoutDisplay(unittest.TestCase):
     def test_a_window_that_cannot_open_says_why(self):
-        with self.assertRaisesRegex(headlight.HeadlightError, "display|window"):
+        with self.assertRaisesRegex(headlight.HeadlightError, "there is no display .*headlight.show\\(...\\) shows the page"):
             headlight.view([attention()], TOKENS, wait=60)
         with self.assertRaisesRegex(headlight.HeadlightError, "line 1 has 2 tokens, but its attention has 5"):
             headlight.view([attention()], ["too", "few"])

@@ -4,10 +4,12 @@ Weights that the program computes from what was kept are compared with those tha
 
 import importlib.util
 import json
+import os
 import tempfile
 import unittest
 
 import headlight
+import numpy as np
 from test_package import exported
 
 HAS_TRANSFORMERS = importlib.util.find_spec("transformers") is not None
@@ -38,7 +40,8 @@ def random(model):
 def eager(model, **inputs):
     model.set_attn_implementation("eager")
     with torch.no_grad():
-        return torch.stack(model(**inputs, output_attentions=True, use_cache=False).attentions).numpy()
+        options = {"use_cache": False} if "input_ids" in inputs else {}
+        return torch.stack(model(**inputs, output_attentions=True, **options).attentions).numpy()
 
 
 def weights(capture):
@@ -190,6 +193,33 @@ class Vision(unittest.TestCase):
         with self.assertRaisesRegex(headlight.HeadlightError, "images are those that positions count"):
             headlight.Capture(capture.tensors, images=[torch.zeros(4, 4, 3)])
 
+    def test_a_model_that_sees_alone_takes_its_processor_and_images(self):
+        config = transformers.ViTConfig(**VISION, hidden_act="gelu")
+        model = random(transformers.ViTModel(config))
+
+        class Processor:  # as image processors are: what the model reads is normalised
+            image_mean, image_std = [0.5, 0.4, 0.3], [0.5, 0.25, 0.5]
+
+            def __call__(self, images, return_tensors):
+                pixels = torch.tensor(np.stack(images), dtype=torch.float32).permute(0, 3, 1, 2) / 255
+                mean, spread = (torch.tensor(values)[:, None, None] for values in (self.image_mean, self.image_std))
+                return {"pixel_values": (pixels - mean) / spread}
+
+        pictures = list(np.random.default_rng(1).integers(0, 256, (2, 16, 16, 3), dtype=np.uint8))
+        capture = headlight.capture(model, Processor(), images=pictures, opens=False)
+        self.assertEqual((capture.words["patches"], capture.words["mask"]), ("[4, 4]", "none"))
+        self.assertLess(abs(capture.arrays()["image"] - np.stack(pictures) / 255).max(), 1e-6)  # observed: 1e-7
+        expected = eager(model, **Processor()(pictures, "pt"))
+        self.assertEqual(expected.shape, (2, 2, 4, 17, 17))
+        self.assertLess(abs(weights(capture) - expected).max(), BOUND)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "picture.npy.ppm")
+            with open(path, "wb") as file:
+                file.write(b"P6 16 16 255 " + pictures[0].tobytes())
+            if importlib.util.find_spec("PIL"):
+                one = headlight.capture(model, Processor(), images=path, opens=False)
+                self.assertLess(abs(one.arrays()["image"][0] - pictures[0] / 255).max(), 1e-6)
+
 
 @unittest.skipUnless(RECORDS, "transformers is not installed, or has no AttentionInterface")
 class Passes(unittest.TestCase):
@@ -239,6 +269,14 @@ class Passes(unittest.TestCase):
             for model, tokens in self.each():
                 with self.subTest(options):
                     self.check_generated(model, tokens, **options)
+
+    def test_generate_without_eager_attention_is_told_what_to_do(self):
+        model = random(transformers.LlamaForCausalLM(transformers.LlamaConfig(**TEXT)))
+        model.set_attn_implementation("sdpa")
+        made = model.generate(ids(*self.TOKENS), max_new_tokens=3, output_attentions=True, return_dict_in_generate=True)
+        for given in (made, made.attentions):
+            with self.assertRaisesRegex(headlight.HeadlightError, "attn_implementation='eager'.*headlight.capturing"):
+                headlight.Capture(given)
 
     def test_beams_are_refused_by_name(self):
         for model, tokens in self.each():
@@ -292,6 +330,7 @@ class Passes(unittest.TestCase):
         model = random(transformers.JambaForCausalLM(config))
         capture = headlight.capture(model, Tokenizer(), dict(input_ids=ids(*self.TOKENS)), opens=False)
         self.assertEqual(capture.words["layers"], "[1, 3]")
+        self.assertTrue('"layers":[1,3]' in capture.page().text)
         self.assertEqual(weights(capture).shape, (2, 1, 4, 10, 10))
 
     def test_an_encoder_decoder_generates_from_a_padded_source(self):

@@ -53,6 +53,14 @@ class Transformers(unittest.TestCase):
         if not RECORDS:
             self.assertLess(abs(array.sum(-1) - 1).max(), 1e-6)
 
+    def test_means_of_a_multi_head_attention_of_pytorch(self):
+        layer, vectors = torch.nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(3, 4, 8)
+        means, heads = (layer(vectors, vectors, vectors, average_attn_weights=average)[1] for average in (True, False))
+        tokens = [list("abcd")] * 3
+        self.assertEqual(headlight.Capture([heads], tokens).arrays()["attention.0"].shape, (3, 2, 4, 4))
+        found = headlight.Capture([means], tokens).arrays()["attention.0"]
+        self.assertLess(abs(found[:, 0] - heads.detach().numpy().mean(axis=1)).max(), 1e-7)  # observed: 3e-8
+
     def test_each_line_of_a_batch_is_as_it_is_alone(self):
         model = self.gpt2().eval()
         name = "q.1" if RECORDS else "attention.1"

@@ -173,6 +173,7 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
                 words.model_layers.size(), count);
   }
   const auto add_note = [&](const std::string& text) { note_ += (note_.empty() ? "" : " ") + text; };
+  model_layers_ = words.model_layers;
   if (!words.model_layers.empty() && words.model_layers.back() + std::size_t{1} != count)
     add_note(fmt::format("Its layers 0, 1, … are layers {} of the model: others have no attention.",
                          fmt::join(words.model_layers, ", ")));
@@ -182,6 +183,12 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
   if (std::ranges::any_of(blocks_, &CapturedBlock::has_unread))
     add_note("Its q and k aren't read where the weights are saved.");
   if (!images_->note.empty()) add_note(fmt::format("Image: {}.", images_->note));
+}
+
+std::uint32_t CaptureFile::model_layer(model::BlockRef block) const {
+  const bool is_other_stack = block.kind == BlockKind::EncoderSelf && !network_->layers->decoder.empty();
+  const bool is_known = !is_other_stack && block.layer.value < model_layers_.size();
+  return is_known ? model_layers_[block.layer.value] : block.layer.value;
 }
 
 bool is_causal(const CaptureFile& file, model::BlockKind kind) {

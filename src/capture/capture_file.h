@@ -32,6 +32,8 @@ class CaptureFile {
   std::shared_ptr<const model::ModelInput> input() const { return {prompt_, &prompt_->input}; }
   /// The images among the tokens of a line; `is_source`: of an encoder's, or of the only stack's, else of the decoder's.
   const PatchImages& images(bool is_source, std::uint32_t line) const;
+  /// The number that the model has for a block's layer, of which others have no attention.
+  std::uint32_t model_layer(model::BlockRef block) const;
   /// What of the file isn't shown or is odd, in one line; may be empty.
   const std::string& note() const { return note_; }
 
@@ -42,6 +44,7 @@ class CaptureFile {
   std::shared_ptr<const model::Network> network_;
   std::shared_ptr<const inference::Prompt> prompt_;
   std::shared_ptr<const CapturedImages> images_;  ///< never null
+  std::vector<std::uint32_t> model_layers_;       ///< of the decoder or the only stack; empty: 0, 1, …
   std::string note_;
 };
 

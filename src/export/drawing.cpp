@@ -16,7 +16,7 @@ class NotedDrawing final : public Drawing {
     output_.description = std::move(note);
     if (!is_shown) return;
     const TextMetrics metrics(output_.font);
-    lines_ = wrap(output_.description, size_.x - 2.0F * kMargin, metrics.measure(kTextSize));
+    lines_ = wrap(output_.description, size_.x - 2.0F * output_.margin, metrics.measure(kTextSize));
     size_.y = std::ceil(size_.y + kLine * static_cast<float>(lines_.size()));
   }
 
@@ -24,8 +24,9 @@ class NotedDrawing final : public Drawing {
   DrawingOutput output() const override { return output_; }
   void draw(Canvas& canvas) const override {
     drawing_->draw(canvas);
-    float y = drawing_->size().y - kMargin * 0.5F;  // into the margin below
-    for (const std::string& line : lines_) canvas.text({kMargin, y += kLine}, line, {.size = kTextSize, .color = ink_});
+    float y = drawing_->size().y - output_.margin * 0.5F;  // into the margin below
+    for (const std::string& line : lines_)
+      canvas.text({output_.margin, y += kLine}, line, {.size = kTextSize, .color = ink_});
   }
 
  private:

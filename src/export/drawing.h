@@ -15,6 +15,7 @@ struct DrawingOutput {
   std::optional<Rgb> ground = {};  ///< none: transparent
   double png_scale = 2.0;          ///< pixels a unit
   FigureFont font = FigureFont::Sans;
+  float margin = 0.0F;       ///< units around what is drawn
   std::string session = {};  ///< metadata that figure_session.h reads; empty: none
 };
 

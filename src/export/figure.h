@@ -10,6 +10,9 @@ namespace headlight::exporting {
 /// Units of 1/96 inch in a millimetre.
 inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
 
+/// Around a figure whose width is chosen; units.
+inline constexpr float kColumnMargin = 4.0F;
+
 /// What of a figure is drawn beside the cells.
 struct FigureParts {
   bool title = true, settings = true, labels = true, bar = true, legend = true;
@@ -31,6 +34,9 @@ struct FigureStyle {
   FigureFont font = FigureFont::Sans;
   double png_scale = 2.0;  ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi
   float map_edge = 0.0F;   ///< units: the longer side of a map, of a sheet all its panels across; 0: as the cells need
+  /// Units: the whole figure's, in a column of a paper. Titles are wrapped to it and margins are narrow; maps have their
+  /// map_edge, which the caller chooses so that they fit. 0: as wide as its parts need.
+  float width = 0.0F;
 };
 
 /// The style for values of both signs: the diverging colours, symmetric around zero and linear; of the limits the one

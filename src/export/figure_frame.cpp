@@ -35,7 +35,11 @@ Paper paper_of(const FigureStyle& style) {
 }
 
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session) {
-  DrawingOutput output = {.title = printable(title), .png_scale = style.png_scale, .font = style.font, .session = session};
+  DrawingOutput output = {.title = printable(title),
+                          .png_scale = style.png_scale,
+                          .font = style.font,
+                          .margin = margin_of(style),
+                          .session = session};
   if (!style.is_transparent) output.ground = paper_of(style).ground;
   return output;
 }
@@ -131,7 +135,7 @@ ColorBar::ColorBar(const view::ValueScale& scale, const FigureStyle& style, cons
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
   ticks_ = view::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
   for (const view::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
-  width_ = kBarWidth + kTickLength + 3.0F + tick_width_ + 6.0F + line_height(kTextSize);
+  width_ = kBarWidth + kTickLength + 3.0F + tick_width_ + (title_.empty() ? 0.0F : 6.0F + line_height(kTextSize));
 }
 
 void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const {

@@ -30,6 +30,9 @@ std::uint32_t max_values(const FigureStyle& style, DrawingFormat format);
 /// What a file of a figure says and shows besides its drawing. `session`: metadata; may be empty.
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session);
 
+/// Around all that is drawn.
+inline float margin_of(const FigureStyle& style) { return style.width > 0.0F ? kColumnMargin : kMargin; }
+
 /// Title and settings above a figure, wrapped to its width.
 class TitleBlock {
  public:
@@ -89,24 +92,33 @@ std::string odd_cells_note(const FigureMap& map);
 template <typename Figure>
 class FigureDrawing : public Drawing {
  public:
-  glm::vec2 size() const final { return size_; }
+  glm::vec2 size() const final { return {std::max(size_.x, figure_.style.width), size_.y}; }
   DrawingOutput output() const final { return output_of(figure_.style, figure_.title, figure_.session); }
   void draw(Canvas& canvas) const final {
-    titles_->draw(canvas, corner_ + kMargin, paper_);
+    titles_->draw(canvas, corner_ + margin_, paper_);
     draw_content(canvas);
   }
 
  protected:
   explicit FigureDrawing(Figure figure)
-      : figure_(std::move(figure)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {}
+      : figure_(std::move(figure)),
+        metrics_(figure_.style.font),
+        paper_(paper_of(figure_.style)),
+        margin_(margin_of(figure_.style)) {}
 
   virtual void draw_content(Canvas& canvas) const = 0;
+
+  /// What titles may be wide: as the usual figure's, or what a chosen width leaves.
+  float title_room(float usual) const { return is_of_width() ? std::floor(figure_.style.width - 2.0F * margin_) : usual; }
+  bool is_of_width() const { return figure_.style.width > 0.0F; }
+  /// What labels of rows may be wide: a quarter of a chosen width.
+  float label_room(float usual) const { return is_of_width() ? std::min(usual, 0.25F * figure_.style.width) : usual; }
 
   /// Wraps title and settings to a width. Returns where what is below them begins.
   float lay_out_titles(float width) {
     const FigureParts& parts = figure_.style.parts;
     titles_.emplace(parts.title ? figure_.title : "", parts.settings ? figure_.subtitle : "", width, metrics_);
-    return kMargin + titles_->height();
+    return margin_ + titles_->height();
   }
 
   /// A text whose capital letters have their middle at this point's height.
@@ -118,6 +130,7 @@ class FigureDrawing : public Drawing {
   Figure figure_;
   TextMetrics metrics_;
   Paper paper_;
+  float margin_;
   std::optional<TitleBlock> titles_;
   glm::vec2 corner_{0.0F}, size_{0.0F};
 };

@@ -57,7 +57,7 @@ std::string index_list(const std::vector<std::uint32_t>& indices) {
 }
 
 view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint32_t count, float cell,
-                         const TextMetrics& metrics, std::uint32_t least_step = 1) {
+                         const TextMetrics& metrics, float room, std::uint32_t least_step = 1) {
   std::vector<float> widths;
   widths.reserve(axis.tokens.size());
   for (const std::string& token : axis.tokens) widths.push_back(metrics.width(printable(token), kTextSize));
@@ -68,7 +68,7 @@ view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint3
                                .length = cell * static_cast<float>(count),
                                .line_height = line_height(kTextSize),
                                .digit_width = metrics.width("0", kTextSize),
-                               .max_extent = side == view::AxisSide::Rows ? kMaxRowLabel : kMaxColumnLabel,
+                               .max_extent = room,
                                .least_step = least_step,
                                .gap = side == view::AxisSide::Rows ? 0.0F : 6.0F});
 }
@@ -110,11 +110,11 @@ HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : 
 
   const FigureParts& parts = figure.style.parts;
   const float axis_title = parts.labels ? kAxisTitle + kLabelGap : 0.0F;
-  grid_.area.origin.x = std::ceil(kMargin + axis_title + row_labels_.extent + thumbnail_room(row_thumbnails_) + row_bands_);
+  grid_.area.origin.x = std::ceil(margin_ + axis_title + row_labels_.extent + thumbnail_room(row_thumbnails_) + row_bands_);
   const float bar = parts.bar ? kColorBarGap + bar_->width() : 0.0F;
   const float map_right = grid_.area.end().x + std::max(bar, overhang(column_labels_, grid_.area.size.x));
   const bool has_title = parts.title || parts.settings;
-  const float content = std::max(map_right - kMargin, has_title ? kMinTitleWidth : 0.0F);
+  const float content = std::max(map_right - margin_, has_title ? title_room(kMinTitleWidth) : 0.0F);
   const std::string note = pooling_note(map_);
   figure.subtitle += note.empty() || figure.subtitle.empty() ? note : "\n" + note;
   const float top = lay_out_titles(content);
@@ -123,16 +123,19 @@ HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : 
   grid_.area.origin.y =
       std::ceil(top + axis_title + column_labels_.extent + thumbnail_room(column_thumbnails_) + column_bands_);
   const float below = std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F);
-  size_ = glm::ceil(glm::vec2(std::max(map_right, kMargin + titles_->width()), grid_.area.origin.y + below) + kMargin);
+  size_ = glm::ceil(glm::vec2(std::max(map_right, margin_ + titles_->width()), grid_.area.origin.y + below) + margin_);
 }
 
 void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
-  row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_);
-  column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_);
+  const auto lay_out_both = [&](std::uint32_t least_step) {
+    row_labels_ =
+        lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_, label_room(kMaxRowLabel), least_step);
+    column_labels_ =
+        lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_, kMaxColumnLabel, least_step);
+  };
+  lay_out_both(1);
   if (row_labels_.shows_indices && column_labels_.shows_indices && cell.x == cell.y) {
-    const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);  // one for both: they can be compared
-    row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_, step);
-    column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_, step);
+    lay_out_both(std::max(row_labels_.step, column_labels_.step));  // one for both: they can be compared
   }
   row_bands_ = band_room(figure_.rows);
   column_bands_ = band_room(figure_.columns);

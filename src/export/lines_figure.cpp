@@ -23,7 +23,7 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
         query_width_(widest(figure_.queries, figure_.query_title)),
         key_width_(widest(figure_.keys, figure_.key_title)),
         width_(width()),
-        legend_top_(lay_out_titles(width_ - 2.0F * kMargin)) {
+        legend_top_(lay_out_titles(width_ - 2.0F * margin_)) {
     const LinesFigure& figure = figure_;
     const std::size_t tokens = std::max(figure.queries.size(), figure.keys.size());
     check_lines(figure.queries.size(), figure.keys.size());
@@ -35,14 +35,14 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     std::vector<ColorLegend::Entry> heads;
     for (const std::uint32_t head : figure.heads)
       heads.push_back({figure.is_difference ? paper_.muted : view::head_color(head), fmt::format("head {}", head)});
-    if (figure.style.parts.legend) legend_ = ColorLegend(std::move(heads), width_ - 2.0F * kMargin, metrics_);
+    if (figure.style.parts.legend) legend_ = ColorLegend(std::move(heads), width_ - 2.0F * margin_, metrics_);
     names_y_ = legend_top_ + legend_.height() + (legend_.height() > 0.0F ? kGap : 0.0F);
     first_y_ = names_y_ + (figure.style.parts.labels ? kPitch : 0.0F);
-    size_ = {width_, first_y_ + static_cast<float>(tokens) * kPitch + kMargin};
+    size_ = {width_, first_y_ + static_cast<float>(tokens) * kPitch + margin_};
   }
 
   void draw_content(Canvas& canvas) const override {
-    legend_.draw(canvas, {kMargin, legend_top_}, paper_);
+    legend_.draw(canvas, {margin_, legend_top_}, paper_);
     for (const LinesFigure::Line& line : figure_.lines) {
       canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
                   figure_.is_difference ? mixed(paper_.ground, sign_color(line.weight), sign_opacity(line.weight))
@@ -59,16 +59,17 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     if (!figure_.style.parts.labels) return 0.0F;
     float width = metrics_.width(title, kTextSize, true);
     for (const std::string& token : tokens) width = std::max(width, metrics_.width(printable(token), kTextSize));
-    return std::min(std::ceil(width), kMaxLabel);
+    return std::min(std::ceil(width), label_room(kMaxLabel));
   }
 
   /// The chosen one, or with room for the lines.
   float width() const {
-    const float labels = 2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap, chosen = figure_.style.map_edge;
+    const float labels = 2.0F * margin_ + query_width_ + key_width_ + 2.0F * kGap,
+                chosen = is_of_width() ? figure_.style.width : figure_.style.map_edge;
     return std::max(labels + kMinBetween, chosen > 0.0F ? chosen : labels + kBetween);
   }
-  float query_x() const { return kMargin + query_width_; }
-  float key_x() const { return width_ - kMargin - key_width_; }
+  float query_x() const { return margin_ + query_width_; }
+  float key_x() const { return width_ - margin_ - key_width_; }
   float y_of(std::uint32_t token) const { return first_y_ + (static_cast<float>(token) + 0.5F) * kPitch; }
   void draw_column(Canvas& canvas, const std::vector<std::string>& tokens, const std::string& title, float x,
                    TextAlign align, float width) const {

@@ -26,8 +26,10 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
  public:
   explicit PredictionsDrawing(PredictionsFigure shown)
       : FigureDrawing(std::move(shown)),
-        width_(figure_.style.map_edge > 0.0F ? std::max(figure_.style.map_edge, kMinPredictionsWidth) : kPredictionsWidth),
-        top_(lay_out_titles(width_ - 2.0F * kMargin)) {
+        width_(is_of_width()                   ? std::max(figure_.style.width, kMinPredictionsWidth)
+               : figure_.style.map_edge > 0.0F ? std::max(figure_.style.map_edge, kMinPredictionsWidth)
+                                               : kPredictionsWidth),
+        top_(lay_out_titles(width_ - 2.0F * margin_)) {
     if (figure_.bars.empty()) throw Error("a figure of predictions needs at least one token");
     if (figure_.bars.size() > kMaxBars || figure_.layers.size() > kMaxLayers) {
       throw Error("a figure of predictions has at most {} tokens and {} layers, not {} and {}", kMaxBars, kMaxLayers,
@@ -37,14 +39,14 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
     for (const PredictionsFigure::Bar& bar : figure_.bars) {
       if (has_labels) token_width_ = std::max(token_width_, metrics_.width(printable(bar.token), kTextSize));
     }
-    token_width_ = std::min(std::ceil(token_width_), kMaxTokenWidth);
+    token_width_ = std::min(std::ceil(token_width_), label_room(kMaxTokenWidth));
     for (const PredictionsFigure::Layer& layer : figure_.layers) {
       name_width_ = std::max(name_width_, metrics_.width(layer.name, kTextSize));
       cells_ = std::max(cells_, layer.readings.size());
     }
     lens_top_ = top_ + kBarRow * static_cast<float>(figure_.bars.size()) + kAxisRow + kRestRow;
     const float lens = figure_.layers.empty() ? 0.0F : kLensTitle + kLensRow * static_cast<float>(figure_.layers.size());
-    size_ = {width_, lens_top_ + lens + kMargin};
+    size_ = {width_, lens_top_ + lens + margin_};
   }
 
   void draw_content(Canvas& canvas) const override {
@@ -57,8 +59,8 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
   }
 
  private:
-  float bar_x() const { return kMargin + token_width_ + kNameGap; }
-  float bar_width() const { return width_ - kMargin - bar_x() - (figure_.style.parts.numbers ? kPercentWidth : 0.0F); }
+  float bar_x() const { return margin_ + token_width_ + kNameGap; }
+  float bar_width() const { return width_ - margin_ - bar_x() - (figure_.style.parts.numbers ? kPercentWidth : 0.0F); }
 
   void draw_axis(Canvas& canvas) const {
     const float bottom = top_ + kBarRow * static_cast<float>(figure_.bars.size());
@@ -80,27 +82,27 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
     canvas.fill({.origin = {bar_x(), y + kBarInset}, .size = {length, kBarRow - 2.0F * kBarInset}},
                 bar.is_cut ? paper_.outline : kBarColor);
     if (figure_.style.parts.labels) {
-      write(canvas, {kMargin + token_width_, middle},
+      write(canvas, {margin_ + token_width_, middle},
             view::shorten(printable(bar.token), token_width_, metrics_.measure(kTextSize)), ink, TextAlign::End);
     }
     if (!figure_.style.parts.numbers) return;
-    write(canvas, {width_ - kMargin, middle}, bar.is_cut ? "cut off" : share_text(bar.share), ink, TextAlign::End);
+    write(canvas, {width_ - margin_, middle}, bar.is_cut ? "cut off" : share_text(bar.share), ink, TextAlign::End);
   }
 
   void draw_lens(Canvas& canvas) const {
-    canvas.text({kMargin, lens_top_ + kTextSize + 2.0F}, "As it would be read after each layer (logit lens)",
+    canvas.text({margin_, lens_top_ + kTextSize + 2.0F}, "As it would be read after each layer (logit lens)",
                 {.size = kTextSize, .is_bold = true, .color = paper_.ink});
     float y = lens_top_ + kLensTitle;
     for (const PredictionsFigure::Layer& layer : figure_.layers) {
-      write(canvas, {kMargin, y + (kLensRow - kLensGap) * 0.5F}, layer.name, paper_.muted);
+      write(canvas, {margin_, y + (kLensRow - kLensGap) * 0.5F}, layer.name, paper_.muted);
       for (std::size_t i = 0; i < layer.readings.size(); ++i) draw_reading(canvas, layer.readings[i], i, y);
       y += kLensRow;
     }
   }
 
   void draw_reading(Canvas& canvas, const PredictionsFigure::Reading& reading, std::size_t index, float y) const {
-    const float left = kMargin + name_width_ + kNameGap;
-    const float step = (width_ - kMargin - left + kLensGap) / static_cast<float>(cells_);
+    const float left = margin_ + name_width_ + kNameGap;
+    const float step = (width_ - margin_ - left + kLensGap) / static_cast<float>(cells_);
     const Rect box = {.origin = {left + static_cast<float>(index) * step, y},
                       .size = {step - kLensGap, kLensRow - kLensGap}};
     const Rgb ground = view::color(figure_.style.color_map, static_cast<float>(reading.probability));

@@ -21,13 +21,13 @@ class TextDrawing final : public FigureDrawing<TextFigure> {
       tokens += block.tokens.size();
       height += caption_height(block) + block.height + kBlockGap;
     }
-    size_ = {figure_.width + 2.0F * kMargin, std::max(height + kMargin - kBlockGap, 2.0F * kMargin)};
+    size_ = {figure_.width + 2.0F * margin_, std::max(height + margin_ - kBlockGap, 2.0F * margin_)};
     if (tokens > kMaxTextTokens)
       throw Error("a figure of running text has at most {} tokens, not {}", kMaxTextTokens, tokens);
   }
 
   void draw_content(Canvas& canvas) const override {
-    glm::vec2 at{kMargin, top_};
+    glm::vec2 at{margin_, top_};
     for (const TextFigure::Block& block : figure_.blocks) {
       if (has_caption(block)) {
         canvas.text({at.x, at.y + kTextSize}, block.caption, {.size = kTextSize, .is_bold = true, .color = block.color});

@@ -30,6 +30,19 @@ const char* font_families(FigureFont font) {
                                    : "Inter, DejaVu Sans, sans-serif";
 }
 
+bool has_font(FigureFont font) {
+  if (font == FigureFont::Sans) return true;  // what a system has will do
+  PangoFontFamily** families = nullptr;
+  int count = 0;
+  pango_font_map_list_families(pango_cairo_font_map_get_default(), &families, &count);
+  const bool is_there = std::any_of(families, families + count, [](PangoFontFamily* family) {
+    const std::string_view name = pango_font_family_get_name(family);
+    return name == "Latin Modern Roman" || name == "LM Roman 10" || name == "CMU Serif";
+  });
+  g_free(static_cast<void*>(families));
+  return is_there;
+}
+
 Layout make_layout(cairo_t* cairo) {
   expect_memory();
   Layout layout(pango_cairo_create_layout(cairo));

@@ -9,6 +9,8 @@ namespace headlight::exporting {
 
 /// Preferred fonts, first to last; missing characters (CJK, emoji) come from the system's other fonts.
 const char* font_families(FigureFont font);
+/// Is one of the letters' own fonts installed, not only one that takes their place?
+bool has_font(FigureFont font);
 
 /// Measures text as both canvases draw it. One thread uses an object at a time.
 class TextMetrics {

@@ -189,8 +189,8 @@ void sum_experts(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& resu
       sum_experts_on_host(stream, kernels, results, routing, to, beside, gates, parameters)) {
     return;
   }
-  constexpr std::uint32_t kLanes = 64;
-  const Kernels::Fold fold = kernels.fold(divide_up(parameters.rows * parameters.width4, kLanes));
+  constexpr std::uint32_t kSumLanes = 64;
+  const Kernels::Fold fold = kernels.fold(divide_up(parameters.rows * parameters.width4, kSumLanes));
   stream.dispatch(kernels[{.shader = Shader::ExpertsSum}], {results.item(0), routing, to, beside, gates}, parameters,
                   {fold.groups, fold.rows, 1});
 }

@@ -69,16 +69,31 @@ std::uint64_t corner_of(float u, float v) {
 /// Characters by the corner of their image in the atlas.
 std::unordered_map<std::uint64_t, ImWchar> characters(const ImFontAtlas& atlas) {
   std::unordered_map<std::uint64_t, ImWchar> found;
-  for (const ImFont* font : atlas.Fonts) {
-    for (const ImFontGlyph& glyph : font->Glyphs)
+  const auto add = [&](const ImVector<ImFontGlyph>& glyphs) {
+    for (const ImFontGlyph& glyph : glyphs) {
       found.emplace(corner_of(glyph.U0, glyph.V0), static_cast<ImWchar>(glyph.Codepoint));
-  }
+    }
+  };
+#if IMGUI_VERSION_NUM >= 19200
+  for (int i = 0; i < atlas.Builder->BakedPool.Size; ++i) add(atlas.Builder->BakedPool[i].Glyphs);
+#else
+  for (const ImFont* font : atlas.Fonts) add(font->Glyphs);
+#endif
   return found;
+}
+
+bool is_of_atlas(const ImDrawCmd& command, const ImFontAtlas& atlas) {
+#if IMGUI_VERSION_NUM >= 19200
+  return command.TexRef._TexData == atlas.TexData;
+#else
+  return command.TextureId == atlas.TexID;
+#endif
 }
 
 std::string utf8(ImWchar character) {
   char text[5] = {};
-  return ImTextCharToUtf8(text, character);
+  ImTextCharToUtf8(text, character);
+  return text;
 }
 
 /// Each character is four vertices and six indices, with a rectangle of the atlas that has an area; lines and fills have
@@ -105,7 +120,7 @@ std::vector<DrawnGlyph> glyphs_on_screen() {
   for (int l = 0; data && l < data->CmdListsCount; ++l) {
     const ImDrawList& list = *data->CmdLists[l];
     for (const ImDrawCmd& command : list.CmdBuffer) {
-      if (command.UserCallback || command.TextureId != atlas.TexID) continue;
+      if (command.UserCallback || !is_of_atlas(command, atlas)) continue;
       const glm::vec2 low{command.ClipRect.x, command.ClipRect.y};
       const glm::vec2 high{command.ClipRect.z, command.ClipRect.w};
       for (unsigned i = 0; i + 6 <= command.ElemCount;) {

@@ -33,7 +33,7 @@ TEST_SUITE("cpu") {
     CHECK(help.status == 0);
     for (const char* command : {"view", "screenshot", "export", "info", "models", "tokenize", "detokenize", "devices"})
       CHECK(help.out.find(command) != std::string::npos);
-    const Outcome flags = run_headlight({"export", "--help"});
+    const Outcome flags = run_headlight({"export", "--help-all"});
     CHECK(flags.status == 0);
     for (const char* flag :
          {"--text",       "--key-text",     "--layer",      "--head",      "--batch",     "--mask",           "--padding",
@@ -51,6 +51,8 @@ TEST_SUITE("cpu") {
     CHECK(run_headlight({"help", "export"}).out == run_headlight({"export", "--help"}).out);
     CHECK(run_headlight({"help", "evaluate", "bleu"}).out == run_headlight({"evaluate", "bleu", "--help"}).out);
     CHECK(usage_complaint({"help", "exprt"}).find("did you mean export?") != std::string::npos);
+    CHECK(run_headlight({"info", "--help-all"}).out == run_headlight({"info", "--help"}).out);
+    CHECK(run_headlight({"--help-all"}).out.find("XDG_CONFIG_HOME  ") != std::string::npos);
     const std::string version = run_headlight({"--version"}).out;
     CHECK(run_headlight({"version"}).out == version);
     CHECK(run_headlight({"export", "--version"}).out == version);
@@ -125,7 +127,8 @@ TEST_SUITE("cpu") {
     CHECK(usage_complaint({"devices", "export"}).find("'export' belongs to no flag") == 0);
     CHECK(usage_complaint({"export", "--text"}) == "--text needs a value (see headlight --help)");
     CHECK(usage_complaint({"export", "--out", "x"}) == "--text or --preset is missing: say what to compute");
-    CHECK(usage_complaint({"export", "--text", "a"}) == "--out is missing: name the folder to write into");
+    CHECK(usage_complaint({"export", "--text", "a"}) ==
+          "--out is missing: name the folder or the file to write, or - for standard output");
     CHECK(usage_complaint({"screenshot"}).find("--out is missing") == 0);
     CHECK(usage_complaint({"screenshot", "--out", "a.jpg"}) ==
           "--out: 'a.jpg' doesn't end in .png, or of a figure in .svg or .pdf");

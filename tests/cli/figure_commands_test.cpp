@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "export/text_metrics.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"
 #include "support/golden_model.h"
@@ -60,6 +61,48 @@ TEST_SUITE("gpu") {
         complaint(
             {"export", "--preset", "notebook-001", "--views", "predictions", "--format", "svg", "--out", again.string()}, 1)
             .find("nothing is predicted") != std::string::npos);
+  }
+
+  TEST_CASE("a figure is exactly as wide as the column that it is for, with letters at their size") {
+    const TemporaryDirectory directory;
+    const fs::path first = directory.path() / "first", again = directory.path() / "again";
+    const auto run = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.begin(), {"export", "--model", golden_path("gpt2")});
+      return run_headlight(arguments);
+    };
+    const Outcome outcome =
+        run({"--text", "the cat sat on the mat", "--views", "head,heads,lines,text,steps,metrics,predictions", "--layer",
+             "1", "--head", "2-3", "--width", "8.4cm", "--format", "svg", "--out", first.string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    std::size_t figures = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(first)) {
+      if (entry.path().extension() != ".svg") continue;
+      CAPTURE(entry.path().filename().string());
+      ++figures;
+      const std::string svg = read_file(entry.path());
+      const std::size_t at = svg.find(" width=\"");
+      REQUIRE(at != std::string::npos);
+      CHECK(std::stod(svg.substr(at + 8)) == doctest::Approx(84.0 * 96.0 / 25.4).epsilon(1e-5));
+      CHECK(svg.find("font-size=\"11\"") != std::string::npos);
+    }
+    CHECK(figures == 10);  // of two heads each map, text and steps; heads, lines, metrics and predictions
+    const Outcome second = run({"--from", (first / "layer-01_heads.svg").string(), "--out", again.string()});
+    INFO(second.err);
+    CHECK(second.status == 0);
+    CHECK(read_file(again / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
+    const auto refusal = [&](std::vector<std::string> arguments, int status) {
+      arguments.insert(arguments.end(), {"--text", "the cat", "--format", "svg", "--out", again.string()});
+      return complaint_of(run(std::move(arguments)), status);
+    };
+    CHECK(refusal({"--views", "grid", "--width", "30mm"}, 2).find("30 mm are too narrow, at least ") != std::string::npos);
+    CHECK(refusal({"--width", "84mm", "--size", "60"}, 2).find("--size and --width exclude each other") == 0);
+    CHECK(refusal({"--width", "84ft"}, 2).find("--width") == 0);
+    if (!exporting::has_font(exporting::FigureFont::Serif)) {
+      CHECK(refusal({"--font", "serif"}, 1).find("--font serif: Latin Modern isn't installed") == 0);
+    } else {
+      MESSAGE("Latin Modern is installed: that it is missing isn't tried");
+    }
   }
 
   TEST_CASE("a view's figure is made again from its own file") {

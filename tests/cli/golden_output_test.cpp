@@ -110,6 +110,7 @@ TEST_SUITE("cpu") {
     }
     for (const char* name : {"bleu", "perplexity", "heads"}) commands.push_back({{"evaluate", name, "--help"}, ""});
     commands.push_back({{"evaluate", "--help"}, ""});
+    for (const char* name : {"view", "screenshot", "export"}) commands.push_back({{name, "--help-all"}, ""});
     check("help", commands, true);
   }
 

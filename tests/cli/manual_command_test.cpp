@@ -42,7 +42,12 @@ std::string help_of(const std::vector<std::string>& command) {
   arguments.emplace_back("--help");
   const Outcome outcome = run_headlight(arguments);
   REQUIRE(outcome.status == 0);
-  return outcome.out;
+  if (command.empty() || outcome.out.find("--help-all") == std::string::npos) return outcome.out;
+  arguments.back() = "--help-all";
+  const Outcome all = run_headlight(arguments);
+  CHECK(all.status == 0);
+  CHECK(all.out.size() > 2 * outcome.out.size());
+  return all.out;
 }
 
 /// All commands as --help lists them, from the program on.
@@ -99,6 +104,9 @@ TEST_SUITE("cpu") {
     REQUIRE(written.status == 0);
     std::vector<Listed> commands;
     list_commands({}, commands);
+    const std::string of_all = without_escapes(read_file(folder.path() / "man" / "man1" / "headlight.1"));
+    CHECK(of_all.find("\n.SH ENVIRONMENT\n") < of_all.find("XDG_CACHE_HOME"));
+    CHECK(of_all.find("\n.SH FILES\n") < of_all.find("headlight/settings.json"));
     CHECK(commands.size() >= 17);  // the program, 14 commands and those inside of evaluate
     CHECK(written.out == fmt::format("{} manual pages and 3 completions in {}\n", commands.size(), folder.path().string()));
     const fs::path bash = folder.path() / "bash-completion/completions/headlight";

@@ -200,7 +200,7 @@ TEST_SUITE("gpu") {
     CHECK(survey["texts"] == 2);
     // The model as it is.
     const Outcome clean = run_headlight({"export", "--model", test::golden_model_path("gpt2").string(), "--text", text,
-                                         "--stages", "weights", "--format", "csv", "--out", out});
+                                         "--stages", "weights", "--format", "csv", "--out", out + "/clean"});
     CHECK(clean.status == 0);
     CHECK(clean.err == "");
   }

@@ -52,8 +52,7 @@ std::uint64_t rows_with_nan(const Run& run) {
 }
 
 const Run& run_of(test::RunningSession& session, const std::shared_ptr<const model::Network>& network,
-                  const model::ModelInput& input, const attention::MaskSet& masks = {},
-                  const Interventions& interventions = {}) {
+                  model::ModelInput input, attention::MaskSet masks = {}, Interventions interventions = {}) {
   session.run(network, input, masks, interventions);
   return *session.newest();
 }

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/flags.h"
+
+namespace headlight::app {
+
+/// How the command says what it did: --quiet and --json, which every command but the window has.
+struct OutputChoice {
+  bool is_quiet = false;     ///< no progress, no notes and no summaries: errors and what was asked for alone
+  bool writes_json = false;  ///< results are JSON
+};
+/// Of this process, whose command line is read once.
+OutputChoice& output_choice();
+/// Adds both flags.
+void add_output_choice(CLI::App& app);
+
+/// A line on standard error that is no error; nothing with --quiet.
+void tell_note(const std::string& note);
+/// What the command did: a line on standard output, nothing with --quiet, or with --json the object.
+void tell_result(const std::string& text, const nlohmann::ordered_json& json);
+/// Where a file is written that standard output gets; removed with the object.
+class OutputFolder {
+ public:
+  OutputFolder();
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  static void print(const std::filesystem::path& file);
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// "548.1 MiB".
+std::string bytes_in_words(std::uint64_t bytes);
+/// A line of JSON on standard output.
+void write_json(const nlohmann::ordered_json& json);
+
+}  // namespace headlight::app
