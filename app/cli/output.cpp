@@ -23,7 +23,7 @@ void add_output_choice(CLI::App& app) {
 OutputFolder::OutputFolder() {
   std::random_device random;
   path_ = std::filesystem::temp_directory_path() / fmt::format("headlight-{:08x}{:08x}", random(), random());
-  if (!std::filesystem::create_directory(path_)) throw Error("{} is there already: start again", path_.string());
+  if (!std::filesystem::create_directory(path_)) throw Error("{} is there already: start again", utf8(path_));
 }
 
 OutputFolder::~OutputFolder() {

@@ -27,7 +27,7 @@ Notice outcome_of(const Result<ExportReport>& result) {
   if (!result) return {.text = result.error(), .is_warning = true};
   const std::size_t count = result->files.size();
   std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
-  if (count > 0) text += " in " + result->files.front().parent_path().string();
+  if (count > 0) text += " in " + utf8(result->files.front().parent_path());
   for (const std::string& note : result->notes) text += "; " + note;
   return {.text = std::move(text)};
 }

@@ -177,7 +177,7 @@ void ExportDialog::draw_folder(Frame& frame) {
     const std::filesystem::path folder = expand_home(typed_directory_);
     if (browses) folders_.open(folder);
     if (!shows) return;
-    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", folder.string());
+    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", utf8(folder));
     if (const std::string trouble = platform::show_folder(folder); !trouble.empty()) throw Error("{}", trouble);
   } catch (const std::exception& error) {
     outcome_ = {.text = error.what(), .is_warning = true};

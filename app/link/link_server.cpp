@@ -23,7 +23,7 @@ void remove_left_overs(const fs::path& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const fs::path& path = entry.path();
-    const std::string name = path.filename().string();
+    const std::string name = utf8(path.filename());
     const bool is_ours = name.starts_with("viewer-") && (path.extension() == ".sock" || path.extension() == ".steps");
     const fs::path socket = fs::path(path).replace_extension(".sock");
     if (!is_ours || platform::is_answered(socket)) continue;
@@ -70,9 +70,9 @@ LinkServer::LinkServer(LinkOptions options)
   std::error_code error;
   listener_ = platform::listen_at(socket_path_, error);
   if (error == std::errc::filename_too_long) {
-    throw Error("{} is too long for a socket; set XDG_RUNTIME_DIR to a shorter folder", socket_path_.string());
+    throw Error("{} is too long for a socket; set XDG_RUNTIME_DIR to a shorter folder", utf8(socket_path_));
   }
-  if (error) throw Error("no socket at {}: {}", socket_path_.string(), error.message());
+  if (error) throw Error("no socket at {}: {}", utf8(socket_path_), error.message());
   stop_.emplace(error);
   if (error) throw Error("no event for the live link: {}", error.message());
   publish();
@@ -230,8 +230,8 @@ void LinkServer::take_capture() {
     }
   } catch (const Error& error) {
     std::string why = error.what();  // which names a file that the program doesn't know
-    if (const std::size_t at = why.find(incoming.string()); at != std::string::npos) {
-      why.replace(at, incoming.string().size(), fmt::format("step {}", client.head.step));
+    if (const std::size_t at = why.find(utf8(incoming)); at != std::string::npos) {
+      why.replace(at, utf8(incoming).size(), fmt::format("step {}", client.head.step));
     }
     refusal_ = why;
     publish();

@@ -67,9 +67,9 @@ void make_private_folder(const fs::path& folder) {
   platform::make_private_folder(folder, error);
   std::error_code ignored;
   if (error == std::errc::permission_denied && fs::exists(folder, ignored)) {
-    throw Error("{} has to belong to you and be closed to other users (chmod 700)", folder.string());
+    throw Error("{} has to belong to you and be closed to other users (chmod 700)", utf8(folder));
   }
-  if (error) throw Error("{} can't be made: {}", folder.string(), error.message());
+  if (error) throw Error("{} can't be made: {}", utf8(folder), error.message());
 }
 
 fs::path link_folder() {

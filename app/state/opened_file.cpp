@@ -45,7 +45,7 @@ std::string read_text(const std::filesystem::path& path) {
 
 void open_text(const std::filesystem::path& path, State& state) {
   std::string text = read_text(path);
-  if (text.empty()) throw Error("{} has no text: the text on screen stays", path.string());
+  if (text.empty()) throw Error("{} has no text: the text on screen stays", utf8(path));
   // The tokens of a notebook and of a capture are their own.
   if (is_notebook(state.source) || is_capture(state.source)) select_preset(state, "");
   state.model().ids.clear();

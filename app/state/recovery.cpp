@@ -49,14 +49,14 @@ Recovery::Recovery(const fs::path& folder, OpenWindow opened) : change_(std::mov
   lock_file_ = folder / (name + kLockExtension);
   std::error_code error;
   lock_ = platform::lock_file(lock_file_, true, error);
-  if (error) throw Error("{}: {}", lock_file_.string(), error.message());
+  if (error) throw Error("{}: {}", utf8(lock_file_), error.message());
 }
 
 double Recovery::keep(const OpenWindow& window, double now_s) {
   const double wait_s = change_.wait_s(window, now_s);
   if (wait_s > 0.0) return wait_s;
   try {
-    const json value = {{"version", kVersion}, {"session", window.session.string()}, {"state", to_json(window.state)}};
+    const json value = {{"version", kVersion}, {"session", utf8(window.session)}, {"state", to_json(window.state)}};
     write_file_atomically(file_, to_text(value) + "\n");
   } catch (const Error&) {  // saving the settings meets the same disk, and its failure is reported when the window closes
   }

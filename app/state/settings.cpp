@@ -156,10 +156,10 @@ fs::path keep_aside(const fs::path& path) {
     std::error_code failure;
     if (fs::exists(kept, failure)) continue;
     fs::rename(path, kept, failure);
-    if (failure) throw Error("can't rename {} to {}: {}", path.string(), kept.string(), failure.message());
+    if (failure) throw Error("can't rename {} to {}: {}", utf8(path), utf8(kept), failure.message());
     return kept;
   }
-  throw Error("{} files like {}.bad are there already; remove some", kMaxKept, path.string());
+  throw Error("{} files like {}.bad are there already; remove some", kMaxKept, utf8(path));
 }
 
 /// `what_is_wrong` names the file.
@@ -167,7 +167,7 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
   LoadedSettings loaded;
   try {
     const fs::path kept = keep_aside(path);
-    loaded.warning = fmt::format("{}; kept as {}, starting with defaults", what_is_wrong, kept.filename().string());
+    loaded.warning = fmt::format("{}; kept as {}, starting with defaults", what_is_wrong, utf8(kept.filename()));
   } catch (const Error& error) {
     loaded.warning = fmt::format("{}; starting with defaults ({})", what_is_wrong, error.what());
   }
@@ -220,7 +220,7 @@ LoadedSettings load_settings(const fs::path& path) {
   try {
     return {.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = std::nullopt};
   } catch (const std::exception& error) {
-    return defaults_after(path, fmt::format("{}: {}", path.string(), one_line(error.what())));
+    return defaults_after(path, fmt::format("{}: {}", utf8(path), one_line(error.what())));
   }
 }
 

@@ -18,8 +18,8 @@ constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 10;
 
 void expect_copied(const fs::path& folder, const std::string& name, const std::error_code& error) {
   if (!error) return;
-  throw Error("can't write the unpacked text of {} into {}: {}; choose another --out or free some space", name,
-              folder.string(), error.message());
+  throw Error("can't write the unpacked text of {} into {}: {}; choose another --out or free some space", name, utf8(folder),
+              error.message());
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
   TextBytes text(path);
   std::string part(kCopiedAtOnce, '\0');
   const std::size_t first = text.read(part.data(), part.size());  // refuses what is no text
-  if (first == 0) throw Error("{} is empty; give a text file with a text a line", path_.string());
+  if (first == 0) throw Error("{} is empty; give a text file with a text a line", utf8(path_));
   const bool is_input = path == kStandardInput;
   if (is_input || text.is_packed()) {
     copy(text, std::string_view(part).substr(0, first), folder);
@@ -39,7 +39,7 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
   }
   if (!is_input) {
     const std::optional<platform::FileStamp> stamp = platform::stamp_of(path);
-    identity_ = fmt::format("{} ({} bytes, changed {})", path_.string(), bytes_, stamp ? stamp->written_ns : 0);
+    identity_ = fmt::format("{} ({} bytes, changed {})", utf8(path_), bytes_, stamp ? stamp->written_ns : 0);
   }
   if (!format_.is_json) return;
   identity_ += fmt::format(", \"{}\" of JSON lines", format_.field);
@@ -73,7 +73,7 @@ void CorpusFile::check_first_object() const {
     try {
       text_of_json_line(tidy(line, offset), format_.field);
     } catch (const Error& error) {
-      throw Error("{}: {}", path_.string(), error.what());
+      throw Error("{}: {}", utf8(path_), error.what());
     }
     return;
   }
@@ -81,8 +81,8 @@ void CorpusFile::check_first_object() const {
 
 std::string CorpusFile::read(std::uint64_t offset, std::uint64_t size) const {
   std::string bytes(std::min(size, bytes_ - std::min(offset, bytes_)), '\0');
-  const std::size_t count = read_at(file_.number(), bytes.data(), bytes.size(), offset, path_.string());
-  if (count < bytes.size()) throw Error("can't read {} at byte {}: it became shorter", path_.string(), offset + count);
+  const std::size_t count = read_at(file_.number(), bytes.data(), bytes.size(), offset, utf8(path_));
+  if (count < bytes.size()) throw Error("can't read {} at byte {}: it became shorter", utf8(path_), offset + count);
   return bytes;
 }
 

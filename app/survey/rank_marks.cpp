@@ -24,7 +24,7 @@ RankMark::RankMark(const fs::path& folder, int rank, int ranks) {
   fs::remove(file, error);  // of a run before
   error.clear();
   file_ = platform::create_file(file, error);
-  if (error) throw Error("{} can't be written: {}", file.string(), error.message());
+  if (error) throw Error("{} can't be written: {}", utf8(file), error.message());
   write("running ");
   stopped_.emplace(file_.number(), "stopped ");
 }

@@ -196,7 +196,7 @@ void Workspace::take_engine_update() {
     if (is_reopened) tell_of_lost_engine();
     if (has_changed_model) {
       desk_.notice = {.text = fmt::format("{} has changed on disk since it was opened; it was opened again.",
-                                          desk_.result.model->path.filename().string())};
+                                          utf8(desk_.result.model->path.filename()))};
     }
     settle_device();
     desk_.ui.request_redraw();
@@ -298,7 +298,7 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
   std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
-  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
+  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
   if (!figure) throw Error("this view has no figure now: it shows nothing, or what it shows is being computed");
   const bool is_dark = desk_.state.view.theme != Theme::Light;
   const std::unique_ptr<exporting::Drawing> noted =
@@ -321,7 +321,7 @@ void Workspace::save_screenshot() {
       const bool is_view = screenshot->area == ScreenshotArea::View;
       write_png(screenshot->path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
     }
-    desk_.tell(fmt::format("Saved {}", screenshot->path.string()));
+    desk_.tell(fmt::format("Saved {}", utf8(screenshot->path)));
   });
 }
 

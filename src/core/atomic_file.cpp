@@ -18,7 +18,7 @@ constexpr std::size_t kRandomDigits = 16;
 constexpr std::size_t kWrittenAtOnce = std::size_t{64} << 10;
 
 void expect_written(const fs::path& path, const std::error_code& error) {
-  if (error) throw Error("can't write {}: {}; choose another folder or free some space", path.string(), error.message());
+  if (error) throw Error("can't write {}: {}; choose another folder or free some space", utf8(path), error.message());
 }
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
@@ -44,10 +44,10 @@ bool is_staged_of(const std::string& name, const std::string& file) {
 /// What a killed program left of those that are `is_ours(name, file)`; one that is still being written is younger.
 void remove_leftovers(const fs::path& path, bool (*is_ours)(const std::string& name, const std::string& file)) {
   constexpr auto kOld = std::chrono::hours(1);
-  const std::string file = path.filename().string();
+  const std::string file = utf8(path.filename());
   std::error_code error;
   for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
-    if (!is_ours(entry->path().filename().string(), file)) continue;
+    if (!is_ours(utf8(entry->path().filename()), file)) continue;
     std::error_code ignored;
     const bool is_old = fs::is_regular_file(entry->symlink_status(ignored)) &&
                         fs::file_time_type::clock::now() - entry->last_write_time(ignored) > kOld;
@@ -61,7 +61,7 @@ void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& p
   constexpr std::size_t kLongest = 1024;  // of a pointer, as its specification says
   if (content.size() > kLongest || !content.starts_with("version https://git-lfs")) return;
   throw Error("{} is a Git LFS pointer, not the file itself: run `git lfs pull` in its repository, or download it again",
-              path.string());
+              utf8(path));
 }
 
 AtomicFile::AtomicFile(fs::path path, Staging staging) : path_(std::move(path)) {
@@ -116,14 +116,14 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> cont
 std::string read_file(const fs::path& path, std::uint64_t largest) {
   const Descriptor file = open_to_read(path);
   const std::optional<platform::FileStamp> stamp = platform::stamp_of(file.number());
-  const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", path.string(), largest); };
+  const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", utf8(path), largest); };
   const std::uint64_t size = stamp ? stamp->bytes : 0;
   if (size > largest) refuse_size();
   // Files of /proc report no size, so reading continues to the end.
   std::string content;
   content.resize(size + 1);
   std::size_t end = 0;
-  while (const std::size_t bytes = read_some(file.number(), content.data() + end, content.size() - end, path.string())) {
+  while (const std::size_t bytes = read_some(file.number(), content.data() + end, content.size() - end, utf8(path))) {
     end += bytes;
     if (end > largest) refuse_size();
     if (end == content.size()) content.resize(std::min<std::uint64_t>(2 * end, largest + 1));
@@ -136,14 +136,14 @@ std::string read_file(const fs::path& path, std::uint64_t largest) {
 std::string read_beginning(const fs::path& path, std::size_t most) {
   const Descriptor file = open_to_read(path);
   std::string content(most, '\0');
-  content.resize(read_at(file.number(), content.data(), most, 0, path.string()));
+  content.resize(read_at(file.number(), content.data(), most, 0, utf8(path)));
   return content;
 }
 
 void make_directories(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) throw Error("can't create the folder {}: {}; choose another one", directory.string(), error.message());
+  if (error) throw Error("can't create the folder {}: {}; choose another one", utf8(directory), error.message());
 }
 
 StagedPath::StagedPath(fs::path path) : path_(std::move(path)) {

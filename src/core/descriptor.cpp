@@ -21,8 +21,8 @@ Descriptor open_to_read(const std::filesystem::path& path) {
     if (stamp) kind = stamp->kind;
   }
   if (kind == platform::FileKind::Folder) error = std::make_error_code(std::errc::is_a_directory);
-  expect_read(path.string(), error);
-  if (kind == platform::FileKind::Other) throw Error("can't read {}: it is a pipe or a device, not a file", path.string());
+  expect_read(utf8(path), error);
+  if (kind == platform::FileKind::Other) throw Error("can't read {}: it is a pipe or a device, not a file", utf8(path));
   return file;
 }
 

@@ -120,7 +120,7 @@ class TextBytes::Inflater {
 };
 
 TextBytes::TextBytes(const std::filesystem::path& path, bool takes_nul)
-    : name_(path == kStandardInput ? "standard input" : path.string()),
+    : name_(path == kStandardInput ? "standard input" : utf8(path)),
       takes_nul_(takes_nul),
       is_file_(path != kStandardInput),
       file_(is_file_ ? open_to_read(path) : Descriptor()) {}

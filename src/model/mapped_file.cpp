@@ -51,13 +51,13 @@ std::optional<MappedAddress> find_mapped_address(const std::byte* address) {
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code error;
   descriptor_ = platform::open_to_read(path_, error);
-  if (error) throw Error("can't open {}: {}", path_.string(), error.message());
+  if (error) throw Error("can't open {}: {}", utf8(path_), error.message());
   const std::optional<platform::FileStamp> stamp = platform::stamp_of(descriptor_.number());
-  if (!stamp || stamp->kind != platform::FileKind::Regular) throw Error("can't open {}: it is not a file", path_.string());
-  if (stamp->bytes == 0) throw Error("{} is empty: download it again", path_.string());
+  if (!stamp || stamp->kind != platform::FileKind::Regular) throw Error("can't open {}: it is not a file", utf8(path_));
+  if (stamp->bytes == 0) throw Error("{} is empty: download it again", utf8(path_));
   stamp_ = *stamp;
   mapping_.emplace(descriptor_.number(), stamp_.bytes, error);
-  if (error) throw Error("can't map {} into memory: {}", path_.string(), error.message());
+  if (error) throw Error("can't map {} into memory: {}", utf8(path_), error.message());
   refuse_lfs_pointer({reinterpret_cast<const char*>(bytes().data()), bytes().size()}, path_);
   add_mapped_address(path_, bytes());
 }
@@ -66,15 +66,15 @@ void MappedFile::expect_intact() const {
   const std::optional<platform::FileStamp> now = platform::stamp_of(descriptor_.number());
   if (now && now->bytes < bytes().size()) {
     throw Error(ErrorKind::InvalidInput, "{} was cut short while it was in use: restore it and open the model again",
-                path_.string());
+                utf8(path_));
   }
   if (!now || read_error_ != 0 || mapping_->is_damaged()) {
-    throw Error(ErrorKind::InvalidInput, "can't read {}: {}; open it again", path_.string(),
+    throw Error(ErrorKind::InvalidInput, "can't read {}: {}; open it again", utf8(path_),
                 read_error_ != 0 ? std::error_code(read_error_, std::system_category()).message()
                                  : std::make_error_code(std::errc::io_error).message());
   }
   if (*now != stamp_)
-    throw Error(ErrorKind::InvalidInput, "{} was written to while it was in use: open it again", path_.string());
+    throw Error(ErrorKind::InvalidInput, "{} was written to while it was in use: open it again", utf8(path_));
 }
 
 void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {

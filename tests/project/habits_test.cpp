@@ -151,6 +151,26 @@ TEST_SUITE("cpu") {
     CHECK(implementations > 6);
   }
 
+  TEST_CASE("paths become text in one function, which writes UTF-8 on every system") {
+    const std::regex conversion(
+        R"(\.(string|generic_string|u8string|generic_u8string)\(\)|(path|file|folder|filename\(\))\.native\()");
+    std::size_t uses = 0;
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) || !(file.path.starts_with("src/") || file.path.starts_with("app/"))) continue;
+      if (file.path.starts_with("src/platform/")) continue;  // whose implementations take the system's own
+      CAPTURE(file.path);
+      std::istringstream lines(file.text);
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        if (line.find(" utf8(") != std::string::npos) ++uses;
+        // A node of JSON has a string, too.
+        const bool is_of_json = file.path.starts_with("src/text/") && line.find("path") == std::string::npos;
+        CHECK((!std::regex_search(line, conversion) || is_of_json || file.path == "src/core/utf8.cpp"));
+      }
+    }
+    CHECK(uses > 200);
+  }
+
   TEST_CASE("text files end in one newline and have no carriage returns") {
     for (const auto& file : source_tree()) {
       if (file.text.empty()) continue;
