@@ -162,9 +162,9 @@ std::string weight_origin(const EngineResult& result, const model::Parameter& we
   const model::StoredRows stored = model::stored_rows(weight, first, count);
   if (!stored.name.tensor.empty()) {
     return fmt::format("{} {} {}, {}, {}", stored.name.tensor, headlight::to_string(stored.shape), stored.type,
-                       part_text(stored), stored.name.file.filename().string());
+                       part_text(stored), utf8(stored.name.file.filename()));
   }
-  if (!stored.name.file.empty()) return fmt::format("{}, which has changed since it was opened", stored.name.file.string());
+  if (!stored.name.file.empty()) return fmt::format("{}, which has changed since it was opened", utf8(stored.name.file));
   if (!result.inputs) return "given";
   return match(
       result.inputs->source,

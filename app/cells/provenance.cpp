@@ -92,7 +92,7 @@ class ProvenanceBuilder {
     const auto array = [](const std::shared_ptr<const capture::Numbers>& numbers) {
       return fmt::format("{} {}", numbers->name(), headlight::to_string(numbers->shape()));
     };
-    const std::string file = result_.capture->path().filename().string();
+    const std::string file = utf8(result_.capture->path().filename());
     std::string from =
         block->weights ? array(block->weights) : fmt::format("{} and {}", array(block->queries), array(block->keys));
     const bool is_mixed = base.stage == Stage::Heads || base.stage == Stage::Merged;

@@ -55,8 +55,8 @@ std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::stri
 void check_same_count(const std::filesystem::path& first, std::size_t first_lines, const std::filesystem::path& second,
                       std::size_t second_lines) {
   if (first_lines == second_lines) return;
-  throw Error("{} has {} lines and {} has {}: line by line they must belong together", first.string(), first_lines,
-              second.string(), second_lines);
+  throw Error("{} has {} lines and {} has {}: line by line they must belong together", utf8(first), first_lines,
+              utf8(second), second_lines);
 }
 
 std::unique_ptr<GpuRunner> EvaluationFlags::open_runner(const inference::LanguageModel& of) const {

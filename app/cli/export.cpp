@@ -58,7 +58,7 @@ const FigureKind* figure_of_selection(const ExportOptions& options) {
 
 /// One file, where --out ends in the name of a format, or is standard output.
 void take_file(ExportOptions& options, bool is_output) {
-  const std::string extension = options.directory.extension().string();
+  const std::string extension = utf8(options.directory.extension());
   std::error_code failure;
   Result<ExportFormat> format = parse_format(extension.empty() ? extension : extension.substr(1));
   if (is_output) {
@@ -70,9 +70,9 @@ void take_file(ExportOptions& options, bool is_output) {
     if (options.formats.empty()) options.formats = {*format};
     if (options.formats != std::vector{*format}) {
       throw UsageError("--out {}: one file holds one format; leave out --format, or name a folder",
-                       options.directory.filename().string());
+                       utf8(options.directory.filename()));
     }
-    options.file = options.directory.filename().string();
+    options.file = utf8(options.directory.filename());
     options.directory = options.directory.has_parent_path() ? options.directory.parent_path() : ".";
     if (is_figure(*format) && options.views.empty()) options.views = {figure_of_selection(options)};
   } else if (is_output) {
@@ -85,12 +85,12 @@ void take_file(ExportOptions& options, bool is_output) {
 ExportOptions options_from_figure(const ExportFlags& flags, const State& state) {
   const std::filesystem::path path = flags.figure;
   const std::optional<nlohmann::json> figure = load_figure(path);
-  if (!figure) throw Error("{} says nothing about a figure: open it as a session (--session)", path.string());
+  if (!figure) throw Error("{} says nothing about a figure: open it as a session (--session)", utf8(path));
   ExportOptions options;
   try {
     options = options_of_figure(*figure, state.compare.baseline);
   } catch (const Error& error) {
-    throw Error("{}: {}", path.string(), error.what());
+    throw Error("{}: {}", utf8(path), error.what());
   }
   const ExportOptions usual, &given = flags.options;
   const auto take = [&](auto member) {
@@ -112,7 +112,7 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   options.directory = given.directory;
   options.formats = given.formats;
   if (options.formats.empty()) {
-    options.formats = {*parse_format(path.extension().string().substr(1))};
+    options.formats = {*parse_format(utf8(path.extension()).substr(1))};
   }
   return options;
 }
@@ -202,7 +202,7 @@ void tell_report(const ExportReport& report, const std::filesystem::path& folder
   std::string lines;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < report.files.size(); ++i) {
-    const std::string name = report.files[i].string();
+    const std::string name = utf8(report.files[i]);
     sum += report.bytes[i];
     json["files"].push_back({{"name", name}, {"bytes", report.bytes[i]}});
     lines += fmt::format("{:>10}  {}\n", bytes_in_words(report.bytes[i]), one_line(name));
@@ -214,8 +214,8 @@ void tell_report(const ExportReport& report, const std::filesystem::path& folder
         fmt::format("{}{:>10}  in {} files, which --dry-run doesn't write", lines, bytes_in_words(sum), report.files.size()),
         json);
   } else {
-    tell_result(one_line(folder.empty() ? report.files.front().string()
-                                        : fmt::format("{} files in {}", report.files.size(), folder.string())),
+    tell_result(one_line(folder.empty() ? utf8(report.files.front())
+                                        : fmt::format("{} files in {}", report.files.size(), utf8(folder))),
                 json);
   }
 }

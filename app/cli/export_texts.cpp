@@ -165,7 +165,7 @@ int export_texts(Runner* runner, const ExportFlags& flags, const ExportOptions& 
     return 0;
   }
   tell_result(
-      fmt::format("{} texts in {}{}{}", counts.written + counts.known, one_line(options.directory.string()),
+      fmt::format("{} texts in {}{}{}", counts.written + counts.known, one_line(utf8(options.directory)),
                   counts.known > 0 ? fmt::format(", {} of them from before", counts.known) : "",
                   counts.left_out > 0 ? fmt::format("; {} without the tokens", counts.left_out) : ""),
       {{"texts", counts.written + counts.known}, {"from_before", counts.known}, {"without_tokens", counts.left_out}});

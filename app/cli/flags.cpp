@@ -14,6 +14,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/text_bytes.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 namespace {
@@ -269,7 +270,7 @@ void add_device_flag(CLI::App& app, std::string& device) {
             [](const std::string& value) {
               static const std::vector<std::string> kNames = {"fastest", "shaders"};
               // Every device that is opened from now on reads it (gpu::ContextOptions); the only thread is this one.
-              setenv("HEADLIGHT_KERNELS", kNames[parse_choice("--kernels", value, kNames)].c_str(), 1);
+              platform::set_variable("HEADLIGHT_KERNELS", kNames[parse_choice("--kernels", value, kNames)]);
             });
 }
 

@@ -4,8 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include <unistd.h>
-
 #include "app/cli/output.h"
 #include "app/cli/text_lines.h"
 #include "app/cli/writing_flags.h"
@@ -65,7 +63,7 @@ class Generator {
       return whole_text(flags_.is_chat ? "" : lines[item / flags_.samples], text.ids[item], decoded.ids);
     };
     const bool is_json = output_choice().writes_json;
-    const bool grows = text.ids.size() == 1 && isatty(STDOUT_FILENO) != 0 && !is_json;
+    const bool grows = text.ids.size() == 1 && platform::is_terminal(platform::kStandardOutput) && !is_json;
     GrowingLine growing;
     const auto show = [&](const inference::DecodingProgress& progress) {
       const std::string whole = on_one_line(text_of(0, progress.lines.front()));

@@ -153,7 +153,7 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
     text += fmt::format("  {:<12}{}\n", name, one_line(value));
   };
   add("family", fmt::format("{} (model_type {})", about.family, about.model_type));
-  add("path", model.path.string());
+  add("path", utf8(model.path));
   add("attention", attention_in_words(about));
   if (about.experts > 0) add("experts", experts_in_words(about));
   add("vocabulary", vocabulary_in_words(about));
@@ -177,8 +177,8 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
 Json model_json(const LanguageModel& model, std::uint32_t tokens) {
   const model::ModelDescription& about = model.description;
   Json json = {
-      {"name", about.name},     {"path", model.path.string()}, {"family", about.family},    {"model_type", about.model_type},
-      {"layers", about.layers}, {"heads", about.heads},        {"kv_heads", about.kv_heads}};
+      {"name", about.name},     {"path", utf8(model.path)}, {"family", about.family},    {"model_type", about.model_type},
+      {"layers", about.layers}, {"heads", about.heads},     {"kv_heads", about.kv_heads}};
   if (about.is_encoder_decoder) {
     json["decoder_layers"] = about.decoder_layers;
     json["decoder_heads"] = about.decoder_heads;
@@ -269,7 +269,7 @@ std::string line_of(const model::FoundModel& found, std::size_t name_width) {
 }
 
 Json json_of(const model::FoundModel& found) {
-  Json json = {{"name", found.name}, {"path", found.path.string()}, {"bytes", found.bytes}};
+  Json json = {{"name", found.name}, {"path", utf8(found.path)}, {"bytes", found.bytes}};
   try {
     const model::ModelDescription about = model::load_network(found.path).description;
     json["family"] = about.family;
@@ -304,7 +304,7 @@ std::vector<model::FoundModel> all_models() {
 int run_models(const ModelsFlags& flags) {
   const std::filesystem::path folder =
       flags.folder.empty() ? model::hub_cache_folder() : std::filesystem::path(flags.folder);
-  if (!flags.folder.empty() && !std::filesystem::is_directory(folder)) throw Error("{} is no folder", folder.string());
+  if (!flags.folder.empty() && !std::filesystem::is_directory(folder)) throw Error("{} is no folder", utf8(folder));
   const std::vector<model::FoundModel> found = flags.folder.empty() ? all_models() : model::find_models(folder);
   if (output_choice().writes_json) {
     Json models = Json::array();
@@ -313,7 +313,7 @@ int run_models(const ModelsFlags& flags) {
     return 0;
   }
   if (found.empty()) {
-    std::cout << fmt::format("no models in {} (hf download puts models into the cache)\n", one_line(folder.string()));
+    std::cout << fmt::format("no models in {} (hf download puts models into the cache)\n", one_line(utf8(folder)));
     return 0;
   }
   std::size_t width = 0;

@@ -147,8 +147,8 @@ int write_manual(const CommandText& program, const std::filesystem::path& share)
     make_directories(share / place.folder);
     write_file_atomically(share / place.folder / place.name, completion_of(program, place.shell));
   }
-  tell_result(fmt::format("{} manual pages and 3 completions in {}", pages, share.string()),
-              {{"folder", share.string()}, {"pages", pages}, {"completions", std::size(places)}});
+  tell_result(fmt::format("{} manual pages and 3 completions in {}", pages, utf8(share)),
+              {{"folder", utf8(share)}, {"pages", pages}, {"completions", std::size(places)}});
   return 0;
 }
 

@@ -211,7 +211,7 @@ void ModelFlags::open_file(const std::string& file) {
   }
   const auto take = [&](std::string& chosen, std::string_view flag) {
     if (!chosen.empty()) throw UsageError("{} and {} exclude each other: give either", flag, file);
-    chosen = path.string();
+    chosen = utf8(path);
   };
   switch (kind_of_file(path)) {
     case FileKind::Model:
@@ -237,9 +237,9 @@ void ModelFlags::apply_model(State& state) {
   if (!model_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(inference::find_model(model_)).lexically_normal();
     opened_ = models_->open(path);
-    find_at(state, path.string());  // a figure may name its model without its folder
+    find_at(state, utf8(path));  // a figure may name its model without its folder
     if (model_path(state.source) != path) {
-      select_model(state, path.string(), opened_->masks);
+      select_model(state, utf8(path), opened_->masks);
       select_first_head(state, *opened_);
       const StarterView* starter = find_starter_view(*opened_);
       if (starter != nullptr && text_flag_.empty() && state.text() == State{}.text()) state.text() = starter->text;
@@ -323,7 +323,7 @@ void ModelFlags::apply(State& state) {
   settle_sizes();
   const bool names_other =
       !session_file_.empty() || !preset_.empty() || !capture_.empty() || !first_playground_flag_.empty();
-  if (model_.empty() && !names_other && !default_model_.empty()) model_ = chosen_model("", default_model_).string();
+  if (model_.empty() && !names_other && !default_model_.empty()) model_ = utf8(chosen_model("", default_model_));
   refuse_contradictions();
   if (!session_file_.empty()) {
     const Result<State> loaded = load_session(session_file_);
@@ -338,9 +338,9 @@ void ModelFlags::apply(State& state) {
   apply_preset_edits(state);
   if (!capture_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(capture_).lexically_normal();
-    find_at(state, path.string());                 // a figure may name its capture without its folder
+    find_at(state, utf8(path));                    // a figure may name its capture without its folder
     const capture::CaptureFile file(path, false);  // what is wrong with it is reported before anything is computed
-    select_capture(state, path.string());
+    select_capture(state, utf8(path));
   }
   // A text applies to everything but a preset; the playground's flags apply to the playground.
   const bool leaves_preset = !text_flag_.empty() && (is_notebook(state.source) || is_capture(state.source));

@@ -1,9 +1,9 @@
 #include "app/cli/output.h"
 
-#include <fstream>
 #include <iostream>
 #include <random>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
 
@@ -23,7 +23,7 @@ void add_output_choice(CLI::App& app) {
 OutputFolder::OutputFolder() {
   std::random_device random;
   path_ = std::filesystem::temp_directory_path() / fmt::format("headlight-{:08x}{:08x}", random(), random());
-  if (!std::filesystem::create_directory(path_)) throw Error("{} is there already: start again", path_.string());
+  if (!std::filesystem::create_directory(path_)) throw Error("{} is there already: start again", utf8(path_));
 }
 
 OutputFolder::~OutputFolder() {
@@ -31,7 +31,7 @@ OutputFolder::~OutputFolder() {
   std::filesystem::remove_all(path_, failure);
 }
 
-void OutputFolder::print(const std::filesystem::path& file) { std::cout << std::ifstream(file, std::ios::binary).rdbuf(); }
+void OutputFolder::print(const std::filesystem::path& file) { std::cout << read_file(file, std::uint64_t{1} << 40); }
 
 void tell_note(const std::string& note) {
   if (!output_choice().is_quiet) std::cerr << "headlight: note: " << one_line(note) << '\n';

@@ -1,13 +1,11 @@
 #include "app/cli/progress_bar.h"
 
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "app/cli/output.h"
 
@@ -18,13 +16,6 @@ constexpr std::size_t kBarWidth = 30;
 constexpr auto kFirstDraw = std::chrono::milliseconds(500);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kLineEvery = std::chrono::seconds(10);
-
-/// Ends the line, so that the shell's prompt starts a new one, then applies the signal's default action.
-extern "C" void end_line_and_die(int signal) {
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, "\n", 1);
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -45,16 +36,17 @@ std::string progress_text(std::size_t done, std::size_t total, const std::string
 }
 
 ProgressBar::ProgressBar(std::string unit, bool is_quiet)
-    : unit_(std::move(unit)), is_quiet_(is_quiet || output_choice().is_quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {
-  if (!is_quiet_ && is_terminal_) interrupted_before_ = std::signal(SIGINT, end_line_and_die);
+    : unit_(std::move(unit)),
+      is_quiet_(is_quiet || output_choice().is_quiet),
+      is_terminal_(platform::is_terminal(platform::kStandardError)) {
+  if (!is_quiet_ && is_terminal_) end_of_line_.emplace(platform::kStandardError, "\n");
 }
 
-ProgressBar ProgressBar::on_terminal(std::string unit) { return ProgressBar(std::move(unit), isatty(STDERR_FILENO) != 1); }
-
-ProgressBar::~ProgressBar() {
-  clear();
-  if (!is_quiet_ && is_terminal_) std::signal(SIGINT, interrupted_before_);
+ProgressBar ProgressBar::on_terminal(std::string unit) {
+  return ProgressBar(std::move(unit), !platform::is_terminal(platform::kStandardError));
 }
+
+ProgressBar::~ProgressBar() { clear(); }
 
 void ProgressBar::clear() {
   if (is_drawn_ && is_terminal_) std::cerr << "\r\033[K" << std::flush;
@@ -88,7 +80,7 @@ double ProgressBar::elapsed_seconds() const { return std::chrono::duration<doubl
 inference::CompileObserver compile_bar() {
   const auto bar = std::make_shared<std::optional<ProgressBar>>();
   return [bar](std::size_t done, std::size_t total) {
-    if (done == 0) bar->emplace("kernels compiled", isatty(STDERR_FILENO) != 1);
+    if (done == 0) bar->emplace("kernels compiled", !platform::is_terminal(platform::kStandardError));
     if (done == total) bar->reset();
     if (bar->has_value()) (*bar)->show(done, total);
   };

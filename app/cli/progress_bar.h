@@ -5,6 +5,7 @@
 #include <string>
 
 #include "inference/session.h"
+#include "platform/signals.h"
 
 namespace headlight::app {
 
@@ -36,7 +37,7 @@ class ProgressBar {
   bool is_quiet_, is_terminal_;
   Clock::time_point start_ = Clock::now(), last_ = start_;
   bool is_drawn_ = false;
-  void (*interrupted_before_)(int) = nullptr;  ///< handler of SIGINT that the destructor restores
+  std::optional<platform::LastWords> end_of_line_;  ///< so that the shell's prompt starts a new one
 };
 
 /// Counts kernels in a bar of its own while the driver compiles them; only a terminal shows it. The bar is removed when all

@@ -82,12 +82,12 @@ int run_session(const RunFlags& flags) {
   const EngineResult result = compute(run_inputs(state), sample, flags.device, models);
   const Analysed* found = result.analysed(sample);
   const RunSample* numbers = found ? found->as<RunSample>() : nullptr;
-  if (!numbers) throw Error("{}: its numbers can't be read{}", path.string(), found ? ": " + found->error : "");
+  if (!numbers) throw Error("{}: its numbers can't be read{}", utf8(path), found ? ": " + found->error : "");
   const SessionRecord computed = record_of(*numbers, result.device);
 
   const std::string changed = model_changes(state);
   const std::uint32_t tokens = result.input->queries(result.blocks.back().kind).length;
-  nlohmann::ordered_json json = {{"session", path.string()}, {"tokens", tokens}, {"device", result.device}};
+  nlohmann::ordered_json json = {{"session", utf8(path)}, {"tokens", tokens}, {"device", result.device}};
   std::string said = fmt::format("{}: {} tokens{}{}\ndevice: {}", one_line(session_name(path)), tokens,
                                  changed.empty() ? "" : ", ", changed, result.device);
   const auto tell = [&](const std::string& of_record) {
@@ -110,7 +110,7 @@ int run_session(const RunFlags& flags) {
   json["as_saved"] = is_as_saved;
   if (!flags.out.empty()) {
     const std::size_t files = export_view(flags, state, models).size();
-    said += fmt::format("\n{} files in {}", files, one_line(flags.out.string()));
+    said += fmt::format("\n{} files in {}", files, one_line(utf8(flags.out)));
     json["files"] = files;
   }
   tell_result(said, json);

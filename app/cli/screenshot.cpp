@@ -43,7 +43,7 @@ int run_screenshot(ScreenshotFlags& flags) {
   if (options.out == kStandardInput) options.out = output.emplace().path() / "headlight.png";
   const bool is_vector = options.out.extension() == ".svg" || options.out.extension() == ".pdf";
   if (options.out.extension() != ".png" && !is_vector) {
-    throw UsageError("--out: '{}' doesn't end in .png, or of a figure in .svg or .pdf", options.out.string());
+    throw UsageError("--out: '{}' doesn't end in .png, or of a figure in .svg or .pdf", utf8(options.out));
   }
   options.is_figure = options.is_figure || is_vector;
   options.models = flags.model.models();
@@ -60,7 +60,7 @@ int run_screenshot(ScreenshotFlags& flags) {
   options.watch_compiling = compile_bar();
   take_screenshot(options);
   if (output) output->print(options.out);
-  const std::string file = output ? std::string() : options.out.string();
+  const std::string file = output ? std::string() : utf8(options.out);
   if (!output && output_choice().writes_json)
     write_json({{"file", file}, {"bytes", std::filesystem::file_size(options.out)}});
   return 0;

@@ -58,7 +58,7 @@ std::string fingerprint(const std::filesystem::path& path) {
   } else {
     look_at(path);
   }
-  return fmt::format("{} ({} bytes, changed {})", path.string(), bytes, changed.time_since_epoch().count());
+  return fmt::format("{} ({} bytes, changed {})", utf8(path), bytes, changed.time_since_epoch().count());
 }
 
 int survey(SurveyFlags& flags, Ranks& ranks) {
@@ -99,7 +99,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   bar.clear();
   const evaluation::CorpusStatistics& found = fold->statistics();
-  if (found.texts == 0) throw Error("{} has no text that can be measured", corpus.path().string());
+  if (found.texts == 0) throw Error("{} has no text that can be measured", utf8(corpus.path()));
   const std::uint64_t texts = found.texts - texts_before.value_or(0);
   write_survey_files(flags.directory, {.measures = measures,
                                        .statistics = found,
@@ -117,7 +117,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                             found.odd, found.texts));
   }
   if (found.skipped > 0) said += fmt::format(", {} lines skipped", found.skipped);
-  const std::string report = (flags.directory / "report.html").string();
+  const std::string report = utf8(flags.directory / "report.html");
   tell_result(fmt::format("{}; {} shows what heads do", said, one_line(report)),
               {{"texts", found.texts}, {"tokens", found.tokens}, {"odd", found.odd}, {"report", report}});
   return 0;

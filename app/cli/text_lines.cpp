@@ -4,8 +4,6 @@
 #include <charconv>
 #include <iostream>
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -63,7 +61,7 @@ std::vector<std::uint32_t> parse_numbers(std::string_view line) {
 }  // namespace
 
 TextLines::TextLines(const std::vector<std::string>& given, bool reads_input)
-    : given_(given), is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
+    : given_(given), is_interactive_(reads_input && platform::is_terminal(platform::kStandardInput)) {
   if (!reads_input) return;
   input_.emplace(kStandardInput);
   std::ios::sync_with_stdio(false);

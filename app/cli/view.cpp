@@ -80,7 +80,7 @@ int run_view(ViewFlags& flags) {
     options.session = std::move(session);
     const std::string changed = model_changes(options.session->saved);
     if (!changed.empty() && !options.warning) {
-      options.warning = fmt::format("{}: {}", options.session->path.filename().string(), changed);
+      options.warning = fmt::format("{}: {}", utf8(options.session->path.filename()), changed);
     }
   }
   flags.shown.apply(state);

@@ -51,7 +51,7 @@ Writer::Writer(const WritingFlags& flags, std::string_view bundled)
   if (!inference::can_write(description)) {
     throw UsageError("--model: {} ({}) fills gaps at most: it writes no text", description.name, description.family);
   }
-  if (model_->predicted_tokenizer() == nullptr) throw Error("{}: {}", path_.string(), model_->tokenizer_problem);
+  if (model_->predicted_tokenizer() == nullptr) throw Error("{}: {}", utf8(path_), model_->tokenizer_problem);
 }
 
 GpuRunner& Writer::runner() {
@@ -96,7 +96,7 @@ void Writer::write_attention(const std::string& name, const std::string& text, c
   if (flags_.attention.empty()) return;
   RunInputs inputs;
   inputs.masks = model_->masks;
-  Model choice{.path = path_.string(), .text = text, .precision = flags_.precision};
+  Model choice{.path = utf8(path_), .text = text, .precision = flags_.precision};
   if (!ids.empty()) choice.ids = {positioned(ids, model_->network->source_embedding.get())};
   if (!target_ids.empty()) choice.target_ids = {positioned(target_ids, model_->network->target_embedding.get())};
   inputs.source = std::move(choice);

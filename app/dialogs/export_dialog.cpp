@@ -3,16 +3,15 @@
 #include <chrono>
 #include <thread>
 
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
-#include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
 #include "app/state/session_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 namespace {
@@ -21,14 +20,14 @@ constexpr auto kNpy = static_cast<std::size_t>(ExportFormat::Npy);
 
 /// A folder of this program's own for what only passes through.
 std::filesystem::path passing_folder() {
-  return std::filesystem::temp_directory_path() / fmt::format("headlight-{}", getpid());
+  return std::filesystem::temp_directory_path() / fmt::format("headlight-{}", platform::process_id());
 }
 
 Notice outcome_of(const Result<ExportReport>& result) {
   if (!result) return {.text = result.error(), .is_warning = true};
   const std::size_t count = result->files.size();
   std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
-  if (count > 0) text += " in " + result->files.front().parent_path().string();
+  if (count > 0) text += " in " + utf8(result->files.front().parent_path());
   for (const std::string& note : result->notes) text += "; " + note;
   return {.text = std::move(text)};
 }
@@ -151,12 +150,7 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder = wanted.directory](ExportReport& report) {
     const std::filesystem::path figure = report.files.front();
     report.files.clear();
-    std::string trouble;
-    try {
-      shell::copy_image(figure);
-    } catch (const Error& error) {
-      trouble = error.what();
-    }
+    const std::string trouble = platform::copy_image(figure);
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
     if (!trouble.empty()) throw Error("{}", trouble);

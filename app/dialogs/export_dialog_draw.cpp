@@ -4,12 +4,12 @@
 #include "app/dialogs/export_dialog.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 namespace {
@@ -177,8 +177,8 @@ void ExportDialog::draw_folder(Frame& frame) {
     const std::filesystem::path folder = expand_home(typed_directory_);
     if (browses) folders_.open(folder);
     if (!shows) return;
-    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", folder.string());
-    shell::show_folder(folder);
+    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", utf8(folder));
+    if (const std::string trouble = platform::show_folder(folder); !trouble.empty()) throw Error("{}", trouble);
   } catch (const std::exception& error) {
     outcome_ = {.text = error.what(), .is_warning = true};
   }

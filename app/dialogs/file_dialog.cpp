@@ -94,7 +94,7 @@ void FileDialog::open(FilePurpose purpose, const fs::path& current, const std::s
   asked_.reset();
   files_ = FolderList(words_of(purpose).extensions);
   focus_ = shell::FieldFocus::SelectAll;
-  typed_ = current.empty() ? in_folder(folder, words_of(purpose).new_name) : current.string();
+  typed_ = current.empty() ? in_folder(folder, words_of(purpose).new_name) : utf8(current);
 }
 
 std::optional<fs::path> FileDialog::draw(Frame& frame) {
@@ -105,7 +105,7 @@ std::optional<fs::path> FileDialog::draw(Frame& frame) {
     const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
     if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
       std::error_code failure;
-      typed_ = (saves() && fs::is_directory(*chosen, failure) ? *chosen / kNewSession : *chosen).string();
+      typed_ = utf8(saves() && fs::is_directory(*chosen, failure) ? *chosen / kNewSession : *chosen);
       asked_.reset();
       trouble_.clear();
     }
@@ -161,7 +161,7 @@ std::optional<fs::path> FileDialog::confirm() {
     const bool is_current = !current_.empty() && (path == current_ || fs::equivalent(path, current_, failure));
     if (is_current || !fs::exists(path, failure) || asked_ == path) return path;
     asked_ = path;
-    trouble_ = fmt::format("{} is there already: replace it?", path.string());
+    trouble_ = fmt::format("{} is there already: replace it?", utf8(path));
   } catch (const Error& error) {
     trouble_ = error.what();
   }

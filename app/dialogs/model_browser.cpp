@@ -52,7 +52,7 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (is_shown || (is_hovered && can_open)) list->AddRectFilled(low, high, is_shown ? theme.active : theme.hover, 6.0F);
   if (is_hovered && can_open) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-  const std::string path = model.path.string();
+  const std::string path = utf8(model.path);
   explain_last_item(frame, can_open ? path.c_str() : (path + ": " + model.problem).c_str());
 
   constexpr float kEdge = 12.0F;
@@ -163,7 +163,7 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
       draw_small(frame, heading_of(model.origin), theme.text_dim);
       origin = model.origin;
     }
-    const std::string path = model.path.string();
+    const std::string path = utf8(model.path);
     if (draw_row(frame, model, i, path == context.shown, path == context.opening)) choice.path = path;
   }
   if (context.is_looking) {

@@ -34,7 +34,7 @@ void PictureForm::draw_area(Frame& frame) {
     is_figure_ = area == kFigure;
     if (!is_figure_) area_ = static_cast<ScreenshotArea>(area);
     fs::path path = typed_;
-    typed_ = path.replace_extension(is_figure_ ? ".svg" : ".png").string();
+    typed_ = utf8(path.replace_extension(is_figure_ ? ".svg" : ".png"));
     focus_ = shell::FieldFocus::SelectAll;
   }
   draw_remark_line(frame,
@@ -85,7 +85,7 @@ bool PictureForm::draw(Frame& frame) {
     const float height = std::clamp(frame.ui.size().y - 260.0F, 120.0F, 420.0F);
     if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
       std::error_code failure;
-      typed_ = (fs::is_directory(*chosen, failure) ? *chosen / fs::path(typed_).filename() : *chosen).string();
+      typed_ = utf8(fs::is_directory(*chosen, failure) ? *chosen / fs::path(typed_).filename() : *chosen);
       focus_ = shell::FieldFocus::AtEnd;
     }
     return false;

@@ -7,9 +7,9 @@
 
 #include "capture/captured_run.h"
 #include "core/error.h"
+#include "platform/memory.h"
 
 #ifdef __GLIBC__
-#include <malloc.h>
 #endif
 
 namespace headlight::app {
@@ -248,11 +248,9 @@ void EngineWorker::work_while_idle() {
 
 void EngineWorker::give_back_unused_memory() {
   if (runner_) runner_->give_back_unused_memory();
-#ifdef __GLIBC__
-  // Pages that malloc keeps but nothing uses: the process would only ever grow while texts and models change. Takes some ms
-  // for 100 MiB. A processor's device memory is the host's: after the device.
-  ::malloc_trim(0);
-#endif
+  // The process would only ever grow while texts and models change. Takes some ms for 100 MiB. A processor's device memory
+  // is the host's: after the device.
+  platform::return_freed_memory();
 }
 
 EngineResult EngineWorker::snapshot() const {

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 ModelCache::Stamps ModelCache::stamps_of(const fs::path& model) {
   Stamps files;
   const auto add = [&](const fs::path& path) {
-    if (const std::optional<FileStamp> stamp = stamp_of(path)) files.emplace_back(path, *stamp);
+    if (const std::optional<platform::FileStamp> stamp = platform::stamp_of(path)) files.emplace_back(path, *stamp);
   };
   std::error_code ignored;
   if (!fs::is_directory(model, ignored)) {
@@ -28,7 +28,7 @@ ModelCache::Stamps ModelCache::stamps_of(const fs::path& model) {
 
 bool ModelCache::differ(const Stamps& files) {
   return std::ranges::any_of(files, [](const auto& file) {
-    const std::optional<FileStamp> now = stamp_of(file.first);
+    const std::optional<platform::FileStamp> now = platform::stamp_of(file.first);
     return now && *now != file.second;
   });
 }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/file_stamp.h"
 #include "inference/language_model.h"
+#include "platform/file.h"
 
 namespace headlight::app {
 
@@ -26,7 +26,7 @@ class ModelCache {
   bool has_changed(const std::filesystem::path& path, const inference::LanguageModel& model);
 
  private:
-  using Stamps = std::vector<std::pair<std::filesystem::path, FileStamp>>;
+  using Stamps = std::vector<std::pair<std::filesystem::path, platform::FileStamp>>;
   struct Opened {
     std::weak_ptr<const inference::LanguageModel> model;
     Stamps files;  ///< as they were before it was opened

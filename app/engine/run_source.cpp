@@ -66,7 +66,7 @@ RunSource::Source RunSource::build(const Capture& choice) {
 std::shared_ptr<const model::Network> RunSource::network_of(const inference::LanguageModel& model, const Model& choice,
                                                             const model::ModelInput& input) {
   if (!choice.applies_adapter && !model.without_adapter) {
-    throw Error("{} has no LoRA adapter that could be left out", model.path.string());
+    throw Error("{} has no LoRA adapter that could be left out", utf8(model.path));
   }
   const std::shared_ptr<const model::Network>& network = choice.applies_adapter ? model.network : model.without_adapter;
   if (!choice.stretches_positions) return network;

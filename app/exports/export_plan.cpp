@@ -48,7 +48,7 @@ bool has_stage(const ExportBlocks& blocks, Stage stage) {
 
 /// As run.json lists it.
 exporting::Json describe(const NumberArray& one, const path& file) {
-  return {{"file", file.filename().string()}, {"stage", one.array.name}, {"shape", one.array.shape}, {"axes", one.axes}};
+  return {{"file", utf8(file.filename())}, {"stage", one.array.name}, {"shape", one.array.shape}, {"axes", one.axes}};
 }
 
 void write_array(ExportWork& work, const NumberArray& one, const path& file) {
@@ -111,7 +111,7 @@ void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind
                               .format = format,
                               .changes = work.changes()};
   const std::unique_ptr<exporting::Drawing> drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
-  if (!drawing) throw Error("{} can't be drawn: its numbers aren't known", file.filename().string());
+  if (!drawing) throw Error("{} can't be drawn: its numbers aren't known", utf8(file.filename()));
   write_file_atomically(file, exporting::encode(*drawing, format));
 }
 
@@ -158,7 +158,7 @@ class Planner {
     if (writes(ExportFormat::Tiles) && !attention::is_map(stage)) note(name + " is no map: it isn't written as tiles");
     const std::uint64_t numbers = numbers_of(blocks, stage);
     plan_.numbers += numbers;
-    const std::string array = path(naming(blocks).stage(blocks.kind, stage, "npy")).stem().string();
+    const std::string array = utf8(path(naming(blocks).stage(blocks.kind, stage, "npy")).stem());
     arrays_.push_back({.name = array, .numbers = numbers, .make = [&blocks, stage, array](const ExportWork& work) {
                          return stage_array(work.runs(), blocks, stage, array);
                        }});

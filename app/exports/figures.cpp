@@ -59,7 +59,7 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
       [](const Notebook& notebook) { return notebook.name; },
       [&](const Model& model) { return fmt::format("{}, d_model {}", model::model_name(model.path), shape.d_model); },
       [&](const Capture& capture) {
-        return fmt::format("captured in {}", std::filesystem::path(capture.path).filename().string());
+        return fmt::format("captured in {}", utf8(std::filesystem::path(capture.path).filename()));
       });
   const auto counted = [](std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");

@@ -125,7 +125,7 @@ void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
   write_file_atomically(path, text);
   if (text.size() > exporting::kLargeBytes) {
     work.notes.push_back(fmt::format("{} has {} MB, which browsers open slowly; choose fewer layers, heads or queries",
-                                     path.filename().string(), text.size() / 1'000'000));
+                                     utf8(path.filename()), text.size() / 1'000'000));
   }
 }
 

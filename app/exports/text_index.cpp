@@ -25,14 +25,14 @@ TextIndex::TextIndex(const std::filesystem::path& folder, const Json& settings)
     const std::size_t whole = content.rfind('\n') + 1;  // after the last line that was finished; npos + 1 is 0
     if (whole < content.size()) {
       std::filesystem::resize_file(path_, whole, failure);
-      if (failure) throw Error("can't write {}: {}", path_.string(), failure.message());
+      if (failure) throw Error("can't write {}: {}", utf8(path_), failure.message());
     }
     content.resize(whole);
     read(content, settings);
   }
   const bool is_new = texts_.empty() && std::filesystem::file_size(path_, failure) == 0;
   file_.open(path_, std::ios::binary | std::ios::app);
-  if (!file_) throw Error("can't write {}: {}; choose another folder", path_.string(), std::strerror(errno));
+  if (!file_) throw Error("can't write {}: {}; choose another folder", utf8(path_), std::strerror(errno));
   if (failure || is_new) append({{"settings", settings}});
 }
 
@@ -41,7 +41,7 @@ void TextIndex::read(const std::string& content, const Json& settings) {
   for (std::size_t begin = 0; begin < content.size(); ++number) {
     const std::size_t end = content.find('\n', begin);
     const auto fail = [&](const std::string& what) {
-      throw Error("{}, line {}: {}; remove it, or name another folder", path_.string(), number + 1, what);
+      throw Error("{}, line {}: {}; remove it, or name another folder", utf8(path_), number + 1, what);
     };
     const Result<nlohmann::json> line = parse_json(std::string_view(content).substr(begin, end - begin), kLineLimits);
     begin = end + 1;
@@ -50,7 +50,7 @@ void TextIndex::read(const std::string& content, const Json& settings) {
     if (number == 0) {
       if (!line->contains("settings")) fail("it has no settings");
       if (line->at("settings") == nlohmann::json(settings)) continue;
-      throw Error("{} is of an export with other flags; name another folder, or remove this one", folder_.string());
+      throw Error("{} is of an export with other flags; name another folder, or remove this one", utf8(folder_));
     }
     IndexedText text;
     try {
@@ -69,7 +69,7 @@ void TextIndex::move(std::uint64_t line, const std::string& folder) {
   if (std::filesystem::is_directory(folder_ / found->second.folder, failure)) {
     std::filesystem::rename(folder_ / found->second.folder, folder_ / folder, failure);
     if (failure) {
-      throw Error("can't rename {} to {}: {}; name another folder", (folder_ / found->second.folder).string(), folder,
+      throw Error("can't rename {} to {}: {}; name another folder", utf8(folder_ / found->second.folder), folder,
                   failure.message());
     }
   }
@@ -94,7 +94,7 @@ void TextIndex::add(const IndexedText& text) {
 
 void TextIndex::append(const Json& line) {
   file_ << to_text(line, -1) << '\n' << std::flush;
-  if (!file_) throw Error("can't write {}: {}; free some space, then go on", path_.string(), std::strerror(errno));
+  if (!file_) throw Error("can't write {}: {}; free some space, then go on", utf8(path_), std::strerror(errno));
 }
 
 }  // namespace headlight::app

@@ -44,7 +44,7 @@ std::vector<std::string> check_lesson(const Lesson& lesson, EngineOptions option
   for (std::size_t i = 0; i < lesson.cards.size(); ++i) {
     const LessonCard& card = lesson.cards[i];
     const auto remark = [&](const std::string& text) {
-      remarks.push_back(fmt::format("{}: card {}, \"{}\": {}", lesson.path.filename().string(), i + 1, card.title, text));
+      remarks.push_back(fmt::format("{}: card {}, \"{}\": {}", utf8(lesson.path.filename()), i + 1, card.title, text));
     };
     try {
       runner.open_next();

@@ -265,7 +265,7 @@ void find_model_beside(json& opens, const fs::path& folder) {
   if (!path.is_string() || path.get_ref<const std::string&>().empty()) return;
   std::error_code failure;
   const fs::path beside = folder / path.get<std::string>();
-  if (fs::is_directory(beside, failure)) path = fs::absolute(beside).lexically_normal().string();
+  if (fs::is_directory(beside, failure)) path = utf8(fs::absolute(beside).lexically_normal());
 }
 
 /// A PNG or JPEG file beside the lesson's.
@@ -273,7 +273,7 @@ std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, co
   const fs::path name = text_of(reader, "image");
   const bool is_beside = !name.has_root_path() && std::ranges::find(name, fs::path("..")) == name.end();
   if (!is_beside)
-    throw Error("{}: expected the name of a file beside the lesson's, found '{}'", reader.path("image"), name.string());
+    throw Error("{}: expected the name of a file beside the lesson's, found '{}'", reader.path("image"), utf8(name));
   return std::make_shared<const exporting::Pixels>(files::read_image_file(folder / name));
 }
 
@@ -361,13 +361,13 @@ Lesson read_lesson(const fs::path& path, const std::string& language) {
   json value = read_chosen_json(path, "a lesson, a JSON object with \"headlight_lesson\" (docs/LESSONS.md)", kLimits);
   try {
     Lesson lesson = lesson_from_json(std::move(value), path.parent_path(), language);
-    lesson.id = path.stem().string();
+    lesson.id = utf8(path.stem());
     lesson.path = path;
     lesson.written = written;
     lesson.language = language;
     return lesson;
   } catch (const std::exception& error) {
-    throw Error("{}: {}", path.string(), error.what());
+    throw Error("{}: {}", utf8(path), error.what());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 namespace {
@@ -52,7 +53,7 @@ void begin_source(State& state, const json& opens) {
 
 /// By the number with which their names begin, then by name: 2-… before 10-….
 bool comes_before(const fs::path& a, const fs::path& b) {
-  const auto number = [](const fs::path& path) { return std::strtoul(path.filename().c_str(), nullptr, 10); };
+  const auto number = [](const fs::path& path) { return std::strtoul(utf8(path.filename()).c_str(), nullptr, 10); };
   return std::pair(number(a), a) < std::pair(number(b), b);
 }
 
@@ -80,13 +81,8 @@ void open_settings(const LessonCard& card, State& state) {
 }  // namespace
 
 std::string preferred_language() {
-  for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string language = std::string(value).substr(0, 2);
-    return is_language(language) ? language : std::string();
-  }
-  return {};
+  const std::string language = platform::user_language().substr(0, 2);
+  return is_language(language) ? language : std::string();
 }
 
 LessonList read_lessons(const std::vector<fs::path>& folders, const std::string& language) {
@@ -100,7 +96,7 @@ LessonList read_lessons(const std::vector<fs::path>& folders, const std::string&
     }
     std::ranges::sort(files, comes_before);
     for (const fs::path& file : files) {
-      if (!known.insert(file.stem().string()).second) continue;
+      if (!known.insert(utf8(file.stem())).second) continue;
       try {
         list.lessons.push_back(read_lesson(file, language));
       } catch (const std::exception& error) {

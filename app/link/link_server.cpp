@@ -1,15 +1,7 @@
 #include "app/link/link_server.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/statvfs.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <system_error>
 
 #include "app/state/source.h"
@@ -31,10 +23,10 @@ void remove_left_overs(const fs::path& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const fs::path& path = entry.path();
-    const std::string name = path.filename().string();
+    const std::string name = utf8(path.filename());
     const bool is_ours = name.starts_with("viewer-") && (path.extension() == ".sock" || path.extension() == ".steps");
     const fs::path socket = fs::path(path).replace_extension(".sock");
-    if (!is_ours || is_answered(socket)) continue;
+    if (!is_ours || platform::is_answered(socket)) continue;
     fs::remove(socket, ignored);
     fs::remove_all(fs::path(path).replace_extension(".steps"), ignored);
   }
@@ -42,10 +34,9 @@ void remove_left_overs(const fs::path& folder) {
 
 /// Steps lie in memory where the folder is a tmpfs: they take half of what is free there at most.
 LinkBudget fitted(LinkBudget budget, const fs::path& folder) {
-  struct statvfs found = {};
-  if (::statvfs(folder.c_str(), &found) == 0) {
-    budget.bytes = std::min(budget.bytes, std::uint64_t{found.f_bavail} * found.f_frsize / 2);
-  }
+  std::error_code failure;
+  const fs::space_info found = fs::space(folder, failure);
+  if (!failure) budget.bytes = std::min<std::uint64_t>(budget.bytes, found.available / 2);
   return budget;
 }
 
@@ -53,10 +44,7 @@ LinkBudget fitted(LinkBudget budget, const fs::path& folder) {
 
 /// The program that is linked, and the message that it is sending.
 struct LinkServer::Client {
-  struct CloseStream {
-    void operator()(std::FILE* stream) const { std::fclose(stream); }
-  };
-  LinkSocket socket;
+  platform::Descriptor socket;
   bool is_welcome = false;  ///< said hello
   bool has_sent = false;    ///< a capture, so that the steps are its own
   std::array<std::byte, kLinkHeadBytes> head_bytes = {};
@@ -64,8 +52,8 @@ struct LinkServer::Client {
   LinkHead head = {};
   std::uint64_t payload_size = 0;  ///< bytes of the payload that are there
   std::string hello = {};
-  std::unique_ptr<std::FILE, CloseStream> file = {};  ///< the capture that arrives; null where the disk refused it
-  std::string trouble = {};                           ///< of the disk
+  platform::Descriptor file = {};  ///< the capture that arrives; none where the disk refused it
+  std::string trouble = {};        ///< of the disk
   Clock::time_point heard = Clock::now();
 
   bool is_within_message() const { return head_size > 0; }
@@ -73,22 +61,26 @@ struct LinkServer::Client {
 
 LinkServer::LinkServer(LinkOptions options)
     : options_(std::move(options)),
-      socket_path_(options_.folder / fmt::format("viewer-{}.sock", ::getpid())),
+      socket_path_(options_.folder / fmt::format("viewer-{}.sock", platform::process_id())),
       steps_folder_(linked_steps_folder(socket_path_)),
       steps_(fitted(options_.budget, options_.folder)),
       snapshot_(std::make_shared<LinkSnapshot>()) {
   remove_left_overs(options_.folder);
   make_private_folder(steps_folder_);
-  listener_ = listen_at(socket_path_);
-  stop_ = LinkSocket(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!stop_) throw Error("no event for the live link: {}", std::strerror(errno));
+  std::error_code error;
+  listener_ = platform::listen_at(socket_path_, error);
+  if (error == std::errc::filename_too_long) {
+    throw Error("{} is too long for a socket; set XDG_RUNTIME_DIR to a shorter folder", utf8(socket_path_));
+  }
+  if (error) throw Error("no socket at {}: {}", utf8(socket_path_), error.message());
+  stop_.emplace(error);
+  if (error) throw Error("no event for the live link: {}", error.message());
   publish();
   thread_ = std::thread([this] { serve(); });
 }
 
 LinkServer::~LinkServer() {
-  const std::uint64_t one = 1;
-  static_cast<void>(!::write(stop_.get(), &one, sizeof(one)));  // an eventfd of 0 takes it
+  stop_->set();
   thread_.join();
   client_.reset();
   steps_.clear();
@@ -127,19 +119,17 @@ int LinkServer::wait_ms() const {
 
 void LinkServer::serve() {
   while (true) {
-    std::array<pollfd, 3> watched = {pollfd{.fd = stop_.get(), .events = POLLIN, .revents = 0},
-                                     pollfd{.fd = listener_.get(), .events = POLLIN, .revents = 0},
-                                     pollfd{.fd = client_ ? client_->socket.get() : -1, .events = POLLIN, .revents = 0}};
-    const int ready = ::poll(watched.data(), watched.size(), wait_ms());
-    if (watched[0].revents != 0 || (ready < 0 && errno != EINTR)) return;
+    const std::array watched = {stop_->number(), listener_.number(), client_ ? client_->socket.number() : -1};
+    const std::uint32_t ready = platform::wait_for_input(watched, wait_ms());
+    if ((ready & 1U) != 0) return;
     try {
-      if (watched[2].revents != 0) {
+      if ((ready & 4U) != 0) {
         read_program();
       } else if (ready == 0 && client_) {
         refuse("the message didn't go on");
         leave_program();
       }
-      if (watched[1].revents != 0) accept_program();
+      if ((ready & 2U) != 0) accept_program();
     } catch (const std::exception& error) {  // the program broke the protocol: its connection is closed
       refuse(error.what());
       leave_program();
@@ -148,10 +138,10 @@ void LinkServer::serve() {
 }
 
 void LinkServer::accept_program() {
-  LinkSocket socket = accept_from(listener_, options_.user);
+  platform::Descriptor socket = platform::accept_from(listener_, options_.user);
   if (!socket) return;
   if (client_) {
-    static_cast<void>(send_now(socket, encode({.kind = LinkKind::Busy})));
+    static_cast<void>(platform::send_now(socket, encode({.kind = LinkKind::Busy})));
     return;
   }
   client_ = std::make_unique<Client>();
@@ -164,11 +154,11 @@ void LinkServer::read_program() {
   const bool is_head = client.head_size < kLinkHeadBytes;
   const std::uint64_t wanted = is_head ? kLinkHeadBytes - client.head_size
                                        : std::min<std::uint64_t>(kPiece, client.head.payload_bytes - client.payload_size);
-  const ssize_t count = ::recv(client.socket.get(), piece.data(), wanted, 0);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count <= 0) return leave_program();
+  const std::optional<std::size_t> count = platform::receive_now(client.socket, std::span(piece).first(wanted));
+  if (!count) return;
+  if (*count == 0) return leave_program();
   client.heard = Clock::now();
-  const std::span<const std::byte> read(piece.data(), static_cast<std::size_t>(count));
+  const std::span<const std::byte> read(piece.data(), *count);
   if (is_head) {
     std::ranges::copy(read, client.head_bytes.begin() + static_cast<std::ptrdiff_t>(client.head_size));
     client.head_size += read.size();
@@ -178,20 +168,29 @@ void LinkServer::read_program() {
     if (is_hello == client.is_welcome) {
       throw Error(is_hello ? "hello was said before" : "a program says hello first");
     }
-    if (!is_hello) client.file.reset(std::fopen((steps_folder_ / kIncoming).c_str(), "wbe"));
-    if (!is_hello && !client.file) client.trouble = std::strerror(errno);
+    if (!is_hello) open_incoming();
   } else if (client.head.kind == LinkKind::Hello) {
     for (const std::byte byte : read) client.hello += static_cast<char>(byte);
     client.payload_size += read.size();
   } else {
     // On a full disk the rest is read all the same, and then refused.
-    if (client.file && std::fwrite(read.data(), 1, read.size(), client.file.get()) != read.size()) {
-      client.trouble = std::strerror(errno);
-      client.file.reset();
+    const std::string_view bytes(reinterpret_cast<const char*>(read.data()), read.size());
+    const std::error_code error = client.file ? platform::write_all(client.file.number(), bytes) : std::error_code();
+    if (error) {
+      client.trouble = error.message();
+      client.file = {};
     }
     client.payload_size += read.size();
   }
   if (client.payload_size == client.head.payload_bytes) end_message();
+}
+
+void LinkServer::open_incoming() {
+  std::error_code error;
+  fs::remove(steps_folder_ / kIncoming, error);  // of a message that broke off
+  error.clear();
+  client_->file = platform::create_file(steps_folder_ / kIncoming, error);
+  if (error) client_->trouble = error.message();
 }
 
 void LinkServer::end_message() {
@@ -202,8 +201,8 @@ void LinkServer::end_message() {
     const std::string terms =
         fmt::format(R"({{"program": "headlight", "version": {}, "most_bytes": {}, "budget_bytes": {}}})", kLinkVersion,
                     options_.most_capture_bytes, steps_.budget().bytes);
-    static_cast<void>(send_now(client.socket, encode({.kind = LinkKind::Welcome, .payload_bytes = terms.size()})));
-    static_cast<void>(send_now(client.socket, std::as_bytes(std::span(terms))));
+    static_cast<void>(platform::send_now(client.socket, encode({.kind = LinkKind::Welcome, .payload_bytes = terms.size()})));
+    static_cast<void>(platform::send_now(client.socket, std::as_bytes(std::span(terms))));
   } else {
     take_capture();
   }
@@ -216,8 +215,7 @@ void LinkServer::take_capture() {
   Client& client = *client_;
   const fs::path incoming = steps_folder_ / kIncoming;
   try {
-    if (client.file && std::fflush(client.file.get()) != 0) client.trouble = std::strerror(errno);
-    client.file.reset();
+    client.file = {};
     if (!client.trouble.empty()) {
       // Older steps make room for the next one.
       const std::uint64_t before = steps_.bytes();
@@ -232,8 +230,8 @@ void LinkServer::take_capture() {
     }
   } catch (const Error& error) {
     std::string why = error.what();  // which names a file that the program doesn't know
-    if (const std::size_t at = why.find(incoming.string()); at != std::string::npos) {
-      why.replace(at, incoming.string().size(), fmt::format("step {}", client.head.step));
+    if (const std::size_t at = why.find(utf8(incoming)); at != std::string::npos) {
+      why.replace(at, utf8(incoming).size(), fmt::format("step {}", client.head.step));
     }
     refusal_ = why;
     publish();
@@ -250,14 +248,14 @@ void LinkServer::take_capture() {
   newest_ = client.head.step;
   steps_.add({.step = client.head.step, .file = file, .bytes = client.head.payload_bytes});
   publish();
-  static_cast<void>(send_now(client.socket, encode({.kind = LinkKind::Kept, .step = client.head.step})));
+  static_cast<void>(platform::send_now(client.socket, encode({.kind = LinkKind::Kept, .step = client.head.step})));
 }
 
 void LinkServer::refuse(const std::string& why) {
   if (!client_) return;
-  static_cast<void>(send_now(client_->socket,
-                             encode({.kind = LinkKind::Refused, .step = client_->head.step, .payload_bytes = why.size()})));
-  static_cast<void>(send_now(client_->socket, std::as_bytes(std::span(why))));
+  static_cast<void>(platform::send_now(
+      client_->socket, encode({.kind = LinkKind::Refused, .step = client_->head.step, .payload_bytes = why.size()})));
+  static_cast<void>(platform::send_now(client_->socket, std::as_bytes(std::span(why))));
 }
 
 void LinkServer::leave_program() {

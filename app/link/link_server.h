@@ -1,14 +1,14 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 
-#include "app/link/link_socket.h"
+#include "app/link/link_message.h"
 #include "app/link/linked_steps.h"
+#include "platform/local_socket.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 
@@ -29,9 +29,9 @@ struct LinkOptions {
   std::filesystem::path folder = {};  ///< link_folder()
   LinkBudget budget = {};
   std::uint64_t most_capture_bytes = std::uint64_t{256} << 20;
-  std::uint32_t patience_ms = 10'000;  ///< a program that is silent within a message for longer is left
-  uid_t user = ::geteuid();            ///< programs of others are refused
-  std::function<void()> wake = {};     ///< something came; called from the server's thread
+  std::uint32_t patience_ms = 10'000;        ///< a program that is silent within a message for longer is left
+  std::uint32_t user = platform::user_id();  ///< programs of others are refused
+  std::function<void()> wake = {};           ///< something came; called from the server's thread
 };
 
 /// Takes captures from one program at a time over a Unix socket, `folder`/viewer-PID.sock of mode 0600, on a thread of its
@@ -54,6 +54,7 @@ class LinkServer {
   void serve();
   void accept_program();
   void read_program();
+  void open_incoming();
   /// What `client_` sent is complete.
   void end_message();
   void take_capture();
@@ -66,7 +67,8 @@ class LinkServer {
   struct Client;
   LinkOptions options_;
   std::filesystem::path socket_path_, steps_folder_;
-  LinkSocket listener_, stop_;
+  platform::Descriptor listener_;
+  std::optional<platform::Event> stop_;
   std::unique_ptr<Client> client_;
   LinkedSteps steps_;
   std::uint64_t session_ = 0, serial_ = 0;

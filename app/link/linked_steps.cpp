@@ -1,16 +1,11 @@
 #include "app/link/linked_steps.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "core/error.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 
@@ -67,24 +62,18 @@ std::size_t nearest_step(const std::vector<LinkedStep>& steps, std::int64_t step
   return at->step - step < step - steps[index - 1].step ? index : index - 1;
 }
 
-namespace fs = std::filesystem;
-
 void make_private_folder(const fs::path& folder) {
-  constexpr mode_t kOwnerOnly = 0700, kOthers = 0077;
-  if (::mkdir(folder.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
-    throw Error("{} can't be made: {}", folder.string(), std::strerror(errno));
+  std::error_code error;
+  platform::make_private_folder(folder, error);
+  std::error_code ignored;
+  if (error == std::errc::permission_denied && fs::exists(folder, ignored)) {
+    throw Error("{} has to belong to you and be closed to other users (chmod 700)", utf8(folder));
   }
-  struct stat found = {};
-  if (::lstat(folder.c_str(), &found) != 0) throw Error("{} can't be read: {}", folder.string(), std::strerror(errno));
-  if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & kOthers) != 0) {
-    throw Error("{} has to belong to you and be closed to other users (chmod 700)", folder.string());
-  }
+  if (error) throw Error("{} can't be made: {}", utf8(folder), error.message());
 }
 
 fs::path link_folder() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  fs::path folder = runtime != nullptr && *runtime == '/' ? fs::path(runtime) / "headlight"
-                                                          : fs::path("/tmp") / fmt::format("headlight-{}", ::geteuid());
+  fs::path folder = platform::meeting_folder();
   make_private_folder(folder);
   return folder;
 }

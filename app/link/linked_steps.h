@@ -57,8 +57,8 @@ class LinkedSteps {
 /// The index of the step nearest to `step`. `steps` isn't empty.
 std::size_t nearest_step(const std::vector<LinkedStep>& steps, std::int64_t step);
 
-/// Where the sockets of open windows are: $XDG_RUNTIME_DIR/headlight, or /tmp/headlight-UID where that isn't set. Makes it
-/// with mode 0700. Throws Error where it isn't a folder of this user that others have no access to.
+/// Where the sockets of open windows are: platform::meeting_folder(). Makes it. Throws Error where it isn't a folder of this
+/// user that others have no access to.
 std::filesystem::path link_folder();
 /// The same checks for a folder of any name.
 void make_private_folder(const std::filesystem::path& folder);

@@ -39,7 +39,7 @@ fs::path real_path(const fs::path& path) {
 
 std::string name_of(const fs::path& path) {
   const fs::path folder = path.has_filename() ? path : path.parent_path();
-  return folder.filename().string();
+  return utf8(folder.filename());
 }
 
 ListedModel describe(const model::FoundModel& found, ListedModel::Origin origin) {
@@ -132,7 +132,7 @@ void ModelJobs::open(const std::string& path) {
     Opened opened{.path = path, .model = nullptr, .error = {}};
     try {
       // A folder may hold the model further in, and a name be one of the hub's cache.
-      opened.path = std::filesystem::absolute(inference::find_model(path)).lexically_normal().string();
+      opened.path = utf8(std::filesystem::absolute(inference::find_model(path)).lexically_normal());
       opened.model = models_->open_newest(opened.path);
     } catch (const std::exception& error) {
       opened.error = first_line(error.what());

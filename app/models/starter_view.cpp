@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "inference/language_model.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -23,14 +24,14 @@ bool is_bundled(const fs::path& path, std::string_view name) {
 std::string path_now(const std::string& path) {
   std::error_code failure;
   if (fs::exists(path, failure)) return path;
-  const std::string name = fs::path(path).filename().string();
+  const std::string name = utf8(fs::path(path).filename());
   for (const StarterView* starter : kStarterViews) {
     if (starter->model != name) continue;
     const std::optional<fs::path> bundled = find_bundled_model(name);
     return bundled ? bundled->string() : path;
   }
   try {  // a name as on the Hugging Face hub, whose cache may have the model
-    return fs::absolute(inference::find_model(path)).lexically_normal().string();
+    return utf8(fs::absolute(inference::find_model(path)).lexically_normal());
   } catch (const Error&) {  // opening it says what is missing
     return path;
   }
@@ -89,7 +90,7 @@ namespace fs = std::filesystem;
 
 fs::path shared_folder() {
   std::error_code failure;
-  return fs::weakly_canonical(fs::read_symlink("/proc/self/exe", failure).parent_path() / "../share/headlight", failure);
+  return fs::weakly_canonical(platform::program_file().parent_path() / "../share/headlight", failure);
 }
 
 std::optional<fs::path> find_bundled_model(std::string_view name) {

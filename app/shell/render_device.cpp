@@ -9,6 +9,7 @@
 #include "app/shell/window_impl.h"
 #include "core/error.h"
 #include "gpu/driver_advice.h"
+#include "platform/display.h"
 
 namespace headlight::shell {
 namespace {
@@ -30,12 +31,8 @@ bool has_extension(const Properties& available, std::string_view name) {
 void create_instance(Handles& handles) {
   std::vector<const char*> extensions;
   const auto available = handles.loader.enumerateInstanceExtensionProperties();
-  // The surface extensions of this system, by name: no windowing header is needed. Only where there is such a display:
-  // without one, drivers print warnings when Wayland is requested.
-  static constexpr std::pair<const char*, const char*> kSurfaces[] = {
-      {"DISPLAY", "VK_KHR_xcb_surface"}, {"DISPLAY", "VK_KHR_xlib_surface"}, {"WAYLAND_DISPLAY", "VK_KHR_wayland_surface"}};
-  for (const auto& [variable, name] : kSurfaces) {
-    if (std::getenv(variable) == nullptr || !has_extension(available, name)) continue;
+  for (const char* name : platform::surface_extensions()) {
+    if (!has_extension(available, name)) continue;
     if (extensions.empty()) extensions.push_back(VK_KHR_SURFACE_EXTENSION_NAME);
     extensions.push_back(name);
   }

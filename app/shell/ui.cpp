@@ -264,7 +264,7 @@ std::string Ui::redraw_reason() const {
   if (self.theme != &theme_of(self.wanted_theme)) return "another theme";
   if (self.frames_wanted == 0) return "nothing";
   if (self.frames_wanted_line == 0) return self.frames_wanted_by;
-  return fmt::format("{}:{}", std::filesystem::path(self.frames_wanted_by).filename().string(), self.frames_wanted_line);
+  return fmt::format("{}:{}", utf8(std::filesystem::path(self.frames_wanted_by).filename()), self.frames_wanted_line);
 }
 
 bool Ui::wants_tooltip() {

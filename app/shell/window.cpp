@@ -8,6 +8,7 @@
 #include "app/shell/ui_impl.h"
 #include "app/shell/window_impl.h"
 #include "core/error.h"
+#include "platform/display.h"
 
 namespace headlight::shell {
 namespace {
@@ -60,12 +61,10 @@ void choose_size(WindowPlacement& placement) {
 }
 
 /// Where there can be no Wayland, GLFW 3.4 asks for it nevertheless, and Wayland's library writes lines of its own to
-/// standard error. A socket is found by an open descriptor, by its whole path, or in XDG_RUNTIME_DIR.
+/// standard error.
 void leave_out_wayland() {
 #ifdef GLFW_PLATFORM_X11
-  const char* name = std::getenv("WAYLAND_DISPLAY");
-  const bool has_path = name != nullptr && name[0] == '/';
-  if (has_path || std::getenv("WAYLAND_SOCKET") != nullptr || std::getenv("XDG_RUNTIME_DIR") != nullptr) return;
+  if (platform::may_find_wayland()) return;
   if (glfwPlatformSupported(GLFW_PLATFORM_X11) == GLFW_TRUE) glfwInitHint(GLFW_PLATFORM, GLFW_PLATFORM_X11);
 #endif
 }
@@ -82,9 +81,8 @@ GlfwSession::GlfwSession() {
   const std::lock_guard lock(g_glfw_mutex);
   if (g_sessions == 0) leave_out_wayland();
   if (g_sessions == 0 && glfwInit() != GLFW_TRUE) {
-    const bool has_display = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
     throw Error("can't open a window: {} ({}); `headlight screenshot` and `headlight export` need no display",
-                has_display ? "the display doesn't answer" : "there is no display", last_error());
+                platform::has_display() ? "the display doesn't answer" : "there is no display", last_error());
   }
   ++g_sessions;
 }

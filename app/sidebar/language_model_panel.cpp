@@ -72,7 +72,7 @@ void draw_facts(Form& form, const inference::LanguageModel& model) {
   if (about.kv_heads != 0 && about.kv_heads != about.heads) {
     form.value("Key heads", std::to_string(about.kv_heads), "Several heads share the keys and values of one of these.");
   }
-  const std::string_view texts = trained_on(model.path.filename().string());
+  const std::string_view texts = trained_on(utf8(model.path.filename()));
   if (!texts.empty()) form.value("Trained on", texts, "All that the model has read; in other texts its heads look random.");
   form.value("Width", fmt::format("{}, heads {}", about.d_model, about.d_k), "d_model, and d_k of each head.");
   if (about.experts > 0) {
@@ -139,9 +139,9 @@ bool draw_ending(Form& form, const Close& close) {
 }  // namespace
 
 std::string model_name(const inference::LanguageModel* model, const std::string& path) {
-  if (model && model->path.string() == path && !model->description.name.empty()) return model->description.name;
+  if (model && utf8(model->path) == path && !model->description.name.empty()) return model->description.name;
   const std::filesystem::path folder(path);
-  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+  return utf8((folder.has_filename() ? folder : folder.parent_path()).filename());
 }
 
 bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
@@ -178,7 +178,7 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
 bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
   Form form(frame, typed, "capture");
   const std::string& path = capture_path(frame.state.source);
-  const std::string name = std::filesystem::path(path).filename().string();
+  const std::string name = utf8(std::filesystem::path(path).filename());
   draw_name(frame, form, "capture.name", name, path, {}, error);
   const EngineResult& result = frame.result;
   const bool is_shown = result.capture && (result.capture->path() == path || are_linked_steps(result.capture->path(), path));

@@ -60,7 +60,7 @@ std::string differing_words(const std::string& text, const std::string& other, s
 BaselineRun make_baseline(const State& state) {
   const std::string changes = model_changes(state);
   if (is_capture(state.source)) {
-    const std::string file = std::filesystem::path(capture_path(state.source)).filename().string();
+    const std::string file = utf8(std::filesystem::path(capture_path(state.source)).filename());
     return {.inputs = run_inputs(state), .name = one_line(file, kLongestName)};
   }
   return {.inputs = run_inputs(state), .name = changes.empty() ? "as trained" : changes};
@@ -74,7 +74,7 @@ std::string compared_with(const State& state) {
   if (state.compare.is_second_text) return fmt::format("\u201C{}\u201D", baseline.name);
   const State then = state_of(baseline);
   if (is_model(baseline.inputs.source) && model_path(baseline.inputs.source) != model_path(state.source)) {
-    const std::string model = std::filesystem::path(model_path(baseline.inputs.source)).filename().string();
+    const std::string model = utf8(std::filesystem::path(model_path(baseline.inputs.source)).filename());
     return fmt::format("{}, {}, \u201C{}\u201D", one_line(model, kShownText), baseline.name,
                        one_line(then.text(), kShownText));
   }

@@ -95,7 +95,7 @@ Cells read_npy(const std::string& content, const std::string& file) {
 }  // namespace
 
 attention::BooleanMask load_mask(const std::filesystem::path& path) {
-  const std::string file = path.string();
+  const std::string file = utf8(path);
   const bool is_npy = path.extension() == ".npy";
   if (!is_npy && path.extension() != ".json") throw Error("{}: a mask is a .json or a .npy file", file);
   const std::string content = read_file(path);

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/line_reader.h"
 #include "model/torch_file.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -44,7 +45,7 @@ std::string read_text(const std::filesystem::path& path) {
 
 void open_text(const std::filesystem::path& path, State& state) {
   std::string text = read_text(path);
-  if (text.empty()) throw Error("{} has no text: the text on screen stays", path.string());
+  if (text.empty()) throw Error("{} has no text: the text on screen stays", utf8(path));
   // The tokens of a notebook and of a capture are their own.
   if (is_notebook(state.source) || is_capture(state.source)) select_preset(state, "");
   state.model().ids.clear();
@@ -62,9 +63,8 @@ bool is_model_path(const std::filesystem::path& path) {
 
 std::filesystem::path expand_home(const std::string& typed) {
   if (typed != "~" && !typed.starts_with("~/")) return typed;
-  const char* home = std::getenv("HOME");
-  if (!home || *home == '\0') throw Error("{}: HOME is not set, so ~ means nothing; type the whole path", typed);
-  std::filesystem::path expanded = home;
+  std::filesystem::path expanded = platform::home_folder();
+  if (expanded.empty()) throw Error("{}: HOME is not set, so ~ means nothing; type the whole path", typed);
   if (typed.size() > 2) expanded /= typed.substr(2);
   return expanded;
 }

@@ -1,10 +1,5 @@
 #include "app/state/recovery.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <limits>
 #include <random>
 #include <system_error>
@@ -26,17 +21,6 @@ using nlohmann::json;
 constexpr const char* kLockExtension = ".lock";
 constexpr const char* kStateExtension = ".json";
 constexpr std::uint32_t kVersion = 1;
-
-/// A file descriptor that holds the lock of a file, which is created; -1: another process holds it, or the system refuses.
-int try_lock(const fs::path& path, int flags) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-  if (descriptor < 0) return -1;
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  const int reason = errno;
-  ::close(descriptor);
-  errno = reason;
-  return -1;
-}
 
 /// A name that no other process takes: where two draw the same, the second one can't create its lock.
 std::string random_name() {
@@ -63,19 +47,16 @@ Recovery::Recovery(const fs::path& folder, OpenWindow opened) : change_(std::mov
   const std::string name = random_name();
   file_ = folder / (name + kStateExtension);
   lock_file_ = folder / (name + kLockExtension);
-  lock_ = try_lock(lock_file_, O_CREAT | O_EXCL);
-  if (lock_ < 0) throw Error("{}: {}", lock_file_.string(), std::generic_category().message(errno));
-}
-
-Recovery::~Recovery() {
-  if (lock_ >= 0) ::close(lock_);
+  std::error_code error;
+  lock_ = platform::lock_file(lock_file_, true, error);
+  if (error) throw Error("{}: {}", utf8(lock_file_), error.message());
 }
 
 double Recovery::keep(const OpenWindow& window, double now_s) {
   const double wait_s = change_.wait_s(window, now_s);
   if (wait_s > 0.0) return wait_s;
   try {
-    const json value = {{"version", kVersion}, {"session", window.session.string()}, {"state", to_json(window.state)}};
+    const json value = {{"version", kVersion}, {"session", utf8(window.session)}, {"state", to_json(window.state)}};
     write_file_atomically(file_, to_text(value) + "\n");
   } catch (const Error&) {  // saving the settings meets the same disk, and its failure is reported when the window closes
   }
@@ -99,8 +80,8 @@ std::optional<OpenWindow> take_lost_window(const fs::path& folder) noexcept {
       if (at->path().extension() == kLockExtension) locks.push_back(at->path());
     }
     for (const fs::path& lock : locks) {
-      const int held = try_lock(lock, 0);
-      if (held < 0) continue;  // its window is open
+      const platform::Descriptor held = platform::lock_file(lock, false, ignored);
+      if (!held) continue;  // its window is open
       const fs::path file = fs::path(lock).replace_extension(kStateExtension);
       const fs::file_time_type time = fs::last_write_time(file, ignored);
       if (!ignored && (!newest || time > newest_time)) {
@@ -111,7 +92,6 @@ std::optional<OpenWindow> take_lost_window(const fs::path& folder) noexcept {
       }
       fs::remove(file, ignored);
       fs::remove(lock, ignored);
-      ::close(held);
     }
   } catch (const std::exception&) {
     return newest;

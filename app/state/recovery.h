@@ -2,6 +2,7 @@
 
 #include "app/state/quiet_change.h"
 #include "app/state/state.h"
+#include "platform/file.h"
 
 namespace headlight::app {
 
@@ -20,8 +21,7 @@ class Recovery {
   /// Takes a name of its own in the folder, which it creates, and a lock that the kernel frees when the process ends in
   /// whatever way. Throws Error naming the file. `opened`: the window as it starts, which is not kept until it changes.
   Recovery(const std::filesystem::path& folder, OpenWindow opened);
-  /// What was kept stays, for the next start.
-  ~Recovery();
+  /// When it is destroyed, what was kept stays for the next start.
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
@@ -34,7 +34,7 @@ class Recovery {
 
  private:
   std::filesystem::path file_, lock_file_;
-  int lock_ = -1;
+  platform::Descriptor lock_;
   QuietChange<OpenWindow> change_;
 };
 

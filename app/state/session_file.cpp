@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "export/figure_session.h"
 #include "model/hub_cache.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -63,17 +64,17 @@ json read_session(const std::filesystem::path& path) {
   constexpr std::uint64_t kLargestFigure = std::uint64_t{256} << 20;
   const std::optional<std::string> text = exporting::session_of_figure(read_file(path, kLargestFigure));
   if (!text) {
-    throw Error("{} carries no session: it isn't a figure that Headlight exported, or was changed since", path.string());
+    throw Error("{} carries no session: it isn't a figure that Headlight exported, or was changed since", utf8(path));
   }
   const Result<json> session = parse_json(*text);
-  if (!session) throw Error("the session in {}: {}", path.string(), session.error());
+  if (!session) throw Error("the session in {}: {}", utf8(path), session.error());
   return *session;
 }
 
 }  // namespace
 
 bool is_figure_path(const std::filesystem::path& path) {
-  const std::string extension = path.extension().string();
+  const std::string extension = utf8(path.extension());
   return extension == ".png" || extension == ".svg" || extension == ".pdf";
 }
 
@@ -94,18 +95,18 @@ Result<State> load_session(const std::filesystem::path& path) {
   try {
     const json session = read_session(path);
     if (!session.is_object() || !session.contains("headlight") || !session.contains("state")) {
-      return Failure{path.string() + " is no Headlight session: it has no members \"headlight\" and \"state\""};
+      return Failure{utf8(path) + " is no Headlight session: it has no members \"headlight\" and \"state\""};
     }
     if (const std::string problem = version_problem(session); !problem.empty()) {
-      return Failure{path.string() + ": " + problem};
+      return Failure{utf8(path) + ": " + problem};
     }
     Result<State> state = state_from_json(session.at("state"));
-    if (!state) return Failure{path.string() + ": " + state.error()};
+    if (!state) return Failure{utf8(path) + ": " + state.error()};
     if (session.contains("record")) {
       try {
         static_cast<void>(record_from_json(session.at("record")));
       } catch (const Error& error) {
-        return Failure{path.string() + ": " + error.what()};
+        return Failure{utf8(path) + ": " + error.what()};
       }
     }
     State shown = std::move(state).value();
@@ -129,7 +130,7 @@ std::filesystem::path session_path(const std::string& typed) {
 }
 
 std::string session_name(const std::filesystem::path& path) {
-  std::string name = path.filename().string();
+  std::string name = utf8(path.filename());
   if (name.size() > kExtension.size() && name.ends_with(kExtension)) name.resize(name.size() - kExtension.size());
   return name;
 }
@@ -150,7 +151,7 @@ std::string portable_path(const std::string& path, const fs::path& folder) {
   if (name != to.filename()) return name;
   const auto apart = std::ranges::mismatch(from, to);
   const bool meet_below_root = std::distance(from.begin(), apart.in1) > 1;
-  return meet_below_root ? to.lexically_relative(from).string() : name;
+  return meet_below_root ? utf8(to.lexically_relative(from)) : name;
 }
 
 std::string portable_state(const State& state, const fs::path& folder) {
@@ -162,24 +163,24 @@ std::string portable_state(const State& state, const fs::path& folder) {
 std::string findable_path(const std::string& path, const fs::path& folder) {
   std::error_code failure;
   if (path.empty() || (fs::path(path).is_relative() && !fs::exists(path, failure))) return path;  // of the hub's cache
-  const std::string whole = whole_path(path).string();
+  const std::string whole = utf8(whole_path(path));
   std::string named = portable_path(whole, folder);
   const fs::path from = whole_path(folder.empty() ? "." : folder);
   if (whole_path(from / named) == whole) return named.starts_with("../") ? named : "./" + named;
   if (model::model_name(whole) != fs::path(whole).filename()) return named;
-  const char* home = std::getenv("HOME");
-  const fs::path below = home == nullptr ? fs::path() : fs::path(whole).lexically_relative(whole_path(home));
-  return below.empty() || *below.begin() == ".." ? whole : (kHome / below).string();
+  const fs::path home = platform::home_folder();
+  const fs::path below = home.empty() ? fs::path() : fs::path(whole).lexically_relative(whole_path(home));
+  return below.empty() || *below.begin() == ".." ? whole : utf8(kHome / below);
 }
 
 std::string found_path(const std::string& name, const fs::path& folder) {
   if (name.empty() || fs::path(name).is_absolute()) return name;
-  const bool is_of_home = *fs::path(name).begin() == kHome && std::getenv("HOME") != nullptr;
+  const bool is_of_home = *fs::path(name).begin() == kHome && !platform::home_folder().empty();
   const fs::path found = is_of_home ? expand_home(name) : whole_path(folder / name);
   // Of what was saved as beside the file, a missing one is named with its folder.
   const bool is_beside = name.starts_with("./") || name.starts_with("../");
   std::error_code failure;
-  return is_beside || fs::exists(found, failure) ? found.string() : name;
+  return is_beside || fs::exists(found, failure) ? utf8(found) : name;
 }
 
 bool is_name_of(const std::string& name, const std::string& path) {

@@ -1,13 +1,12 @@
 #include "app/state/settings.h"
 
-#include <cstdlib>
-
 #include "app/state/json_reader.h"
 #include "app/state/source.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -16,14 +15,11 @@ using nlohmann::json;
 
 namespace fs = std::filesystem;
 
-fs::path xdg_directory(const char* variable, const char* below_home) {
-  const char* value = std::getenv(variable);
-  if (value && fs::path(value).is_absolute()) return fs::path(value) / "headlight";
-  const char* home = std::getenv("HOME");
-  if (!home || *home == '\0') {
-    throw Error("neither {} nor HOME is set, so there is no folder for Headlight's files; set one of them", variable);
-  }
-  return fs::path(home) / below_home / "headlight";
+fs::path own_folder(platform::UserFolder which) {
+  std::string trouble;
+  const fs::path folder = platform::user_folder(which, trouble);
+  if (folder.empty()) throw Error("{}, so there is no folder for Headlight's files; set one of them", trouble);
+  return folder / "headlight";
 }
 
 json window_to_json(const WindowPlacement& window) {
@@ -160,10 +156,10 @@ fs::path keep_aside(const fs::path& path) {
     std::error_code failure;
     if (fs::exists(kept, failure)) continue;
     fs::rename(path, kept, failure);
-    if (failure) throw Error("can't rename {} to {}: {}", path.string(), kept.string(), failure.message());
+    if (failure) throw Error("can't rename {} to {}: {}", utf8(path), utf8(kept), failure.message());
     return kept;
   }
-  throw Error("{} files like {}.bad are there already; remove some", kMaxKept, path.string());
+  throw Error("{} files like {}.bad are there already; remove some", kMaxKept, utf8(path));
 }
 
 /// `what_is_wrong` names the file.
@@ -171,7 +167,7 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
   LoadedSettings loaded;
   try {
     const fs::path kept = keep_aside(path);
-    loaded.warning = fmt::format("{}; kept as {}, starting with defaults", what_is_wrong, kept.filename().string());
+    loaded.warning = fmt::format("{}; kept as {}, starting with defaults", what_is_wrong, utf8(kept.filename()));
   } catch (const Error& error) {
     loaded.warning = fmt::format("{}; starting with defaults ({})", what_is_wrong, error.what());
   }
@@ -199,8 +195,8 @@ void remember_choice(Settings& settings, const std::string& id) {
   put_first(settings.recent_choices, id, kMaxRecentChoices);
 }
 
-fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config"); }
-fs::path cache_directory() { return xdg_directory("XDG_CACHE_HOME", ".cache"); }
+fs::path config_directory() { return own_folder(platform::UserFolder::Settings); }
+fs::path cache_directory() { return own_folder(platform::UserFolder::Cache); }
 fs::path settings_path() { return config_directory() / "settings.json"; }
 
 fs::path tuning_file() {
@@ -224,7 +220,7 @@ LoadedSettings load_settings(const fs::path& path) {
   try {
     return {.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = std::nullopt};
   } catch (const std::exception& error) {
-    return defaults_after(path, fmt::format("{}: {}", path.string(), one_line(error.what())));
+    return defaults_after(path, fmt::format("{}: {}", utf8(path), one_line(error.what())));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
+
 namespace headlight::app {
 namespace {
 
@@ -45,7 +47,7 @@ std::filesystem::path linked_step_path(const std::filesystem::path& folder, std:
 }
 
 bool is_linked_step(const std::filesystem::path& file) {
-  return file.parent_path().extension() == kStepsExtension && file.filename().string().starts_with("step-");
+  return file.parent_path().extension() == kStepsExtension && utf8(file.filename()).starts_with("step-");
 }
 
 bool are_linked_steps(const std::filesystem::path& a, const std::filesystem::path& b) {

@@ -123,7 +123,7 @@ std::string refusal_of_json(std::string_view content, const std::string& problem
 nlohmann::json read_chosen_json(const std::filesystem::path& path, std::string_view expected, const JsonLimits& limits) {
   const std::string content = read_file(path, limits.bytes);
   Result<nlohmann::json> document = parse_json(content, limits);
-  if (!document) throw Error("{}: {}", path.string(), refusal_of_json(content, document.error(), expected));
+  if (!document) throw Error("{}: {}", utf8(path), refusal_of_json(content, document.error(), expected));
   return std::move(document).value();
 }
 

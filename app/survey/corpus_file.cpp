@@ -1,19 +1,12 @@
 #include "app/survey/corpus_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include <zlib.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/file_stamp.h"
 #include "core/line_reader.h"
 
 namespace headlight::app {
@@ -23,27 +16,20 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 10;
 
-[[noreturn]] void fail_to_copy(const fs::path& folder, const std::string& name) {
-  throw Error("can't write the unpacked text of {} into {}: {}; choose another --out or free some space", name,
-              folder.string(), std::strerror(errno));
-}
-
-void write_all(int descriptor, std::string_view bytes, const fs::path& folder, const std::string& name) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) fail_to_copy(folder, name);
-    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
+void expect_copied(const fs::path& folder, const std::string& name, const std::error_code& error) {
+  if (!error) return;
+  throw Error("can't write the unpacked text of {} into {}: {}; choose another --out or free some space", name, utf8(folder),
+              error.message());
 }
 
 }  // namespace
 
 CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusFormat format)
-    : path_(path == kStandardInput ? "standard input" : path), format_(std::move(format)), file_(-1) {
+    : path_(path == kStandardInput ? "standard input" : path), format_(std::move(format)) {
   TextBytes text(path);
   std::string part(kCopiedAtOnce, '\0');
   const std::size_t first = text.read(part.data(), part.size());  // refuses what is no text
-  if (first == 0) throw Error("{} is empty; give a text file with a text a line", path_.string());
+  if (first == 0) throw Error("{} is empty; give a text file with a text a line", utf8(path_));
   const bool is_input = path == kStandardInput;
   if (is_input || text.is_packed()) {
     copy(text, std::string_view(part).substr(0, first), folder);
@@ -52,8 +38,8 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
     bytes_ = fs::file_size(path);
   }
   if (!is_input) {
-    const std::optional<FileStamp> stamp = stamp_of(path);
-    identity_ = fmt::format("{} ({} bytes, changed {})", path_.string(), bytes_, stamp ? stamp->written_ns : 0);
+    const std::optional<platform::FileStamp> stamp = platform::stamp_of(path);
+    identity_ = fmt::format("{} ({} bytes, changed {})", utf8(path_), bytes_, stamp ? stamp->written_ns : 0);
   }
   if (!format_.is_json) return;
   identity_ += fmt::format(", \"{}\" of JSON lines", format_.field);
@@ -62,15 +48,14 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
 
 void CorpusFile::copy(TextBytes& text, std::string_view first, const fs::path& folder) {
   make_directories(folder);
-  std::string pattern = (folder / "corpus-XXXXXX").string();
-  file_ = Descriptor(::mkostemp(pattern.data(), O_CLOEXEC));
-  if (file_.number() < 0) fail_to_copy(folder, text.name());
-  ::unlink(pattern.c_str());
+  std::error_code error;
+  file_ = platform::create_scratch(folder, error);
+  expect_copied(folder, text.name(), error);
   uLong checksum = ::crc32(0, nullptr, 0);
   std::string part(first);
   part.resize(kCopiedAtOnce);
   for (std::size_t count = first.size(); count > 0; count = text.read(part.data(), part.size())) {
-    write_all(file_.number(), {part.data(), count}, folder, text.name());
+    expect_copied(folder, text.name(), platform::write_all(file_.number(), {part.data(), count}));
     checksum = ::crc32(checksum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(count));
     bytes_ += count;
   }
@@ -88,7 +73,7 @@ void CorpusFile::check_first_object() const {
     try {
       text_of_json_line(tidy(line, offset), format_.field);
     } catch (const Error& error) {
-      throw Error("{}: {}", path_.string(), error.what());
+      throw Error("{}: {}", utf8(path_), error.what());
     }
     return;
   }
@@ -96,8 +81,8 @@ void CorpusFile::check_first_object() const {
 
 std::string CorpusFile::read(std::uint64_t offset, std::uint64_t size) const {
   std::string bytes(std::min(size, bytes_ - std::min(offset, bytes_)), '\0');
-  const std::size_t count = read_at(file_.number(), bytes.data(), bytes.size(), offset, path_.string());
-  if (count < bytes.size()) throw Error("can't read {} at byte {}: it became shorter", path_.string(), offset + count);
+  const std::size_t count = read_at(file_.number(), bytes.data(), bytes.size(), offset, utf8(path_));
+  if (count < bytes.size()) throw Error("can't read {} at byte {}: it became shorter", utf8(path_), offset + count);
   return bytes;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "platform/signals.h"
 
 namespace headlight::app {
 
@@ -28,8 +28,8 @@ class RankMark {
 
   std::mutex mutex_;
   std::string who_;
-  void (*interrupted_before_)(int) = nullptr;
-  void (*ended_before_)(int) = nullptr;
+  platform::Descriptor file_;
+  std::optional<platform::LastWords> stopped_;
 };
 
 /// A line for each rank of the last run that died: "rank 2 of 4 (host, process 123) died in shard 17". Removes all marks.

@@ -109,8 +109,8 @@ std::string description(const SurveyResults& results, const std::filesystem::pat
       {"program", "headlight " HEADLIGHT_VERSION},
       {"version", kSurveyVersion},
       {"device", results.device},
-      {"model", portable_path(results.model.path.string(), directory)},
-      {"corpus", portable_path(results.corpus.path().string(), directory)},
+      {"model", portable_path(utf8(results.model.path), directory)},
+      {"corpus", portable_path(utf8(results.corpus.path()), directory)},
       {"corpus_bytes", results.corpus.bytes()},
       {"metrics", metrics},
       {"layers", results.measures.layers},
@@ -139,7 +139,7 @@ std::vector<ShownExample> SurveyResults::examples(std::size_t cell) const {
     if (ids.size() > measures.most_tokens) ids.resize(measures.most_tokens);
     if (std::max(example.query, example.key) >= ids.size()) {
       throw Error("the text at byte {} of {} isn't the one that was measured; measure again with --restart", example.offset,
-                  corpus.path().string());
+                  utf8(corpus.path()));
     }
     inference::PromptText prompt;
     prompt.ids.push_back(ids);

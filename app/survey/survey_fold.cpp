@@ -28,7 +28,7 @@ std::string read_checked(const std::filesystem::path& file) {
   std::string bytes = read_file(file);
   if (!bytes.starts_with(kSurveyMagic)) {
     const bool is_older = bytes.starts_with(kAnySurveyMagic);
-    throw Error("{} is {}", file.string(),
+    throw Error("{} is {}", utf8(file),
                 is_older ? "of another version of headlight, whose metrics are other numbers; measure again with --restart"
                          : "no survey's; remove it, or choose another --out");
   }
@@ -38,7 +38,7 @@ std::string read_checked(const std::filesystem::path& file) {
     bytes.resize(bytes.size() - sizeof(written));
     if (written == checksum_of(bytes)) return bytes;
   }
-  throw Error("{} is damaged: its check sum is wrong; measure again with --restart", file.string());
+  throw Error("{} is damaged: its check sum is wrong; measure again with --restart", utf8(file));
 }
 
 }  // namespace
@@ -61,12 +61,12 @@ SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::files
   const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
   if (!bytes.starts_with(head)) {
     const std::size_t end = bytes.find('\n', kSurveyMagic.size());
-    throw Error("{} is of another survey ({}); choose another --out, or --restart", file_.string(),
+    throw Error("{} is of another survey ({}); choose another --out, or --restart", utf8(file_),
                 bytes.substr(kSurveyMagic.size(), end - kSurveyMagic.size()));
   }
-  if (bytes.size() < head.size() + sizeof(folded_)) throw Error("{} is damaged; add --restart", file_.string());
+  if (bytes.size() < head.size() + sizeof(folded_)) throw Error("{} is damaged; add --restart", utf8(file_));
   std::memcpy(&folded_, bytes.data() + head.size(), sizeof(folded_));
-  if (folded_ > shards_) throw Error("{} is damaged; add --restart", file_.string());
+  if (folded_ > shards_) throw Error("{} is damaged; add --restart", utf8(file_));
   sum_ = evaluation::decode_statistics(std::string_view(bytes).substr(head.size() + sizeof(folded_)), identity_.measures);
   next_ = folded_;
 }

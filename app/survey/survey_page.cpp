@@ -7,6 +7,7 @@
 
 #include "app/survey/survey_files.h"
 #include "core/json.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -71,8 +72,8 @@ Json page_data(const SurveyResults& results) {
                        {"heads", std::move(heads)}});
   }
   const std::string facts =
-      fmt::format("{} \u00b7 {} \u00b7 {} texts, {} tokens", results.model.path.filename().string(),
-                  results.corpus.path().filename().string(), results.statistics.texts, results.statistics.tokens);
+      fmt::format("{} \u00b7 {} \u00b7 {} texts, {} tokens", utf8(results.model.path.filename()),
+                  utf8(results.corpus.path().filename()), results.statistics.texts, results.statistics.tokens);
   return {{"facts", facts}, {"layers", measures.layers}, {"heads", measures.heads}, {"metrics", std::move(metrics)}};
 }
 

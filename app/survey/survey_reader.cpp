@@ -81,7 +81,7 @@ void read_lines_of(const fs::path& file, const Survey& survey, Use&& use) {
                        index_of(*line, "layer", survey.layers);
       use(*line, row * survey.heads + index_of(*line, "head", survey.heads));
     } catch (const std::exception& error) {
-      throw Error("{} line {}: {}; write it again with headlight survey", file.string(), number, error.what());
+      throw Error("{} line {}: {}; write it again with headlight survey", utf8(file), number, error.what());
     }
     at = end + 1;
   }
@@ -110,7 +110,7 @@ std::uint64_t read_description(Survey& survey) {
       throw Error("it is of version {}, and this Headlight reads up to {}", version, kSurveyVersion);
     return version;
   } catch (const std::exception& error) {
-    throw Error("{}: {}; write it again with headlight survey", file.string(), error.what());
+    throw Error("{}: {}; write it again with headlight survey", utf8(file), error.what());
   }
 }
 
@@ -138,8 +138,7 @@ Survey read_survey(const fs::path& directory) {
   const std::size_t cells = survey.metrics.size() * survey.layers * survey.heads;
   std::error_code ignored;  // a file that isn't there is named when it is read
   const std::uintmax_t bytes = fs::file_size(heads, ignored);
-  if (!ignored && bytes < cells)
-    throw Error("{} has fewer lines than survey.json has heads; write it again", heads.string());
+  if (!ignored && bytes < cells) throw Error("{} has fewer lines than survey.json has heads; write it again", utf8(heads));
   survey.found.resize(cells);
   std::vector<bool> is_there(cells);
   read_lines_of(heads, survey, [&](const json& line, std::size_t cell) {
@@ -150,7 +149,7 @@ Survey read_survey(const fs::path& directory) {
     survey.found[cell].spread = member<double>(line, "spread");
   });
   if (std::ranges::find(is_there, false) != is_there.end()) {
-    throw Error("{} has no line for some heads; write it again with headlight survey", heads.string());
+    throw Error("{} has no line for some heads; write it again with headlight survey", utf8(heads));
   }
   read_lines_of(directory / "examples.jsonl", survey,
                 [&](const json& line, std::size_t cell) { survey.found[cell].examples.push_back(example_of(line)); });

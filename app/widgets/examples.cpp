@@ -1,6 +1,7 @@
 #include "app/widgets/examples.h"
 
 #include "app/models/starter_view.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -49,7 +50,7 @@ std::span<const Example> examples_of(std::string_view folder) {
 std::span<const Example> examples_for(const State& state) {
   return match(
       state.source, [](const Playground&) { return examples(); }, [](const Notebook&) { return std::span<const Example>(); },
-      [](const Model& model) { return examples_of(std::filesystem::path(model.path).filename().string()); },
+      [](const Model& model) { return examples_of(utf8(std::filesystem::path(model.path).filename())); },
       [](const Capture&) { return std::span<const Example>(); });
 }
 
@@ -62,7 +63,7 @@ std::string_view trained_on(std::string_view folder) {
 
 std::string misfit_text(const State& state) {
   if (!is_model(state.source) || !state.model().ids.empty() || state.text().empty()) return {};
-  const std::string folder = std::filesystem::path(model_path(state.source)).filename().string();
+  const std::string folder = utf8(std::filesystem::path(model_path(state.source)).filename());
   const std::span<const Example> fitting = examples_of(folder);
   const auto begins = [&](const Example& example) { return std::string_view(example.text).starts_with(state.text()); };
   if (fitting.empty() || std::ranges::any_of(fitting, begins)) return {};

@@ -71,7 +71,7 @@ void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recen
   std::vector<fs::path> folders = chosen_before();
   folders.insert(folders.end(), recent.begin(), recent.end());
   for (const fs::path& one : folders) {
-    if (places_.size() < 3 + kMaxRecentFolders && !one.empty()) add(one.filename().string(), one.lexically_normal());
+    if (places_.size() < 3 + kMaxRecentFolders && !one.empty()) add(utf8(one.filename()), one.lexically_normal());
   }
   enter(nearest_folder(folder));
 }
@@ -81,16 +81,16 @@ void FolderList::enter(const fs::path& folder) {
   std::error_code failure;
   fs::directory_iterator entries(folder, failure);
   if (failure) {
-    trouble_ = fmt::format("{}: {}", folder.string(), failure.message());
+    trouble_ = fmt::format("{}: {}", utf8(folder), failure.message());
     return;
   }
   for (; entries != fs::directory_iterator(); entries.increment(failure)) {
     const fs::path& path = entries->path();
     std::error_code unreadable;
     if (entries->is_directory(unreadable)) {
-      folders.push_back({.name = path.filename().string(), .is_model = holds_model(path)});
-    } else if (std::ranges::find(extensions_, path.extension().string()) != extensions_.end()) {
-      files.push_back({.name = path.filename().string(), .is_folder = false});
+      folders.push_back({.name = utf8(path.filename()), .is_model = holds_model(path)});
+    } else if (std::ranges::find(extensions_, utf8(path.extension())) != extensions_.end()) {
+      files.push_back({.name = utf8(path.filename()), .is_folder = false});
     }
     if (failure) break;
   }
@@ -128,7 +128,7 @@ std::optional<fs::path> FolderList::take_path() {
     } else if (fs::exists(path, failure)) {
       return path;
     } else {
-      trouble_ = fmt::format("{} isn't there", path.string());
+      trouble_ = fmt::format("{} isn't there", utf8(path));
     }
   } catch (const Error& error) {
     trouble_ = error.what();
@@ -147,7 +147,7 @@ void FolderList::draw_places(Frame& frame) {
   for (const Place& place : places_) {
     frame.ui.ensure_glyphs(place.name);
     if (draw_button(frame, "folder.place." + place.name, place.name.c_str(),
-                    fmt::format("Goes to {}.", place.folder.string()).c_str())) {
+                    fmt::format("Goes to {}.", utf8(place.folder)).c_str())) {
       enter(place.folder);
       focus_ = shell::FieldFocus::AtEnd;
     }
@@ -229,9 +229,9 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
 
 std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
   const shell::Theme& theme = frame.ui.theme();
-  frame.ui.ensure_glyphs(folder_.string());
+  frame.ui.ensure_glyphs(utf8(folder_));
   write_text(frame.ui.fonts().strong, theme.text,
-             fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x));
+             fit_text(frame.ui.fonts().strong, utf8(folder_), ImGui::GetContentRegionAvail().x));
   draw_places(frame);
   const bool is_taken = frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
   const fs::path here = folder_;

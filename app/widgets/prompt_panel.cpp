@@ -58,7 +58,7 @@ void offer_ids(Frame& frame) {
   if (!was_clicked) return;
   IdLines& ids = frame.state.model().ids;
   const inference::LanguageModel* model = frame.result.model.get();
-  if (model && frame.result.prompt && model->path.string() == model_path(frame.state.source)) {
+  if (model && frame.result.prompt && utf8(model->path) == model_path(frame.state.source)) {
     for (const std::vector<text::Token>& line : frame.result.prompt->tokens) {
       std::vector<std::uint32_t>& item = ids.emplace_back();
       for (const text::Token& token : line) item.push_back(token.id);

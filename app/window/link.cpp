@@ -100,10 +100,10 @@ class Link final : public Feature {
   void show_step(const LinkedStep& step) {
     shown_step_ = step.step;
     if (!is_linked_step(capture_path(desk_.state.source))) {
-      select_capture(desk_.state, step.file.string());
+      select_capture(desk_.state, utf8(step.file));
     } else {
       // Looking at another step is no change to undo; what is selected and pinned stays.
-      std::get<Capture>(desk_.state.source).path = step.file.string();
+      std::get<Capture>(desk_.state.source).path = utf8(step.file);
       desk_.undo.adopt(desk_.state);
     }
     desk_.ui.request_redraw(2);

@@ -78,7 +78,7 @@ void Models::open(const std::string& path) {
   desk_.attempt([&] {
     const fs::path file = expand_home(path);
     if (capture::is_capture_path(file)) return open_capture(file);
-    jobs_.open(file.string());
+    jobs_.open(utf8(file));
   });
 }
 
@@ -169,7 +169,7 @@ void Models::show_capture(const fs::path& path) {
   const capture::CaptureFile file(whole, false);
   desk_.stop_generating();
   desk_.undo.seal();
-  select_capture(desk_.state, whole.string());
+  select_capture(desk_.state, utf8(whole));
   desk_.tell(file.note());
 }
 

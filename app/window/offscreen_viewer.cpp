@@ -60,7 +60,7 @@ void write_png(const std::filesystem::path& path, const shell::PixelImage& image
   const int height = static_cast<int>(image.size.y);
   constexpr int kChannels = 4;
   if (stbi_write_png_to_func(append, &bytes, width, height, kChannels, image.rgba.data(), width * kChannels) == 0) {
-    throw Error("{}: an image of {} x {} pixels can't be encoded", path.string(), width, height);
+    throw Error("{}: an image of {} x {} pixels can't be encoded", utf8(path), width, height);
   }
   if (path.has_parent_path()) make_directories(path.parent_path());
   write_file_atomically(path, bytes);

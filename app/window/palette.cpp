@@ -79,7 +79,7 @@ void Palette::add_models(std::vector<PaletteEntry>& entries) {
                        .run = [this, path] { models_.open(path); }});
   };
   for (const ListedModel& model : models_.jobs().found()) {
-    if (model.problem.empty()) add(model.path.string(), model.name, about(model));
+    if (model.problem.empty()) add(utf8(model.path), model.name, about(model));
   }
   for (const char* name : {kCaptionWriter, kTranslator}) {  // known before the search for the others has ended
     if (const std::optional<std::string>& path = desk_.catalog.bundled_model(name)) add(*path, name, "comes along");

@@ -38,7 +38,7 @@ void Sessions::show_session(const fs::path& path) {
   if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = desk_.state};
   record_use_ = RecordUse::Compare;
   const std::string changed = model_changes(desk_.state);
-  desk_.tell(changed.empty() ? "" : fmt::format("{}: {}", path.filename().string(), changed));
+  desk_.tell(changed.empty() ? "" : fmt::format("{}: {}", utf8(path.filename()), changed));
   desk_.ensure_glyphs();
 }
 
@@ -46,7 +46,7 @@ void Sessions::write_session(const fs::path& path) {
   app::save_session(path, desk_.state);
   session_ = OpenSession{.path = path, .saved = desk_.state};
   record_use_ = RecordUse::Write;
-  desk_.tell(fmt::format("Saved {}", path.string()));
+  desk_.tell(fmt::format("Saved {}", utf8(path)));
 }
 
 void Sessions::use_record(Frame& frame) {

@@ -42,7 +42,7 @@ class SurveyedHeads final : public Feature {
       return form.note("The survey has no such head.");
     if (!is_name_of(survey_.model, model_path(frame.state.source))) {
       form.warning(
-          fmt::format("Measured with {}, which is not on show.", std::filesystem::path(survey_.model).filename().string()));
+          fmt::format("Measured with {}, which is not on show.", utf8(std::filesystem::path(survey_.model).filename())));
     }
     form.note(fmt::format("L{}H{} over {} texts: mean \u00B1 spread, rank of {} heads", layer, selected.head, survey_.texts,
                           survey_.layers * survey_.heads));

@@ -2,14 +2,9 @@
 
 #include <atomic>
 #include <cctype>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <limits>
-
-#include <sys/eventfd.h>
 
 #include "app/link/link_server.h"
 #include "app/shell/message_window.h"
@@ -17,84 +12,10 @@
 #include "app/shell/window.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
+#include "platform/signals.h"
 
 namespace headlight::app {
 namespace {
-
-/// Makes SIGTERM, SIGINT and SIGHUP end the window in order, so that nothing of it is left in folders that are in memory:
-/// the loop is woken and sees that it is asked to end. A second signal ends the process at once. Signals that the parent had
-/// ignored stay so. One object at a time.
-class EndSignals {
- public:
-  /// `wake` is called from a thread of this object's. Throws Error where the system has no event left.
-  explicit EndSignals(std::function<void()> wake);
-  /// Puts back what signals did before.
-  ~EndSignals();
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
-  bool is_asked() const { return is_asked_; }
-  /// Ends the process by the signal that asked for it, as its parent expects; nothing where none did.
-  void pass_on() const;
-
- private:
-  std::function<void()> wake_;
-  std::atomic<bool> is_asked_ = false;
-  std::thread thread_;
-};
-
-constexpr std::array kEndingSignals = {SIGTERM, SIGINT, SIGHUP};
-
-// A signal's handler has no other way to say something.
-volatile std::sig_atomic_t ending_signal = 0;  // that came; 0: none
-volatile std::sig_atomic_t ending_event = -1;  // descriptor of the eventfd that the object's thread waits for
-std::array<void (*)(int), kEndingSignals.size()> handlers_before = {};
-
-void tell_thread() {
-  const std::uint64_t one = 1;
-  static_cast<void>(!::write(ending_event, &one, sizeof(one)));  // an eventfd near 0 takes it
-}
-
-/// Only what a signal's handler may call.
-extern "C" void ask_to_end(int number) {
-  const int error_before = errno;
-  ending_signal = number;
-  for (const int ending : kEndingSignals) std::signal(ending, SIG_DFL);
-  tell_thread();
-  errno = error_before;
-}
-
-EndSignals::EndSignals(std::function<void()> wake) : wake_(std::move(wake)) {
-  ending_signal = 0;
-  ending_event = ::eventfd(0, EFD_CLOEXEC);
-  if (ending_event < 0) throw Error("no event for signals: {}", std::strerror(errno));
-  thread_ = std::thread([this] {
-    std::uint64_t count = 0;
-    while (::read(ending_event, &count, sizeof(count)) < 0 && errno == EINTR) {
-    }
-    if (ending_signal == 0) return;  // the object ends
-    is_asked_ = true;
-    wake_();
-  });
-  for (std::size_t i = 0; i < kEndingSignals.size(); ++i) {
-    handlers_before[i] = std::signal(kEndingSignals[i], ask_to_end);
-    if (handlers_before[i] == SIG_IGN) std::signal(kEndingSignals[i], SIG_IGN);
-  }
-}
-
-EndSignals::~EndSignals() {
-  for (std::size_t i = 0; i < kEndingSignals.size(); ++i) std::signal(kEndingSignals[i], handlers_before[i]);
-  tell_thread();
-  thread_.join();
-  ::close(ending_event);
-  ending_event = -1;
-}
-
-void EndSignals::pass_on() const {
-  if (ending_signal == 0) return;
-  std::signal(ending_signal, SIG_DFL);
-  static_cast<void>(std::raise(ending_signal));
-}
 
 double steady_now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -111,7 +32,7 @@ class ViewerLoop {
  public:
   /// `recovery`: null where nothing is kept.
   ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper,
-             Recovery* recovery, const EndSignals& signals)
+             Recovery* recovery, const platform::EndSignals& signals)
       : device_(device),
         ui_(ui),
         window_(window),
@@ -188,7 +109,7 @@ class ViewerLoop {
   Workspace& workspace_;
   SettingsKeeper& keeper_;
   Recovery* recovery_;
-  const EndSignals& signals_;
+  const platform::EndSignals& signals_;
   int failures_ = 0;
   std::string title_;
 };
@@ -215,7 +136,7 @@ std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
 }
 
 /// Until the window is closed or a signal ends it.
-int show_window(const ViewOptions& options, const EndSignals& signals) {
+int show_window(const ViewOptions& options, const platform::EndSignals& signals) {
   Settings settings = options.settings;
   if (!options.device.empty()) settings.device = options.device;
   EngineOptions engine;
@@ -275,7 +196,9 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
 }  // namespace
 
 int run_viewer(const ViewOptions& options) {
-  const EndSignals signals(&shell::Window::wake);
+  std::error_code failure;
+  const platform::EndSignals signals(&shell::Window::wake, failure);
+  if (failure) throw Error("no event for signals: {}", failure.message());
   int status = 0;
   try {
     status = show_window(options, signals);

@@ -14,6 +14,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "platform/clock.h"
 
 namespace headlight::app {
 namespace {
@@ -21,12 +22,7 @@ namespace {
 /// How long a frame waits for the engine's answer to what was just typed.
 constexpr std::chrono::microseconds kPatience{15'000};
 
-/// Processor time of the calling thread.
-double thread_cpu_ms() {
-  timespec time = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
+double thread_cpu_ms() { return 1e-6 * static_cast<double>(platform::thread_time().count()); }
 
 /// What clamp_selection() changes.
 struct Shown {
@@ -201,7 +197,7 @@ void Workspace::take_engine_update() {
     if (is_reopened) tell_of_lost_engine();
     if (has_changed_model) {
       desk_.notice = {.text = fmt::format("{} has changed on disk since it was opened; it was opened again.",
-                                          desk_.result.model->path.filename().string())};
+                                          utf8(desk_.result.model->path.filename()))};
     }
     settle_device();
     desk_.ui.request_redraw();
@@ -303,7 +299,7 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
   std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
-  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
+  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
   if (!figure) throw Error("this view has no figure now: it shows nothing, or what it shows is being computed");
   const bool is_dark = desk_.state.view.theme != Theme::Light;
   const std::unique_ptr<exporting::Drawing> noted =
@@ -326,7 +322,7 @@ void Workspace::save_screenshot() {
       const bool is_view = screenshot->area == ScreenshotArea::View;
       write_png(screenshot->path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
     }
-    desk_.tell(fmt::format("Saved {}", screenshot->path.string()));
+    desk_.tell(fmt::format("Saved {}", utf8(screenshot->path)));
   });
 }
 

@@ -37,7 +37,7 @@ void Workspace::follow_staleness(double now_s) {
 
 std::string Workspace::arriving_name() {
   if (is_model(desk_.state.source)) return model_name(desk_.result.model.get(), model_path(desk_.state.source));
-  if (is_capture(desk_.state.source)) return std::filesystem::path(capture_path(desk_.state.source)).filename().string();
+  if (is_capture(desk_.state.source)) return utf8(std::filesystem::path(capture_path(desk_.state.source)).filename());
   const PresetInfo* preset = desk_.catalog.preset(notebook_name(desk_.state.source));
   return preset ? preset->title : "the playground";
 }
@@ -112,7 +112,7 @@ void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   }
   // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
   const std::string& path = model_path(frame.state.source);
-  const auto is_chosen = [&](const auto& model) { return model && model->path.string() == path; };
+  const auto is_chosen = [&](const auto& model) { return model && utf8(model->path) == path; };
   const inference::LanguageModel* chosen = is_chosen(desk_.result.model) ? desk_.result.model.get()
                                            : is_chosen(models_.opened()) ? models_.opened()
                                                                          : nullptr;

@@ -137,10 +137,10 @@ void take_score(CapturedBlock& block, const CaptureWords& words, std::size_t lay
 }
 
 StoredCapture read_stored(const std::filesystem::path& path) {
-  const std::string extension = path.extension().string();
+  const std::string extension = utf8(path.extension());
   if (extension == ".npz") return read_npz_capture(path, content_of);
   if (extension == ".safetensors") return read_safetensors_capture(path, content_of);
-  throw Error("{} is no capture: it ends in neither .safetensors nor .npz", path.string());
+  throw Error("{} is no capture: it ends in neither .safetensors nor .npz", utf8(path));
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ StoredCapture read_stored(const std::filesystem::path& path) {
 CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(std::move(path)) {
   const StoredCapture stored = read_stored(path_);
   const CaptureWords words = read_words(path_, stored.metadata);
-  blocks_ = make_blocks(path_.string(), stored, words.cached);
+  blocks_ = make_blocks(utf8(path_), stored, words.cached);
   is_causal_ = words.is_causal;
   for (CapturedBlock& block : blocks_) take_score(block, words, layers_of(blocks_, block.ref.kind));
   network_ = make_network(blocks_);
@@ -169,7 +169,7 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
   const BlockKind self = layers_of(blocks_, BlockKind::DecoderSelf) > 0 ? BlockKind::DecoderSelf : BlockKind::EncoderSelf;
   const std::size_t count = layers_of(blocks_, self);
   if (!words.model_layers.empty() && words.model_layers.size() != count) {
-    throw Error("{}, layers: {} numbers, but there are {} layers; write one for each", path_.string(),
+    throw Error("{}, layers: {} numbers, but there are {} layers; write one for each", utf8(path_),
                 words.model_layers.size(), count);
   }
   const auto add_note = [&](const std::string& text) { note_ += (note_.empty() ? "" : " ") + text; };

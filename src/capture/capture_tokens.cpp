@@ -335,7 +335,7 @@ CaptureWords read_words(const std::filesystem::path& path, const std::map<std::s
   for (const char* key : kMembers) {
     const auto found = metadata.find(key);
     if (found == metadata.end()) continue;
-    const std::string file = path.filename().string();
+    const std::string file = utf8(path.filename());
     if (is_plain_text(key, found->second)) {
       take(words, key, found->second, file);
       continue;
@@ -353,12 +353,12 @@ CaptureWords read_words(const std::filesystem::path& path, const std::map<std::s
   std::error_code failure;
   if (!std::filesystem::exists(beside, failure)) return words;
   const Json about = read_json(beside, kTokenLimits);
-  const std::string file = beside.filename().string();
+  const std::string file = utf8(beside.filename());
   if (about.is_array()) {
     take(words, "tokens", about, file);
     return words;
   }
-  if (!about.is_object()) throw Error("{}: expected an object with tokens, found {}", beside.string(), shown(about));
+  if (!about.is_object()) throw Error("{}: expected an object with tokens, found {}", utf8(beside), shown(about));
   for (const char* key : kMembers) {
     if (about.contains(key)) take(words, key, about.at(key), file);
   }

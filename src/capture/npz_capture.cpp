@@ -64,7 +64,7 @@ std::optional<NumberType> number_type_of(std::string_view type, Content content)
 
 files::NpyHeader header_of(const model::ZipFile& zip, const model::ZipMember& member, Content content) {
   const auto fail = [&](std::string_view why) {
-    throw Error("{}: array '{}': {}", zip.file()->path().string(), model::printable(member.name), why);
+    throw Error("{}: array '{}': {}", utf8(zip.file()->path()), model::printable(member.name), why);
   };
   files::NpyHeader header;
   const std::vector<std::byte> unpacked =
@@ -104,7 +104,7 @@ StoredCapture read_npz_capture(const std::filesystem::path& path, ContentOf cont
         throw Error(
             "{}: its compressed arrays would take more than {} GiB of memory; save it with numpy.savez, without "
             "compression",
-            path.string(), kMaxInflated >> 30);
+            utf8(path), kMaxInflated >> 30);
       }
       inflated += member.size;
     }

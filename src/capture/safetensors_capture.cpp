@@ -52,7 +52,7 @@ StoredCapture read_safetensors_capture(const std::filesystem::path& path, Conten
                                const std::optional<NumberType> type = number_type(tensor.type, content);
                                if (!type) {
                                  throw Error("{}: tensor '{}' has the type {}; save it as {}F32, F16, BF16 or F64",
-                                             tensor.file->path().string(), model::printable(tensor.name), tensor.type,
+                                             utf8(tensor.file->path()), model::printable(tensor.name), tensor.type,
                                              content == Content::Pixels ? "U8, " : "");
                                }
                                return mapped_numbers(tensor.name, std::move(four_axes), *type, tensor.bytes, tensor.file);

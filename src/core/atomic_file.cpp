@@ -1,19 +1,10 @@
 #include "core/atomic_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
+#include <chrono>
 #include <random>
-#include <system_error>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "core/descriptor.h"
 #include "core/error.h"
-#include "core/file_stamp.h"
 
 namespace headlight {
 namespace {
@@ -22,21 +13,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStaged = ".staged";
 
-/// Returns errno of a file or folder that can't be synced; 0: it is on the disk, or its file system doesn't support that.
-int sync(const fs::path& path, int flags) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
-  if (descriptor < 0) return errno;
-  const int error = ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
-  ::close(descriptor);
-  return error;
-}
-
-constexpr mode_t kMode = 0666;  // minus the umask
 constexpr std::string_view kTemporary = ".tmp";
 constexpr std::size_t kRandomDigits = 16;
+constexpr std::size_t kWrittenAtOnce = std::size_t{64} << 10;
 
-[[noreturn]] void fail(const fs::path& path, int error) {
-  throw Error("can't write {}: {}; choose another folder or free some space", path.string(), std::strerror(error));
+void expect_written(const fs::path& path, const std::error_code& error) {
+  if (error) throw Error("can't write {}: {}; choose another folder or free some space", utf8(path), error.message());
 }
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
@@ -61,15 +43,15 @@ bool is_staged_of(const std::string& name, const std::string& file) {
 
 /// What a killed program left of those that are `is_ours(name, file)`; one that is still being written is younger.
 void remove_leftovers(const fs::path& path, bool (*is_ours)(const std::string& name, const std::string& file)) {
-  constexpr std::time_t kOld_s = 3600;
-  const std::string file = path.filename().string();
+  constexpr auto kOld = std::chrono::hours(1);
+  const std::string file = utf8(path.filename());
   std::error_code error;
   for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
-    if (!is_ours(entry->path().filename().string(), file)) continue;
-    struct stat status {};
-    const bool is_old = ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-                        std::time(nullptr) - status.st_mtime > kOld_s;
-    if (is_old) ::unlink(entry->path().c_str());
+    if (!is_ours(utf8(entry->path().filename()), file)) continue;
+    std::error_code ignored;
+    const bool is_old = fs::is_regular_file(entry->symlink_status(ignored)) &&
+                        fs::file_time_type::clock::now() - entry->last_write_time(ignored) > kOld;
+    if (is_old && !ignored) fs::remove(entry->path(), ignored);
   }
 }
 
@@ -79,62 +61,46 @@ void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& p
   constexpr std::size_t kLongest = 1024;  // of a pointer, as its specification says
   if (content.size() > kLongest || !content.starts_with("version https://git-lfs")) return;
   throw Error("{} is a Git LFS pointer, not the file itself: run `git lfs pull` in its repository, or download it again",
-              path.string());
+              utf8(path));
 }
 
 AtomicFile::AtomicFile(fs::path path, Staging staging) : path_(std::move(path)) {
-  if (staging == Staging::Named || !open_nameless()) open_named();
+  if (staging == Staging::Nameless) file_ = platform::create_nameless(folder_of(path_));
+  if (file_) return;
+  remove_leftovers(path_, is_temporary_of);
+  temporary_ = random_name(path_, kTemporary);
+  std::error_code error;
+  file_ = platform::create_file(temporary_, error);
+  expect_written(path_, error);
 }
 
 AtomicFile::~AtomicFile() {
-  if (file_ && !temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-bool AtomicFile::open_nameless() {
-#ifdef O_TMPFILE
-  if (::access("/proc/self/fd", X_OK) != 0) return false;  // linkat() names the file by its path there
-  const int descriptor = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
-  if (descriptor < 0) return false;
-  file_.reset(::fdopen(descriptor, "wb"));
-  if (!file_) ::close(descriptor);
-#endif
-  return file_ != nullptr;
-}
-
-void AtomicFile::open_named() {
-  remove_leftovers(path_, is_temporary_of);
-  temporary_ = random_name(path_, kTemporary);
-  const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
-  if (descriptor < 0) fail(path_, errno);
-  file_.reset(::fdopen(descriptor, "wb"));
-  if (!file_) {
-    ::close(descriptor);
-    fail(path_, ENOMEM);
-  }
-}
-
-/// linkat() can't replace a file, so the nameless file gets a temporary name first.
-void AtomicFile::give_name() {
-  const std::string source = fmt::format("/proc/self/fd/{}", ::fileno(file_.get()));
-  const fs::path name = random_name(path_, kTemporary);
-  if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail(path_, errno);
-  temporary_ = name;
+  std::error_code ignored;
+  file_ = {};
+  if (!temporary_.empty()) fs::remove(temporary_, ignored);
 }
 
 void AtomicFile::append(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) fail(path_, errno);
+  waiting_ += bytes;
+  if (waiting_.size() < kWrittenAtOnce) return;
+  expect_written(path_, platform::write_all(file_.number(), waiting_));
+  waiting_.clear();
 }
 
 void AtomicFile::finish() {
-  if (std::fflush(file_.get()) != 0) fail(path_, errno);
-  // Pipes and some network file systems don't support fsync().
-  if (::fsync(::fileno(file_.get())) != 0 && errno != EINVAL && errno != ENOTSUP) fail(path_, errno);
-  if (temporary_.empty()) give_name();
+  expect_written(path_, platform::write_all(file_.number(), waiting_));
+  expect_written(path_, platform::sync_file(file_.number()));
+  if (temporary_.empty()) {  // no system replaces a file by a nameless one, so that it gets a temporary name first
+    const fs::path name = random_name(path_, kTemporary);
+    expect_written(path_, platform::give_name(file_.number(), name));
+    temporary_ = name;
+  }
+  file_ = {};
   std::error_code error;
   fs::rename(temporary_, path_, error);
-  if (error) fail(path_, error.value());
-  file_.reset();
-  sync(folder_of(path_), O_DIRECTORY);  // the new name; not every file system supports it
+  expect_written(path_, error);
+  temporary_.clear();
+  platform::sync_folder(folder_of(path_));  // the new name
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
@@ -149,15 +115,15 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> cont
 
 std::string read_file(const fs::path& path, std::uint64_t largest) {
   const Descriptor file = open_to_read(path);
-  const std::optional<FileStamp> stamp = stamp_of(file.number());
-  const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", path.string(), largest); };
+  const std::optional<platform::FileStamp> stamp = platform::stamp_of(file.number());
+  const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", utf8(path), largest); };
   const std::uint64_t size = stamp ? stamp->bytes : 0;
   if (size > largest) refuse_size();
   // Files of /proc report no size, so reading continues to the end.
   std::string content;
   content.resize(size + 1);
   std::size_t end = 0;
-  while (const std::size_t bytes = read_some(file.number(), content.data() + end, content.size() - end, path.string())) {
+  while (const std::size_t bytes = read_some(file.number(), content.data() + end, content.size() - end, utf8(path))) {
     end += bytes;
     if (end > largest) refuse_size();
     if (end == content.size()) content.resize(std::min<std::uint64_t>(2 * end, largest + 1));
@@ -170,14 +136,14 @@ std::string read_file(const fs::path& path, std::uint64_t largest) {
 std::string read_beginning(const fs::path& path, std::size_t most) {
   const Descriptor file = open_to_read(path);
   std::string content(most, '\0');
-  content.resize(read_at(file.number(), content.data(), most, 0, path.string()));
+  content.resize(read_at(file.number(), content.data(), most, 0, utf8(path)));
   return content;
 }
 
 void make_directories(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) throw Error("can't create the folder {}: {}; choose another one", directory.string(), error.message());
+  if (error) throw Error("can't create the folder {}: {}; choose another one", utf8(directory), error.message());
 }
 
 StagedPath::StagedPath(fs::path path) : path_(std::move(path)) {
@@ -186,16 +152,17 @@ StagedPath::StagedPath(fs::path path) : path_(std::move(path)) {
 }
 
 StagedPath::~StagedPath() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove(temporary_, ignored);
 }
 
 void StagedPath::finish() {
-  if (const int error = sync(temporary_, 0); error != 0) fail(path_, error);
+  expect_written(path_, platform::sync_file(temporary_));
   std::error_code error;
   fs::rename(temporary_, path_, error);
-  if (error) fail(path_, error.value());
+  expect_written(path_, error);
   temporary_.clear();
-  sync(folder_of(path_), O_DIRECTORY);
+  platform::sync_folder(folder_of(path_));
 }
 
 }  // namespace headlight

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <span>
-#include <string>
-#include <string_view>
+
+#include "core/descriptor.h"
 
 namespace headlight {
 
@@ -34,16 +30,10 @@ class AtomicFile {
   void finish();
 
  private:
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  bool open_nameless();
-  void open_named();
-  void give_name();
-
   std::filesystem::path path_;
   std::filesystem::path temporary_;  ///< empty while the file is nameless
-  std::unique_ptr<std::FILE, CloseFile> file_;
+  Descriptor file_;
+  std::string waiting_;  ///< to be written
 };
 
 /// Writes `content` through an AtomicFile.

@@ -139,7 +139,7 @@ Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limit
 
 nlohmann::json read_json(const std::filesystem::path& path, const JsonLimits& limits) {
   Result<nlohmann::json> document = parse_json(read_file(path, limits.bytes), limits);
-  if (!document) throw Error("{}: {}", path.string(), document.error());
+  if (!document) throw Error("{}: {}", utf8(path), document.error());
   return std::move(document).value();
 }
 

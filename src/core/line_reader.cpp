@@ -104,7 +104,7 @@ std::string text_of_json_line(std::string_view line, std::string_view field) {
 std::vector<std::string> read_texts(const std::filesystem::path& path, std::uint64_t largest, std::string_view field) {
   std::vector<std::string> texts;
   for_each_text(path, largest, field, [&](const std::string& text, bool) { texts.push_back(text); });
-  if (texts.empty()) throw Error("{} is empty: it needs a line of text at least", path.string());
+  if (texts.empty()) throw Error("{} is empty: it needs a line of text at least", utf8(path));
   return texts;
 }
 

@@ -5,15 +5,15 @@
 
 namespace headlight {
 
-/// Notices that the computer was suspended: CLOCK_BOOTTIME goes on meanwhile, CLOCK_MONOTONIC doesn't. Graphics drivers may
+/// Notices that the computer was suspended: one clock goes on meanwhile, another doesn't. Graphics drivers may
 /// lose what was in a device's own memory then, without an error. Any thread.
 class SleepWatch {
  public:
   /// `extra`: time that the computer is pretended to have slept; may be empty.
   explicit SleepWatch(std::function<std::chrono::nanoseconds()> extra = {});
 
-  /// Has the computer slept since this was constructed? Costs two readings of clocks; false where there is no
-  /// CLOCK_BOOTTIME.
+  /// Has the computer slept since this was constructed? Costs three readings of clocks; false where the
+  /// system has but one.
   bool has_slept() const;
 
  private:

@@ -1,8 +1,5 @@
 #include "core/text_bytes.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -123,15 +120,15 @@ class TextBytes::Inflater {
 };
 
 TextBytes::TextBytes(const std::filesystem::path& path, bool takes_nul)
-    : name_(path == kStandardInput ? "standard input" : path.string()),
+    : name_(path == kStandardInput ? "standard input" : utf8(path)),
       takes_nul_(takes_nul),
       is_file_(path != kStandardInput),
-      file_(is_file_ ? open_to_read(path) : Descriptor(-1)) {}
+      file_(is_file_ ? open_to_read(path) : Descriptor()) {}
 
 TextBytes::~TextBytes() = default;
 
 std::size_t TextBytes::read_raw(char* to, std::size_t most) {
-  if (given_ == ahead_.size()) return read_some(is_file_ ? file_.number() : STDIN_FILENO, to, most, name_);
+  if (given_ == ahead_.size()) return read_some(number(), to, most, name_);
   const std::size_t count = std::min(most, ahead_.size() - given_);
   std::memcpy(to, ahead_.data() + given_, count);
   given_ += count;
@@ -145,7 +142,7 @@ void TextBytes::begin() {
   std::vector<char> part(kPart);
   std::size_t count = 0;
   do {
-    const std::size_t more = read_some(is_file_ ? file_.number() : STDIN_FILENO, part.data() + count, kPart - count, name_);
+    const std::size_t more = read_some(number(), part.data() + count, kPart - count, name_);
     count += more;
     if (more == 0) break;
   } while (count < kLongestMagic && std::memchr(part.data(), '\n', count) == nullptr);
@@ -179,8 +176,7 @@ std::size_t TextBytes::read(char* to, std::size_t most) {
 
 bool TextBytes::is_ready() const {
   if (given_ < ahead_.size() || (inflater_ && inflater_->has_input())) return true;
-  pollfd input{.fd = is_file_ ? file_.number() : STDIN_FILENO, .events = POLLIN, .revents = 0};
-  return ::poll(&input, 1, 0) > 0;
+  return platform::has_input(number());
 }
 
 std::string_view binary_kind(std::string_view begin) {

@@ -33,6 +33,7 @@ class TextBytes {
 
  private:
   class Inflater;
+  int number() const { return is_file_ ? file_.number() : platform::kStandardInput; }
   std::size_t read_raw(char* to, std::size_t most);
   void begin();
 

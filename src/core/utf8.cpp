@@ -35,6 +35,11 @@ bool is_inside_character(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::string utf8(const std::filesystem::path& path) {
+  const std::u8string text = path.u8string();
+  return {text.begin(), text.end()};
+}
+
 Utf8Sequence utf8_sequence(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(at);

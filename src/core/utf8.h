@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
+#include <filesystem>
 #include <string_view>
 
 namespace headlight {
@@ -13,6 +12,9 @@ struct Utf8Sequence {
 };
 /// `at` must be inside the text. A sequence never reaches past the text's end.
 Utf8Sequence utf8_sequence(std::string_view text, std::size_t at);
+
+/// A path as files and screens show it: every place that writes one takes it from here.
+std::string utf8(const std::filesystem::path& path);
 
 /// Index of the first byte that isn't valid UTF-8 (nor are overlong forms and surrogates); npos when all are.
 std::size_t find_invalid_utf8(std::string_view text);

@@ -15,7 +15,7 @@ std::filesystem::path find_multi30k(const std::filesystem::path& folder, std::st
     }
   }
   throw Error("{} has no {} or {}.gz: give a folder with Multi30k's texts, or a clone of github.com/multi30k/dataset",
-              folder.string(), text, text);
+              utf8(folder), text, text);
 }
 
 }  // namespace headlight::evaluation

@@ -92,7 +92,7 @@ class NewArchive {
  public:
   explicit NewArchive(std::filesystem::path path) : path_(std::move(path)), staged_(path_) {
     int code = 0;
-    zip_ = zip_open(staged_.temporary().c_str(), ZIP_CREATE | ZIP_EXCL, &code);
+    zip_ = zip_open(utf8(staged_.temporary()).c_str(), ZIP_CREATE | ZIP_EXCL, &code);
     if (zip_ != nullptr) return;
     zip_error_t error;
     zip_error_init_with_code(&error, code);
@@ -121,7 +121,7 @@ class NewArchive {
 
  private:
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error("can't write {}: {}; choose another folder or free some space", path_.string(), why);
+    throw Error("can't write {}: {}; choose another folder or free some space", utf8(path_), why);
   }
 
   void add(const std::string& name, zip_source_t* source) {

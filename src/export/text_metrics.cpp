@@ -1,10 +1,8 @@
 #include "export/text_metrics.h"
 
-#include <sys/mman.h>
-#include <sys/resource.h>
-
 #include "core/error.h"
 #include "export/pango_text.h"
+#include "platform/memory.h"
 
 namespace headlight::exporting {
 namespace {
@@ -12,14 +10,9 @@ namespace {
 /// Where memory for a thread or a list of fonts is missing, GLib and fontconfig end the program. So a program with a limit
 /// of its address space asks for it before: four threads of Pango's have stacks and heaps.
 void expect_memory() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   constexpr std::size_t kMib = std::size_t{1} << 20, kNeeded_mib = 256;
-  void* room = mmap(nullptr, kNeeded_mib * kMib, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) {
-    throw Error("no memory to load fonts: {} MiB of address space are needed; raise the limit (ulimit -v)", kNeeded_mib);
-  }
-  munmap(room, kNeeded_mib * kMib);
+  if (platform::has_address_space(kNeeded_mib * kMib)) return;
+  throw Error("no memory to load fonts: {} MiB of address space are needed; raise the limit (ulimit -v)", kNeeded_mib);
 }
 
 /// Without a font Pango draws a box for every character and reports no error.

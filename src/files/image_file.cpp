@@ -134,9 +134,9 @@ void expect_image_size(const std::string& what, std::uint64_t width, std::uint64
 
 Pixels read_image_file(const std::filesystem::path& path) {
   const std::string bytes = read_file(path, kMaxImageBytes);
-  if (bytes.starts_with(kPngSignature)) return reduced(read_png(bytes, path.string()), kKeptImageEdge);
-  if (bytes.starts_with(kJpegSignature)) return reduced(read_jpeg(bytes, path.string()), kKeptImageEdge);
-  throw Error("{} is neither a PNG nor a JPEG file; save the image as one of them", path.string());
+  if (bytes.starts_with(kPngSignature)) return reduced(read_png(bytes, utf8(path)), kKeptImageEdge);
+  if (bytes.starts_with(kJpegSignature)) return reduced(read_jpeg(bytes, utf8(path)), kKeptImageEdge);
+  throw Error("{} is neither a PNG nor a JPEG file; save the image as one of them", utf8(path));
 }
 
 Pixels reduced(Pixels image, std::uint32_t edge) {

@@ -10,6 +10,7 @@
 
 #include "gpu/cooperative_matrices.h"
 #include "gpu/handles.h"
+#include "platform/memory.h"
 
 namespace headlight::gpu {
 namespace {
@@ -151,7 +152,8 @@ DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::Physical
   info.loses_memory_asleep = !info.is_cpu && !is_integrated;
   info.runs_host_steps = info.is_cpu && shares_memory(physical.getMemoryProperties()) && !wants_shaders_alone();
   // llvmpipe calls 2 GiB its own whatever the computer has; a processor's device memory is the computer's.
-  if (info.is_cpu) info.memory_bytes = std::max(info.memory_bytes, available_memory());
+  // Nine tenths of what this computer has left for programs.
+  if (info.is_cpu) info.memory_bytes = std::max<std::size_t>(info.memory_bytes, platform::available_bytes() / 10 * 9);
 
   const auto family = find_compute_family(physical);
   if (!family) {

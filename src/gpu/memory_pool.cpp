@@ -1,13 +1,12 @@
 #include "gpu/memory_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "core/error.h"
 #include "gpu/context.h"
+#include "platform/memory.h"
 
 namespace headlight::gpu {
 namespace {
@@ -62,20 +61,6 @@ vk::BufferUsageFlags usage_of(Memory memory) {
   if (memory == Memory::Upload) return Usage::eTransferSrc;
   if (memory == Memory::Readback) return Usage::eTransferDst;
   return Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc | Usage::eTransferDst;
-}
-
-/// A processor's device memory is the process' own: with large pages half a gigabyte of weights costs hundreds of page
-/// faults instead of a hundred thousand, and reading it fewer misses of the address cache. Where the system has none,
-/// nothing is lost.
-void use_large_pages(std::span<std::byte> memory) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory.data()) + kLargePage - 1) / kLargePage * kLargePage;
-  const auto end = reinterpret_cast<std::uintptr_t>(memory.data() + memory.size()) / kLargePage * kLargePage;
-  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#else
-  static_cast<void>(memory);
-#endif
 }
 
 /// Buffers that are made for a moment are rounded up, four sizes to each power of two, so that one of a slightly other size
@@ -234,7 +219,9 @@ std::shared_ptr<MemoryBlock> MemoryPool::make_block(vk::DeviceSize size, std::ui
   block->is_host_cached = static_cast<bool>(flags & Flag::eHostCached);
   if ((flags & Flag::eHostVisible) && (flags & Flag::eHostCoherent)) {
     block->mapped = {static_cast<std::byte*>(block->memory.mapMemory(0, VK_WHOLE_SIZE)), size};
-    if (context_.info.is_cpu) use_large_pages(block->mapped);
+    // A processor's device memory is the process' own: with large pages half a gigabyte of weights costs hundreds of page
+    // faults instead of a hundred thousand, and reading it fewer misses of the address cache.
+    if (context_.info.is_cpu) platform::use_large_pages(block->mapped);
   }
   return block;
 }

@@ -92,13 +92,13 @@ fs::path find_model(const fs::path& name) {
   if (fs::exists(name, failure)) return name;
   const fs::path cache = model::hub_cache_folder();
   const std::vector<model::FoundModel> cached = model::find_models(cache);
-  const auto found = std::ranges::find(cached, name.string(), &model::FoundModel::name);
+  const auto found = std::ranges::find(cached, utf8(name), &model::FoundModel::name);
   if (found != cached.end()) return found->path;
-  if (const std::string text = name.string(); text.find('@') != std::string::npos) {
+  if (const std::string text = utf8(name); text.find('@') != std::string::npos) {
     const std::size_t at = text.rfind('@');
     return find_model(model::find_revision(cache, text.substr(0, at), text.substr(at + 1)));
   }
-  throw Error("{}: there is no such file or folder, and {} has no model of this name", name.string(), cache.string());
+  throw Error("{}: there is no such file or folder, and {} has no model of this name", utf8(name), utf8(cache));
 }
 
 }  // namespace headlight::inference

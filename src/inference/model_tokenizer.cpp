@@ -51,7 +51,7 @@ std::optional<bool> choice(const model::GgufFile& file, const std::string& key) 
 }
 
 text::GgufVocabulary vocabulary_of(const model::GgufFile& file) {
-  if (!file.has("tokenizer.ggml.tokens")) throw Error("{} has no tokenizer inside", file.path().string());
+  if (!file.has("tokenizer.ggml.tokens")) throw Error("{} has no tokenizer inside", utf8(file.path()));
   text::GgufVocabulary vocabulary;
   vocabulary.model = file.text_or("tokenizer.ggml.model", "");
   vocabulary.pre_tokenizer = file.text_or("tokenizer.ggml.pre", "default");
@@ -112,7 +112,7 @@ text::Tokenizer open_target_tokenizer(const fs::path& name) {
 
 text::Tokenizer open_tokenizer(const fs::path& name) {
   const fs::path path = find_model(name);
-  if (!fs::is_directory(path) && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", path.string());
+  if (!fs::is_directory(path) && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", utf8(path));
   const fs::path folder = tokenizer_folder(path), gguf = gguf_of(folder == folder_of(path) ? path : folder);
   return gguf.empty() ? text::Tokenizer::load(folder) : text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
 }

@@ -1,7 +1,5 @@
 #include "inference/playground.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "core/error.h"
 #include "model/positions.h"
 #include "model/torch_random.h"
+#include "platform/memory.h"
 #include "text/word_level.h"
 
 namespace headlight::inference {
@@ -148,8 +147,7 @@ void check_memory(const PlaygroundSettings& settings, const model::AttentionConf
   const std::size_t rows = std::size_t{config.heads} * (2 * config.d_k + (settings.output_projection ? 2 : 1) * config.d_v);
   const std::size_t numbers = (rows * settings.layers + vocabulary) * config.d_model;
   const double needed = static_cast<double>(numbers) * sizeof(float) / (1 << 30);
-  const double available =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  const double available = static_cast<double>(platform::physical_bytes()) / (1 << 30);
   if (needed > available) {
     throw Error("the weights need {:.1f} GiB but this computer has {:.1f} GiB: choose a smaller d_model or fewer layers",
                 needed, available);

@@ -96,7 +96,7 @@ std::string describe(const WeightFinding& finding) {
 
 std::string describe(const std::vector<WeightFinding>& findings) {
   if (findings.empty()) return {};
-  std::string line = fmt::format("{}: tensor {}", findings.front().file.string(), describe(findings.front()));
+  std::string line = fmt::format("{}: tensor {}", utf8(findings.front().file), describe(findings.front()));
   if (findings.size() > 1)
     line += fmt::format(", and {} other{} such", findings.size() - 1, findings.size() == 2 ? " is" : "s are");
   const bool only_overflow =

@@ -52,7 +52,7 @@ bool Checkpoint::has_config() const {
 
 std::string Checkpoint::config() const {
   if (!has_config()) {
-    throw Error("{} has no config.json beside its weights: download the whole model folder", folder().string());
+    throw Error("{} has no config.json beside its weights: download the whole model folder", utf8(folder()));
   }
   return read_file(folder() / "config.json", std::uint64_t{16} << 20);
 }
@@ -70,12 +70,12 @@ std::string_view Checkpoint::type(std::string_view name) const { return at(name)
 Parameter Checkpoint::find(std::string_view name, std::span<const std::uint32_t> expected) {
   const StoredTensor* tensor = contents_->files.tensors.find(name);
   if (tensor == nullptr) {
-    throw Error("{} has no tensor '{}' of shape {}: its files and its config don't belong together", path().string(),
+    throw Error("{} has no tensor '{}' of shape {}: its files and its config don't belong together", utf8(path()),
                 printable(name), headlight::to_string(expected));
   }
   if (!std::ranges::equal(tensor->shape, expected)) {
     throw Error("{}: tensor '{}' has shape {}, but {} is expected: the file and the config don't belong together",
-                tensor->file->path().string(), printable(name), headlight::to_string(tensor->shape),
+                utf8(tensor->file->path()), printable(name), headlight::to_string(tensor->shape),
                 headlight::to_string(expected));
   }
   if (expected.size() != 3) return take(*tensor);
@@ -107,7 +107,7 @@ std::vector<std::string> Checkpoint::unasked() const {
 
 const StoredTensor& Checkpoint::at(std::string_view name) const {
   if (const StoredTensor* tensor = contents_->files.tensors.find(name)) return *tensor;
-  throw Error("{} has no tensor '{}'", path().string(), printable(name));
+  throw Error("{} has no tensor '{}'", utf8(path()), printable(name));
 }
 
 Parameter Checkpoint::take(const StoredTensor& tensor) {

@@ -46,13 +46,13 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
   const nlohmann::json index = read_json(path);
   const auto weight_map = index.is_object() ? index.find("weight_map") : index.end();
   if (weight_map == index.end() || !weight_map->is_object() || weight_map->empty()) {
-    throw Error("{} has no weight_map, which says which file holds which tensor: download it again", path.string());
+    throw Error("{} has no weight_map, which says which file holds which tensor: download it again", utf8(path));
   }
   std::map<std::string, std::string> shards;
   for (const auto& [name, file] : weight_map->items()) {
     // A shard is in its index's folder: a downloaded index must not name other paths.
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
-      throw Error("{}: the file of tensor '{}' is not the name of a file beside it", path.string(), printable(name));
+      throw Error("{}: the file of tensor '{}' is not the name of a file beside it", utf8(path), printable(name));
     }
     shards.emplace(name, file.get<std::string>());
   }
@@ -83,7 +83,7 @@ CheckpointFiles open_shards(const fs::path& index) {
   const fs::path folder = index.parent_path();
   const auto is_there = [&](const std::string& shard) { return is_file(folder / shard); };
   if (const auto missing = std::ranges::find_if_not(shards, is_there); missing != shards.end()) {
-    throw Error("{}: {} is missing, one of {} files ({} are there): download the model again", folder.string(),
+    throw Error("{}: {} is missing, one of {} files ({} are there): download the model again", utf8(folder),
                 printable(*missing), shards.size(), std::ranges::count_if(shards, is_there));
   }
 
@@ -100,7 +100,7 @@ CheckpointFiles open_shards(const fs::path& index) {
   files.tensors = TensorTable(std::move(tensors));
   for (const auto& [name, shard] : shard_of) {
     if (files.tensors.find(name) == nullptr) {
-      throw Error("{}: tensor '{}' should be in {}, but isn't: download the model again", index.string(), printable(name),
+      throw Error("{}: tensor '{}' should be in {}, but isn't: download the model again", utf8(index), printable(name),
                   printable(shard));
     }
   }
@@ -117,20 +117,20 @@ CheckpointFiles open_gguf(const fs::path& path) {
   for (std::int64_t part = 1; part <= std::max<std::int64_t>(parts, 1); ++part) {
     files.paths.push_back(parts > 1 ? gguf_part(first, part, parts) : files.gguf->path());
     if (!is_file(files.paths.back())) {
-      throw Error("{}: {} is missing, one of the {} parts of the model: download it, too", first.parent_path().string(),
-                  files.paths.back().filename().string(), parts);
+      throw Error("{}: {} is missing, one of the {} parts of the model: download it, too", utf8(first.parent_path()),
+                  utf8(files.paths.back().filename()), parts);
     }
     const GgufFile file(files.paths.back());
     if (const std::int64_t number = file.integer_or("split.no", part - 1); number != part - 1) {
       throw Error("{} says that it is part {} of the model, but its name says {}: download the model again",
-                  file.path().string(), number + 1, part);
+                  utf8(file.path()), number + 1, part);
     }
     tensors.insert(tensors.end(), file.tensors().all().begin(), file.tensors().all().end());
   }
   files.tensors = TensorTable(std::move(tensors));
   if (const auto expected = files.gguf->integer_or("split.tensors.count", -1);
       expected >= 0 && std::cmp_not_equal(expected, files.tensors.all().size())) {
-    throw Error("{} and its parts have {} tensors, not {}: download the model again", first.string(),
+    throw Error("{} and its parts have {} tensors, not {}: download the model again", utf8(first),
                 files.tensors.all().size(), expected);
   }
   return files;
@@ -158,8 +158,8 @@ std::string describe_folder(const fs::path& folder) {
   }};
   const auto found = std::ranges::find_if(kOthers, [&](const Other& other) { return is_file(folder / other.file); });
   if (found == kOthers.end()) return "";
-  if (found->what == kAdapter) return fmt::format("{} holds {}", folder.string(), kAdapter);
-  return fmt::format("{} holds its weights as {} only: {}", folder.string(), found->file, found->what);
+  if (found->what == kAdapter) return fmt::format("{} holds {}", utf8(folder), kAdapter);
+  return fmt::format("{} holds its weights as {} only: {}", utf8(folder), found->file, found->what);
 }
 
 /// Whole files or shards, in the order in which transformers looks for them; none when there are none.
@@ -175,7 +175,7 @@ std::optional<CheckpointFiles> open_weights(const fs::path& folder) {
 CheckpointFiles open_adapter(const fs::path& folder) {
   const fs::path base = base_of_adapter(folder);
   std::optional<CheckpointFiles> files = open_weights(base);
-  if (!files) throw Error("{}: its model {} has neither safetensors nor PyTorch's files", folder.string(), base.string());
+  if (!files) throw Error("{}: its model {} has neither safetensors nor PyTorch's files", utf8(folder), utf8(base));
   files->tensors = with_adapter(files->tensors, folder);
   files->paths.push_back(folder / "adapter_model.safetensors");
   files->base = base;
@@ -190,7 +190,7 @@ std::string newest_training_checkpoint(const fs::path& folder) {
   std::uint64_t newest_step = 0;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+    const std::string name = utf8(entry->path().filename());
     std::uint64_t step = 0;
     const char* const last = name.data() + name.size();
     if (!name.starts_with(kBegin) || std::from_chars(name.data() + kBegin.size(), last, step).ptr != last) continue;
@@ -221,15 +221,15 @@ CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
   std::erase_if(gguf_files, [](const fs::path& file) { return first_gguf_part(file) != file; });
   if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());
   if (gguf_files.size() > 1) {
-    throw Error("{} holds {} GGUF files: open one of them, for example {}", folder.string(), gguf_files.size(),
-                gguf_files.front().filename().string());
+    throw Error("{} holds {} GGUF files: open one of them, for example {}", utf8(folder), gguf_files.size(),
+                utf8(gguf_files.front().filename()));
   }
   if (const std::string other = describe_folder(folder); !other.empty()) throw Error("{}", other);
   if (const std::string checkpoint = newest_training_checkpoint(folder); !checkpoint.empty()) {
-    throw Error("{} holds a training's checkpoints: open one of them, for example {}", folder.string(),
-                (folder / checkpoint).string());
+    throw Error("{} holds a training's checkpoints: open one of them, for example {}", utf8(folder),
+                utf8(folder / checkpoint));
   }
-  throw Error("{} holds no model.safetensors: choose the folder of a model, as `hf download` writes it", folder.string());
+  throw Error("{} holds no model.safetensors: choose the folder of a model, as `hf download` writes it", utf8(folder));
 }
 
 }  // namespace headlight::model

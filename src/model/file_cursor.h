@@ -35,7 +35,7 @@ class FileCursor {
   /// Throws Error in one line naming the file.
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw Error("{} is no usable {}: {}; {}", file_.path().string(), words_.kind,
+    throw Error("{} is no usable {}: {}; {}", utf8(file_.path()), words_.kind,
                 fmt::format(format, std::forward<Args>(args)...), words_.advice);
   }
 

@@ -55,7 +55,7 @@ std::uint32_t read_version(FileCursor& cursor, const std::filesystem::path& path
   if (version > 3) {
     throw Error(
         "{} has GGUF version {}, which is newer than 3, the last that this Headlight reads: look for a newer Headlight",
-        path.string(), version);
+        utf8(path), version);
   }
   return version;
 }
@@ -191,7 +191,7 @@ bool GgufFile::is_gguf(const std::filesystem::path& path) {
 std::filesystem::path first_gguf_part(const std::filesystem::path& path) {
   // "-00002-of-00003.gguf"
   constexpr std::size_t kSuffix = 20, kDigits = 5;
-  std::string name = path.filename().string();
+  std::string name = utf8(path.filename());
   if (name.size() <= kSuffix || !name.ends_with(".gguf")) return path;
   std::string suffix = name.substr(name.size() - kSuffix);
   std::ranges::replace_if(
@@ -202,7 +202,7 @@ std::filesystem::path first_gguf_part(const std::filesystem::path& path) {
 
 std::filesystem::path gguf_part(const std::filesystem::path& first, std::int64_t part, std::int64_t parts) {
   constexpr std::string_view kFirst = "00001-of-00000.gguf";
-  std::string name = first.filename().string();
+  std::string name = utf8(first.filename());
   name.resize(name.size() - std::min(name.size(), kFirst.size()));
   return first.parent_path() / fmt::format("{}{:05}-of-{:05}.gguf", name, part, parts);
 }
@@ -231,20 +231,19 @@ std::vector<std::string> GgufFile::keys() const {
 const GgufValue& GgufFile::value(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) {
-    throw Error("{} has no metadata under '{}': choose a GGUF file made by a newer converter", path().string(),
-                printable(key));
+    throw Error("{} has no metadata under '{}': choose a GGUF file made by a newer converter", utf8(path()), printable(key));
   }
   return found->second;
 }
 
 void GgufFile::fail_type(std::string_view key, std::string_view expected) const {
-  throw Error("{}: '{}' is {}, but {} is expected", path().string(), printable(key), value(key).description(), expected);
+  throw Error("{}: '{}' is {}, but {} is expected", utf8(path()), printable(key), value(key).description(), expected);
 }
 
 void GgufFile::expect_copyable(std::string_view key) const {
   const std::uint64_t count = value(key).count;
   if (count > kMaxElements) {
-    throw Error("{}: '{}' is a list of {} values, more than {}", path().string(), printable(key), count, kMaxElements);
+    throw Error("{}: '{}' is a list of {} values, more than {}", utf8(path()), printable(key), count, kMaxElements);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/gguf.h"
+#include "platform/folders.h"
 
 namespace headlight::model {
 namespace {
@@ -22,12 +23,10 @@ constexpr std::size_t kLongestRevision = 256;
 
 /// An environment variable as a path, "~" being the home folder; none when it isn't set.
 std::optional<fs::path> path_variable(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  const std::string_view text(value);
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && text.starts_with("~/")) return fs::path(home) / text.substr(2);
-  return fs::path(text);
+  const std::optional<fs::path> path = platform::path_variable(name);
+  const fs::path home = platform::home_folder();
+  if (!path || home.empty() || *path->begin() != "~") return path;
+  return home / path->lexically_relative("~");
 }
 
 /// The entries of a folder, sorted; none when it can't be read.
@@ -94,7 +93,7 @@ void add_models(const std::string& name, const fs::path& folder, bool is_reposit
   std::uint64_t bytes = 0, torch_bytes = 0;
   for (const fs::path& file : entries(folder)) {
     const bool is_gguf = file.extension() == ".gguf";
-    const bool is_torch = file.extension() == ".bin" && file.filename().string().starts_with("pytorch_model");
+    const bool is_torch = file.extension() == ".bin" && utf8(file.filename()).starts_with("pytorch_model");
     if (!is_gguf && !is_torch && file.extension() != ".safetensors") continue;
     const std::optional<std::uint64_t> size = file_bytes(file);
     if (!size) continue;
@@ -102,7 +101,7 @@ void add_models(const std::string& name, const fs::path& folder, bool is_reposit
     if (first != file && !found.empty() && found.back().path == first) {
       found.back().bytes += *size;  // a further part
     } else if (is_gguf) {
-      const std::string file_name = file.filename().string();
+      const std::string file_name = utf8(file.filename());
       found.push_back(
           {.name = is_repository ? fmt::format("{}/{}", name, file_name) : file_name, .path = file, .bytes = *size});
     } else {
@@ -120,24 +119,24 @@ void add_models(const std::string& name, const fs::path& folder, bool is_reposit
 std::string model_name(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
   const fs::path folder = whole.has_filename() ? whole : whole.parent_path();
-  const std::string repository = folder.parent_path().parent_path().filename().string();
+  const std::string repository = utf8(folder.parent_path().parent_path().filename());
   const bool is_snapshot = folder.parent_path().filename() == "snapshots" && repository.starts_with(kRepository);
-  return is_snapshot ? repository_name(repository) : folder.filename().string();
+  return is_snapshot ? repository_name(repository) : utf8(folder.filename());
 }
 
 fs::path hub_cache_folder() {
   if (const auto cache = path_variable("HF_HUB_CACHE")) return *cache;
   if (const auto home = path_variable("HF_HOME")) return *home / "hub";
   if (const auto cache = path_variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
-  return path_variable("HOME").value_or(fs::path()) / ".cache" / "huggingface" / "hub";
+  return platform::home_folder() / ".cache" / "huggingface" / "hub";
 }
 
 std::vector<FoundModel> find_models(const fs::path& folder) {
   std::vector<FoundModel> found;
-  add_models(fs::path(folder / "").parent_path().filename().string(), folder, false, found);
+  add_models(utf8(fs::path(folder / "").parent_path().filename()), folder, false, found);
   for (const fs::path& entry : entries(folder)) {
     if (!is_folder(entry)) continue;
-    const std::string name = entry.filename().string();
+    const std::string name = utf8(entry.filename());
     if (!name.starts_with(kRepository)) {
       add_models(name, entry, false, found);
     } else if (const fs::path revision = snapshot(entry); !revision.empty()) {
@@ -156,12 +155,12 @@ fs::path find_revision(const fs::path& cache, std::string_view name, std::string
   std::vector<fs::path> fitting;
   std::string known;
   for (const fs::path& one : entries(repository / "snapshots")) {
-    const std::string commit = one.filename().string();
+    const std::string commit = utf8(one.filename());
     known += fmt::format("{}{}", known.empty() ? "" : ", ", commit);
     if (!revision.empty() && commit.starts_with(revision) && is_folder(one)) fitting.push_back(one);
   }
   if (fitting.size() == 1) return fitting.front();
-  throw Error("{}@{}: {} has {} of this name: {}", name, revision, repository.string(),
+  throw Error("{}@{}: {} has {} of this name: {}", name, revision, utf8(repository),
               fitting.empty() ? "no revision" : "several revisions",
               known.empty() ? "download it" : fmt::format("choose one of {}", known));
 }

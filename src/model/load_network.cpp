@@ -46,7 +46,7 @@ void add_ends(SpecialIds& ids, const std::filesystem::path& folder, std::uint32_
   if (!std::filesystem::is_regular_file(path, failure)) return;
   try {
     const std::string json = read_file(path);
-    const Settings settings(std::string_view(json), path.string());
+    const Settings settings(std::string_view(json), utf8(path));
     for (const std::uint64_t id : settings.ids("eos_token_id")) {
       if (id < vocabulary && std::ranges::find(ids.eos, id) == ids.eos.end())
         ids.eos.push_back(static_cast<std::uint32_t>(id));
@@ -125,7 +125,7 @@ LoadedNetwork load(const Build& build) {
 LoadedNetwork build(const Checkpoint& checkpoint, const GgufFile& file) {
   const std::string architecture = file.text("general.architecture");
   const Family* family = find_gguf_family(architecture);
-  if (family == nullptr) throw Error(ErrorKind::Unsupported, "{}: {}", file.path().string(), unsupported_gguf(architecture));
+  if (family == nullptr) throw Error(ErrorKind::Unsupported, "{}: {}", utf8(file.path()), unsupported_gguf(architecture));
   LoadedNetwork loaded = build(*family, gguf_settings(file), checkpoint);
   loaded.description.name = printable(file.text_or("general.name", loaded.description.name));
   return loaded;
@@ -135,14 +135,14 @@ LoadedNetwork build(const Checkpoint& checkpoint, const Settings& whole) {
   if (!whole.has("model_type")) whole.refuse("model_type", "the name of a network");
   const std::string type = whole.text("model_type", "");
   if (const Family* family = find_family(type)) return build(*family, whole, checkpoint);
-  throw Error(ErrorKind::Unsupported, "{}: {}", checkpoint.path().string(),
+  throw Error(ErrorKind::Unsupported, "{}: {}", utf8(checkpoint.path()),
               unsupported(type, whole.has("vision_config|vision_tower|mm_vision_tower|audio_config")));
 }
 
 }  // namespace
 
 LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config) {
-  const Settings whole(config, (checkpoint.folder() / "config.json").string());
+  const Settings whole(config, utf8(checkpoint.folder() / "config.json"));
   return load([&] { return build(checkpoint, whole); });
 }
 

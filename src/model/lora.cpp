@@ -57,7 +57,7 @@ class Adapter {
     const fs::path file = folder_ / "adapter_model.safetensors", older = folder_ / "adapter_model.bin";
     std::error_code ignored;
     if (!fs::exists(file, ignored) && !fs::exists(older, ignored)) {
-      throw Error("{} has no adapter_model.safetensors: download the whole folder", folder_.string());
+      throw Error("{} has no adapter_model.safetensors: download the whole folder", utf8(folder_));
     }
     const TensorTable stored = read_tensors(fs::exists(file, ignored) ? file : older);
     std::map<std::string, StoredTensor, std::less<>> result;
@@ -85,7 +85,7 @@ class Adapter {
     throw Error(
         "{} holds an adapter that Headlight can't merge: {}; merge it in Python (PEFT's merge_and_unload), then call "
         "save_pretrained(folder)",
-        folder_.string(), fmt::format(format, std::forward<Args>(args)...));
+        utf8(folder_), fmt::format(format, std::forward<Args>(args)...));
   }
 
   static std::string module_of(std::string_view name) {
@@ -199,7 +199,7 @@ fs::path base_of_adapter(const fs::path& folder) {
   throw Error(
       "{} holds a LoRA adapter of '{}', which is neither a folder nor in {}: download it with `hf download`, or write its "
       "folder into base_model_name_or_path of {}",
-      folder.string(), printable(name), cache.string(), kConfigName);
+      utf8(folder), printable(name), utf8(cache), kConfigName);
 }
 
 TensorTable with_adapter(const TensorTable& base, const fs::path& folder) { return Adapter(folder).merged_into(base); }

@@ -111,7 +111,7 @@ class Unpickler {
           ErrorKind::Unsupported,
           "{}: it holds '{}.{}', which only its Python program can make, and Headlight reads tensors alone: in Python, "
           "save them with save_pretrained(folder), or with torch.save(model.state_dict(), file)",
-          cursor_.path().string(), printable(module), printable(name));
+          utf8(cursor_.path()), printable(module), printable(name));
     }
     push({.kind = Kind::Function, .integer = known - kKnown.begin(), .text = known->text});
   }

@@ -46,7 +46,7 @@ class HeaderReader {
  private:
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw Error("{} is no usable safetensors file: {}; download it again", file_->path().string(),
+    throw Error("{} is no usable safetensors file: {}; download it again", utf8(file_->path()),
                 fmt::format(format, std::forward<Args>(args)...));
   }
 
@@ -125,7 +125,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path
 
 const StoredTensor& SafetensorsFile::at(std::string_view name) const {
   if (const StoredTensor* tensor = tensors_.find(name)) return *tensor;
-  throw Error("{} has no tensor '{}'", path_.string(), printable(name));
+  throw Error("{} has no tensor '{}'", utf8(path_), printable(name));
 }
 
 }  // namespace headlight::model

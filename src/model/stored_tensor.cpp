@@ -57,7 +57,7 @@ constexpr std::array<IntegerReader, 9> kIntegerReaders{
 ElementType weight_type(const StoredTensor& tensor) {
   if (tensor.element_type) return *tensor.element_type;
   throw Error("{}: tensor '{}' is stored as {}, which can't be read as weights: choose a file in F32, F16 or BF16{}",
-              tensor.file->path().string(), printable(tensor.name), tensor.type,
+              utf8(tensor.file->path()), printable(tensor.name), tensor.type,
               tensor.file->path().extension() == ".gguf" ? " or any of GGUF's quantised types" : "");
 }
 
@@ -71,12 +71,12 @@ const DataType* find_data_type(std::string_view name) {
 Parameter StoredTensor::parameter() const {
   const ElementType weights = weight_type(*this);
   if (shape.size() > 2) {
-    throw Error("{}: tensor '{}' has shape {}, but weights have one or two axes", file->path().string(), printable(name),
+    throw Error("{}: tensor '{}' has shape {}, but weights have one or two axes", utf8(file->path()), printable(name),
                 headlight::to_string(shape));
   }
   if (const std::uint32_t row = shape.empty() ? 1 : shape.back();
       row % block_numbers(weights) != 0 || (shape.size() < 2 && block_numbers(weights) != 1)) {
-    throw Error("{}: tensor '{}' of shape {} can't be {}, which stores {} numbers of a row together", file->path().string(),
+    throw Error("{}: tensor '{}' of shape {} can't be {}, which stores {} numbers of a row together", utf8(file->path()),
                 printable(name), headlight::to_string(shape), type, block_numbers(weights));
   }
   if (copy) return {shape, weights, bytes, std::shared_ptr<const void>(copy)};
@@ -95,7 +95,7 @@ std::vector<std::int64_t> StoredTensor::integers() const {
   for (const IntegerReader& reader : kIntegerReaders) {
     if (reader.type == type) return reader.read(bytes);
   }
-  throw Error("{}: tensor '{}' is stored as {}, but integers are expected", file->path().string(), printable(name), type);
+  throw Error("{}: tensor '{}' is stored as {}, but integers are expected", utf8(file->path()), printable(name), type);
 }
 
 TensorTable::TensorTable(std::vector<StoredTensor> tensors) : tensors_(std::move(tensors)) {
@@ -103,7 +103,7 @@ TensorTable::TensorTable(std::vector<StoredTensor> tensors) : tensors_(std::move
   const auto twice = std::ranges::adjacent_find(tensors_, {}, &StoredTensor::name);
   if (twice != tensors_.end()) {
     throw Error("{}: there are two tensors named '{}': the file is damaged, download it again",
-                std::next(twice)->file->path().string(), printable(twice->name));
+                utf8(std::next(twice)->file->path()), printable(twice->name));
   }
 }
 
@@ -139,7 +139,7 @@ void expect_disjoint(const std::vector<StoredTensor>& tensors) {
   });
   if (overlap == ordered.end()) return;
   throw Error("{}: tensors '{}' and '{}' share bytes: the file is damaged, download it again",
-              (*overlap)->file->path().string(), printable((*overlap)->name), printable((*std::next(overlap))->name));
+              utf8((*overlap)->file->path()), printable((*overlap)->name), printable((*std::next(overlap))->name));
 }
 
 }  // namespace headlight::model

@@ -92,7 +92,7 @@ class TorchReader {
  private:
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw Error("{} is no usable {}: {}; {}", file_->path().string(), kWords.kind,
+    throw Error("{} is no usable {}: {}; {}", utf8(file_->path()), kWords.kind,
                 fmt::format(format, std::forward<Args>(args)...), kWords.advice);
   }
 
@@ -139,7 +139,7 @@ class TorchReader {
     }
     if (dictionaries > 1) {
       throw Error("{} holds {} dictionaries of tensors ({}): save the one of the model alone with torch.save",
-                  file_->path().string(), dictionaries, names);
+                  utf8(file_->path()), dictionaries, names);
     }
     return found != nullptr ? *found : root;
   }
@@ -215,8 +215,7 @@ TensorTable read_archive(const fs::path& path) {
   const auto pickled =
       std::ranges::find_if(zip.members(), [&](const ZipMember& one) { return one.name.ends_with(kPickle); });
   if (pickled == zip.members().end()) {
-    throw Error("{} is a zip archive without data.pkl, which torch.save writes: it holds no model of PyTorch",
-                path.string());
+    throw Error("{} is a zip archive without data.pkl, which torch.save writes: it holds no model of PyTorch", utf8(path));
   }
   const std::string folder(pickled->name.substr(0, pickled->name.size() - kPickle.size() + 1));
   std::uint64_t unpacked = 0;
@@ -229,7 +228,7 @@ TensorTable read_archive(const fs::path& path) {
       throw Error(
           "{}: its compressed tensors would take more than {} GiB of memory; save it with torch.save, which doesn't "
           "compress",
-          path.string(), kMaxUnpacked >> 30);
+          utf8(path), kMaxUnpacked >> 30);
     }
     auto copy = std::make_shared<const std::vector<std::byte>>(zip.unpacked(member));
     return {.bytes = *copy, .copy = std::move(copy)};
@@ -289,7 +288,7 @@ TensorTable read_legacy(const fs::path& path) {
 
 bool is_torch_file(const fs::path& path) {
   constexpr std::array<std::string_view, 4> kExtensions{".bin", ".pt", ".pth", ".ckpt"};
-  return std::ranges::find(kExtensions, path.extension().string()) != kExtensions.end();
+  return std::ranges::find(kExtensions, utf8(path.extension())) != kExtensions.end();
 }
 
 TensorTable read_torch_file(const fs::path& path) {

@@ -107,7 +107,7 @@ ZipFile::ZipFile(const std::filesystem::path& path, FormatWords words)
 
 template <typename... Args>
 void ZipFile::fail(const ZipMember& member, fmt::format_string<Args...> format, Args&&... args) const {
-  throw Error("{}: {} '{}': {}; {}", file_->path().string(), words_.part, printable(member.name),
+  throw Error("{}: {} '{}': {}; {}", utf8(file_->path()), words_.part, printable(member.name),
               fmt::format(format, std::forward<Args>(args)...), words_.advice);
 }
 

@@ -1,7 +1,5 @@
 #include "ops/packed_linear.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,6 +13,7 @@
 #include "core/processor.h"
 #include "gpu/transfer.h"
 #include "ops/device_tensor.h"
+#include "platform/memory.h"
 
 #if HEADLIGHT_AVX2
 #include <immintrin.h>
@@ -211,21 +210,15 @@ class LargePages {
   std::uint32_t count_before(std::size_t offset) const {
     return offset == 0 ? 0 : static_cast<std::uint32_t>((begin_ + offset - 1) / kBytes - begin_ / kBytes) + 1;
   }
-  /// Any thread. What is in the page already stays there; an older system than Linux 5.14 leaves it to the first write.
+  /// Any thread. What is in the page already stays there.
   void fetch(std::uint32_t index) const {
-#ifdef MADV_POPULATE_WRITE
-    constexpr std::uintptr_t kSmallPage = 4096;
     const std::uintptr_t page = (begin_ / kBytes + index) * kBytes;
-    const std::uintptr_t begin = std::max(page, (begin_ + kSmallPage - 1) / kSmallPage * kSmallPage);
-    const std::uintptr_t end = std::min(page + kBytes, end_);
-    if (begin < end) madvise(memory_ + (begin - begin_), end - begin, MADV_POPULATE_WRITE);
-#else
-    static_cast<void>(index);
-#endif
+    const std::uintptr_t begin = std::max(page, begin_), end = std::min(page + kBytes, end_);
+    platform::fetch_pages({memory_ + (begin - begin_), end - begin});
   }
 
  private:
-  static constexpr std::uintptr_t kBytes = std::uintptr_t{2} << 20;
+  static constexpr std::uintptr_t kBytes = platform::kLargePageBytes;
   std::byte* memory_;
   std::uintptr_t begin_, end_;
 };

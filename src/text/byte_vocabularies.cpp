@@ -131,7 +131,7 @@ const std::vector<TiktokenFamily>& tiktoken_families() {
 }
 
 const TiktokenFamily& find_tiktoken_family(const std::filesystem::path& file, const FolderNotes& notes) {
-  const std::string name = file.filename().string();
+  const std::string name = utf8(file.filename());
   const auto family = std::ranges::find_if(tiktoken_families(), [&](const TiktokenFamily& of) {
     return notes.is(of.name) || name.find(of.name) != std::string::npos;
   });
@@ -173,7 +173,7 @@ ByteVocabulary read_tiktoken_vocabulary(const std::filesystem::path& file) {
 
 Stages read_tekken(const std::filesystem::path& file) {
   const nlohmann::json document = read_json(file);
-  const JsonNode root(document, fmt::format("{}: ", file.string()));
+  const JsonNode root(document, fmt::format("{}: ", utf8(file)));
   return build_from(file, [&] {
     const JsonNode pattern = root.at("config").at("pattern");
     nlohmann::json split = {{"type", "Split"}, {"pattern", {{"Regex", pattern.string()}}}, {"behavior", "Isolated"}};

@@ -49,7 +49,7 @@ std::shared_ptr<const ChatTemplate> ChatTemplate::load(const std::filesystem::pa
     } catch (const LocatedError&) {
       throw;
     } catch (const Error& error) {
-      throw Error("{}: {}", file.string(), error.what());
+      throw Error("{}: {}", utf8(file), error.what());
     }
   };
   if (const std::filesystem::path file = folder / "chat_template.jinja"; std::filesystem::exists(file))
@@ -58,7 +58,7 @@ std::shared_ptr<const ChatTemplate> ChatTemplate::load(const std::filesystem::pa
     const std::filesystem::path file = folder / name;
     if (!std::filesystem::exists(file)) continue;
     const nlohmann::json document = read_json(file);
-    const JsonNode root(document, fmt::format("{}: ", file.string()));
+    const JsonNode root(document, fmt::format("{}: ", utf8(file)));
     if (const auto node = root.find("chat_template")) return make(file, template_of(*node));
   }
   return nullptr;

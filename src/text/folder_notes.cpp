@@ -100,7 +100,7 @@ template <typename Read>
 void read_if_there(const std::filesystem::path& file, Read read) {
   if (!std::filesystem::exists(file)) return;
   const nlohmann::json document = read_json(file);
-  const JsonNode root(document, fmt::format("{}: ", file.string()));
+  const JsonNode root(document, fmt::format("{}: ", utf8(file)));
   read(root);
 }
 

@@ -31,7 +31,7 @@ auto build_from(const std::filesystem::path& file, Build build) {
   } catch (const LocatedError&) {
     throw;
   } catch (const Error& error) {
-    throw Error("{}: {}", file.string(), error.what());
+    throw Error("{}: {}", utf8(file), error.what());
   }
 }
 

@@ -82,10 +82,10 @@ PostProcessor make_marian_post_processor(Stages& stages, const Vocabulary& vocab
 Stages read_piece_vocabulary(const std::filesystem::path& folder, const std::string& name, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.json";
   const nlohmann::json document = read_json(file);
-  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", file.string())));
+  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", utf8(file))));
   const auto end = vocabulary.find(notes.special.end.value_or("</s>"));
   const auto unknown = vocabulary.find(notes.special.unknown.value_or("<unk>"));
-  if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", file.string());
+  if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", utf8(file));
 
   Stages stages;
   stages.special = {.end = "</s>", .padding = "<pad>", .unknown = "<unk>"};
@@ -103,7 +103,7 @@ Stages read_piece_vocabulary(const std::filesystem::path& folder, const std::str
   } catch (const LocatedError&) {
     throw;
   } catch (const Error& error) {
-    throw Error("{}: {}", pieces.string(), error.what());
+    throw Error("{}: {}", utf8(pieces), error.what());
   }
   constexpr std::uint32_t kAll = std::numeric_limits<std::int32_t>::max();
   stages.decoder = built_in(

@@ -12,7 +12,7 @@ namespace {
 
 // Fields of a unit of the double array (github.com/s-yata/darts-clone).
 bool has_leaf(std::uint32_t unit) { return ((unit >> 8U) & 1U) == 1U; }
-std::uint32_t value_of(std::uint32_t unit) { return unit & 0x7FFFFFFFU; }
+std::uint32_t without_flag(std::uint32_t unit) { return unit & 0x7FFFFFFFU; }
 std::uint32_t label_of(std::uint32_t unit) { return unit & 0x800000FFU; }
 std::uint32_t offset_of(std::uint32_t unit) { return (unit >> 10U) << ((unit & 0x200U) >> 6U); }
 
@@ -84,7 +84,7 @@ class TrieWalk {
       const std::size_t child = step.node ^ byte ^ offset_of(unit);
       const std::uint32_t own_key = has_leaf(unit) ? 1 : 0;
       if (child >= units_.size()) return "a branch leads out of the trie";
-      if (own_key == 1 && !is_replacement(value_of(units_[child]))) return "a replacement is missing or too long";
+      if (own_key == 1 && !is_replacement(without_flag(units_[child]))) return "a replacement is missing or too long";
       path.push_back({.node = child, .keys_above = step.keys_above + own_key, .own_key = own_key});
     }
     return std::nullopt;
@@ -148,7 +148,7 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view part) cons
     if (!has_leaf(unit)) continue;
     // The shortest key is used, even when it is only a prefix of the part.
     if (node >= units_.size()) return std::nullopt;
-    const std::size_t begin = value_of(units_[node]);
+    const std::size_t begin = without_flag(units_[node]);
     const bool is_inside = begin < replacements_.size();
     if (!is_inside || (static_cast<unsigned char>(replacements_[begin]) & 0xC0U) == 0x80U) return std::nullopt;
     const std::size_t end = replacements_.find('\0', begin);

@@ -169,7 +169,7 @@ SentencePieceFile read_sentence_piece_file(const std::filesystem::path& file) {
     sentencepiece::SentencePieceProcessor processor;
     return load_sentence_piece(content, processor);
   } catch (const Error& error) {
-    throw Error("{}: {}", file.string(), error.what());
+    throw Error("{}: {}", utf8(file), error.what());
   }
 }
 

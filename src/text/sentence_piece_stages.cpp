@@ -316,7 +316,7 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
     }
     return stages;
   } catch (const Error& error) {
-    throw Error("{}: {}", file.string(), error.what());
+    throw Error("{}: {}", utf8(file), error.what());
   }
 }
 

@@ -23,7 +23,7 @@ Stages read_files(const std::filesystem::path& folder, const FolderNotes& notes,
   const auto has = [&](const char* name) { return std::filesystem::exists(folder / name); };
   if (has("tokenizer.json")) {
     const std::filesystem::path file = folder / "tokenizer.json";
-    return read_tokenizer_json(read_file(file), file.string());
+    return read_tokenizer_json(read_file(file), utf8(file));
   }
   if (has("source.spm") && has("target.spm") && has("vocab.json"))
     return read_piece_vocabulary(folder, side == Side::Source ? "source.spm" : "target.spm", notes);
@@ -45,7 +45,7 @@ Stages read_files(const std::filesystem::path& folder, const FolderNotes& notes,
       "{} has no tokenizer: it needs tokenizer.json, tekken.json, vocab.json with merges.txt, vocab.txt, a SentencePiece "
       "model "
       "(tokenizer.model, spiece.model) or a .tiktoken file",
-      folder.string());
+      utf8(folder));
 }
 
 /// The tokenizer of a model's folder, from the files it has. Throws Error naming file, place and reason.

@@ -25,7 +25,7 @@ void for_each_line(const std::filesystem::path& file, std::string_view text, Vis
     const std::size_t next = end + 1;
     if (end > begin && text[end - 1] == '\r') --end;
     if (find_invalid_utf8(text.substr(begin, end - begin)) != std::string_view::npos)
-      require_utf8(text.substr(begin, end - begin), fmt::format("{}: line {}", file.string(), number));
+      require_utf8(text.substr(begin, end - begin), fmt::format("{}: line {}", utf8(file), number));
     visit(text.substr(begin, end - begin), number);
     begin = next;
   }
@@ -38,7 +38,7 @@ Merges read_merges(const std::filesystem::path& file) {
     if (line.empty() || line.starts_with("#version")) return;
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
-      throw Error("{}: line {} is \"{}\": a merge is two tokens with a space between", file.string(), number, line);
+      throw Error("{}: line {} is \"{}\": a merge is two tokens with a space between", utf8(file), number, line);
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));
   });
   return merges;
@@ -267,7 +267,7 @@ Stages read_word_list(const std::filesystem::path& folder, const FolderNotes& no
 Stages read_merges_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.json";
   const nlohmann::json document = read_json(file);
-  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", file.string())));
+  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", utf8(file))));
   const Merges merges = read_merges(folder / "merges.txt");
   const bool is_openai_gpt = notes.is("OpenAIGPT") || notes.is("openai-gpt");
   return build_from(file, [&] {

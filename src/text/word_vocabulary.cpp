@@ -56,7 +56,7 @@ std::shared_ptr<const WordVocabularies> read_word_vocabularies(const std::filesy
   if (!std::filesystem::exists(path, failure)) return nullptr;
   const nlohmann::json file = read_json(path, kLimits);
   return std::make_shared<const WordVocabularies>(
-      WordVocabularies{vocabulary_of(file, path.string(), "source"), vocabulary_of(file, path.string(), "target")});
+      WordVocabularies{vocabulary_of(file, utf8(path), "source"), vocabulary_of(file, utf8(path), "target")});
 }
 
 }  // namespace headlight::text

@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
+#include "app/link/link_message.h"
 #include "app/link/link_server.h"
-#include "app/link/link_socket.h"
 
 namespace headlight::app {
 

@@ -44,6 +44,21 @@ bool is_built(const std::string& name) {
   return false;
 }
 
+/// The first header, call or name in a source that POSIX, Linux, X11, Wayland, XDG or Windows has and others lack; empty:
+/// none.
+std::string name_of_one_system(const std::string& text) {
+  static const std::regex kName(
+      R"(#include <((sys|linux|X11|arpa|netinet|net)/.*|(unistd|fcntl|spawn|poll|signal|csignal|dlfcn|pthread|sched|termios|pwd|)"
+      R"(netdb|dirent|langinfo|glob|fnmatch|link|execinfo|elf|wordexp|regex|semaphore|strings|iconv|ucontext|syslog|malloc|)"
+      R"(endian|libgen|windows|io)(\.h)?)>|"/(proc|dev|tmp|usr|etc)/|getenv\("(HOME|XDG_|DISPLAY|WAYLAND|LC_|LANG)[A-Z_]*"|)"
+      R"(\b(isatty|setenv|popen|localtime_r|gmtime_r|mkstemp|clock_gettime|getrusage|sysconf|malloc_trim)\(|)"
+      R"([\s(!]::(open|close|read|write|stat|lstat|fstat|unlink|mkdir|chmod|access|kill|getpid|geteuid|mmap|fork|poll)\()");
+  std::smatch found;
+  if (!std::regex_search(text, found, kName)) return {};
+  const std::string name = found.str();
+  return name.substr(name.find_first_not_of(" \n(!"));
+}
+
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -104,18 +119,56 @@ TEST_SUITE("cpu") {
     // Streams of the library stop at either; those of /proc may.
     const std::regex stream(R"(std::(cin|ifstream)|\b(fopen|fread|gzopen|gzread)\()");
     const std::regex call(R"([\s(=!]::p?read(v|64)?\()");
-    const std::set<std::string> callers = {"src/core/descriptor.cpp", "src/model/mapped_file.cpp", "app/window/viewer.cpp"};
     for (const auto& file : source_tree()) {
       if (!is_cpp(file) || !(file.path.starts_with("src/") || file.path.starts_with("app/"))) continue;
       CAPTURE(file.path);
       std::istringstream lines(file.text);
       for (std::string line; std::getline(lines, line);) {
         CAPTURE(line);
-        const bool writes = line.find("\"wbe\"") != std::string::npos;
-        CHECK((!std::regex_search(line, stream) || writes || line.find("\"/proc/") != std::string::npos));
+        CHECK((!std::regex_search(line, stream) || line.find("\"/proc/") != std::string::npos));
       }
-      CHECK(std::regex_search(file.text, call) <= callers.contains(file.path));
+      CHECK(std::regex_search(file.text, call) <= file.path.starts_with("src/platform/"));
     }
+  }
+
+  TEST_CASE("headers, calls and names of one system are in src/platform alone") {
+    CHECK(name_of_one_system("#include <sys/stat.h>\n#include <vector>\n") == "#include <sys/stat.h>");
+    CHECK(name_of_one_system("#include <csignal>\n") == "#include <csignal>");
+    CHECK(name_of_one_system("  x = ::getpid();\n") == "::getpid(");
+    CHECK(name_of_one_system("std::getenv(\"HOME\")") == "getenv(\"HOME\"");
+    CHECK(name_of_one_system("std::ifstream file(\"/proc/meminfo\");") == "\"/proc/");
+    CHECK(name_of_one_system("#include <zlib.h>\n::crc32(0, nullptr, 0); std::getenv(\"HEADLIGHT_KERNELS\")").empty());
+    std::size_t implementations = 0;
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) || !(file.path.starts_with("src/") || file.path.starts_with("app/"))) continue;
+      CAPTURE(file.path);
+      const std::string name = name_of_one_system(file.text);
+      const std::string room = "src/platform/";  // whose interfaces are for every system, beside a folder for each
+      const bool is_implementation = file.path.starts_with(room) && file.path.find('/', room.size()) != std::string::npos;
+      if (!is_implementation) CHECK(name == "");
+      if (is_implementation && !name.empty()) ++implementations;
+    }
+    CHECK(implementations > 6);
+  }
+
+  TEST_CASE("paths become text in one function, which writes UTF-8 on every system") {
+    const std::regex conversion(
+        R"(\.(string|generic_string|u8string|generic_u8string)\(\)|(path|file|folder|filename\(\))\.native\()");
+    std::size_t uses = 0;
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) || !(file.path.starts_with("src/") || file.path.starts_with("app/"))) continue;
+      if (file.path.starts_with("src/platform/")) continue;  // whose implementations take the system's own
+      CAPTURE(file.path);
+      std::istringstream lines(file.text);
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        if (line.find(" utf8(") != std::string::npos) ++uses;
+        // A node of JSON has a string, too.
+        const bool is_of_json = file.path.starts_with("src/text/") && line.find("path") == std::string::npos;
+        CHECK((!std::regex_search(line, conversion) || is_of_json || file.path == "src/core/utf8.cpp"));
+      }
+    }
+    CHECK(uses > 200);
   }
 
   TEST_CASE("text files end in one newline and have no carriage returns") {

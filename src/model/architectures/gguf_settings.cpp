@@ -34,8 +34,8 @@ json numbers_of(const GgufFile& file, std::string_view name) {
   const StoredTensor* tensor = file.tensors().find(name);
   if (tensor == nullptr) return {};
   if (element_count(tensor->shape) > kMaxNumbers) {
-    throw Error("{}: tensor '{}' of shape {} should hold a number for each pair of a head's components",
-                file.path().string(), name, headlight::to_string(tensor->shape));
+    throw Error("{}: tensor '{}' of shape {} should hold a number for each pair of a head's components", utf8(file.path()),
+                name, headlight::to_string(tensor->shape));
   }
   return tensor->tensor().values;
 }
@@ -116,7 +116,7 @@ Settings gguf_settings(const GgufFile& file) {
   const auto has_tensor = [&](std::string_view name) { return file.tensors().find(name) != nullptr; };
   settings["tie_word_embeddings"] = !has_tensor("output.weight");
   settings["feed_forward_proj"] = has_tensor("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu";  // T5's
-  return Settings(std::move(settings), file.path().string());
+  return Settings(std::move(settings), utf8(file.path()));
 }
 
 }  // namespace headlight::model

@@ -323,7 +323,7 @@ StackKind stored_kind(const Family& family, const FamilyTensors& tensors) {
   const bool has_encoder = has_first_layer(family.encoder), has_decoder = has_first_layer(family.decoder);
   if (has_decoder && !has_encoder) {
     throw Error("{} holds only the decoder of a {}: open the whole model, whose files have the encoder too",
-                tensors.checkpoint().path().string(), family.name);
+                utf8(tensors.checkpoint().path()), family.name);
   }
   return has_encoder && !has_decoder ? StackKind::Encoder : family.kind;
 }

@@ -194,7 +194,7 @@ std::vector<std::string> FamilyTensors::leftovers() {
     if (name.starts_with(prefix_)) {
       throw Error(
           "{}: tensor '{}' of shape {} is no part of the {} that its config describes: the two don't belong together",
-          checkpoint_.path().string(), printable(name), headlight::to_string(checkpoint_.shape(name)), family_.name);
+          utf8(checkpoint_.path()), printable(name), headlight::to_string(checkpoint_.shape(name)), family_.name);
     }
     names.push_back(name);
   }

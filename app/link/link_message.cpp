@@ -1,0 +1,65 @@
+#include "app/link/link_message.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::string_view kLinkMagic = "HLNK";
+
+template <typename Number>
+void put(std::span<std::byte> to, Number value) {
+  for (std::size_t i = 0; i < sizeof(Number); ++i) {
+    to[i] = static_cast<std::byte>((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xFFU);
+  }
+}
+
+std::uint64_t take(std::span<const std::byte> from) {
+  std::uint64_t value = 0;
+  for (std::size_t i = from.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(from[i]);
+  return value;
+}
+
+}  // namespace
+
+std::array<std::byte, kLinkHeadBytes> encode(const LinkHead& head) {
+  std::array<std::byte, kLinkHeadBytes> bytes{};
+  const std::span<std::byte> all = bytes;
+  std::memcpy(bytes.data(), kLinkMagic.data(), kLinkMagic.size());
+  put(all.subspan(4, 2), kLinkVersion);
+  put(all.subspan(6, 2), static_cast<std::uint16_t>(head.kind));
+  put(all.subspan(8, 8), head.step);
+  put(all.subspan(16, 8), head.payload_bytes);
+  return bytes;
+}
+
+LinkHead decode_link_head(std::span<const std::byte, kLinkHeadBytes> bytes, std::uint64_t most_payload) {
+  if (std::memcmp(bytes.data(), kLinkMagic.data(), kLinkMagic.size()) != 0) {
+    throw Error(ErrorKind::InvalidInput, "the message doesn't begin with HLNK: this socket takes live links alone");
+  }
+  if (const std::uint64_t version = take(bytes.subspan(4, 2)); version != kLinkVersion) {
+    throw Error(ErrorKind::InvalidInput, "version {} of the link is unknown; this program has version {}", version,
+                kLinkVersion);
+  }
+  const std::uint64_t kind = take(bytes.subspan(6, 2));
+  if (kind != static_cast<std::uint16_t>(LinkKind::Hello) && kind != static_cast<std::uint16_t>(LinkKind::Capture)) {
+    throw Error(ErrorKind::InvalidInput, "a program sends hello (1) and captures (2), no message of kind {}", kind);
+  }
+  LinkHead head{.kind = static_cast<LinkKind>(kind)};
+  head.step = static_cast<std::int64_t>(take(bytes.subspan(8, 8)));
+  if (head.step < 0 || head.step > kMaxLinkStep) {
+    throw Error(ErrorKind::InvalidInput, "step {} is outside of 0 to {}", head.step, kMaxLinkStep);
+  }
+  head.payload_bytes = take(bytes.subspan(16, 8));
+  const std::uint64_t most = head.kind == LinkKind::Hello ? kMaxHelloBytes : most_payload;
+  if (head.payload_bytes > most) {
+    throw Error(ErrorKind::InvalidInput, "a payload of {} bytes is more than {}; send fewer layers or a shorter text",
+                head.payload_bytes, most);
+  }
+  return head;
+}
+
+}  // namespace headlight::app
