@@ -3,7 +3,7 @@
 
 NAME.safetensors has the tensors of one case (tests/golden/models/README.md names them); translations.json and
 continuations.json what greedy decoding writes, token by token, and which source token each token of a translation looks at.
-tools/check/captions.json has some numbers of captions-gpt2's case.
+app/checks/captions.json has some numbers of captions-gpt2's case.
 Needs the packages in tools/requirements.txt, and transformers.
 """
 
@@ -113,14 +113,14 @@ def save_texts(name, model, items):
 
 
 def save_numbers(text):
-    """tools/check/captions.json, from the case of this text: what `headlight check` compares a device with."""
+    """app/checks/captions.json, from the case of this text: what `headlight check` compares a device with."""
     case = load_file(TARGET / "captions-gpt2.safetensors")
     rounded = lambda values: [float(f"{value:.8g}") for value in values]  # noqa: E731
     logits = case["case0.logits"][0, -1]
     best = logits.topk(10).indices.tolist()
     content = {"text": text, "last_rows": [[rounded(head[-1].tolist()) for head in layer[0]] for layer in case["case0.attentions"]],
                "logits": {str(id): rounded([logits[id].item()])[0] for id in best}}
-    (ROOT / "tools/check/captions.json").write_text(json.dumps(content) + "\n")
+    (ROOT / "app/checks/captions.json").write_text(json.dumps(content) + "\n")
 
 
 def translator():

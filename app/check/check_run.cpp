@@ -8,11 +8,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/check/child_process.h"
 #include "app/state/settings.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "ops/tuning.h"
+#include "platform/child_program.h"
+#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -22,6 +23,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kMostProcesses = 40;  // of one device
 constexpr std::size_t kLongestLine = 600;
 constexpr std::size_t kMostFailures = 60;  // told of one device, line by line
+
+/// `headlight` beside the running program, which is another one in tests; else the running one.
+std::filesystem::path own_program() {
+  const std::filesystem::path self = platform::program_file();
+  const std::filesystem::path beside = self.parent_path() / "headlight";
+  std::error_code failure;
+  return std::filesystem::exists(beside, failure) ? beside : self;
+}
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -82,11 +91,13 @@ class DeviceCheck {
  private:
   /// Follows a child to its end, and says how it was.
   std::string follow(std::uint32_t step, const std::stop_token& stops) {
-    std::vector<std::string> words{"check", "--device", std::to_string(report_.device.index)};
+    std::vector<std::string> words{own_program().native(), "check", "--device", std::to_string(report_.device.index)};
     if (options_.is_quick) words.emplace_back("--quick");
     if (!options_.groups.empty())
       words.insert(words.end(), {"--groups", fmt::format("{}", fmt::join(options_.groups, ","))});
-    ChildProcess child(words, fmt::format("{}={}", kCheckChild, step));
+    std::error_code failure;
+    platform::ChildProgram child(words, fmt::format("{}={}", kCheckChild, step), failure);
+    if (failure) throw Error("the program can't be started a second time: {}", failure.message());
     auto heard = Clock::now();
     while (!child.has_ended() && !stops.stop_requested()) {
       constexpr std::chrono::milliseconds kMoment{100};

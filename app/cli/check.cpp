@@ -6,7 +6,7 @@
 
 #include "app/check/check_run.h"
 #include "gpu/context.h"
-#include "tools/check/checks.h"
+#include "app/checks/checks.h"
 
 namespace headlight::app {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -167,16 +166,6 @@ DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::Physical
     info.lacks.emplace_back("its workgroups hold fewer than 128 invocations");
   if (info.shared_memory_bytes < 16384) info.lacks.emplace_back("it has less than 16 KiB of shared memory");
   return info;
-}
-
-std::size_t available_memory() {
-  std::ifstream system("/proc/meminfo");
-  std::string word;
-  while (system >> word) {
-    std::size_t kib = 0;
-    if (word == "MemAvailable:" && system >> kib) return kib * 1024 / 10 * 9;
-  }
-  return 0;
 }
 
 std::vector<DeviceInfo> list_devices() {

@@ -60,9 +60,6 @@ std::optional<std::uint32_t> choose_compute_family(std::span<const QueueFamily> 
 /// Ticks from one timestamp to a later one of a clock that has so many bits (1 to 64) and starts again after the last.
 std::uint64_t timestamp_difference(std::uint64_t from, std::uint64_t to, std::uint32_t bits);
 
-/// What this computer has left for one program: nine tenths of what the system calls available; 0 where it doesn't say.
-std::size_t available_memory();
-
 /// Every Vulkan device of this machine, usable or not, in the loader's order; empty when there is no Vulkan loader or
 /// driver.
 std::vector<DeviceInfo> list_devices();

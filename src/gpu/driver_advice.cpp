@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
-#include "core/error.h"
+#include "platform/process.h"
 
 namespace headlight::gpu {
 namespace {
@@ -60,14 +59,6 @@ std::string driver_advice(std::string_view os_release) {
          "processor";
 }
 
-std::string driver_advice() {
-  for (const char* path : {"/etc/os-release", "/usr/lib/os-release"}) {
-    try {
-      return driver_advice(read_file(path));
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the other file, or none, says what system this is
-    }
-  }
-  return driver_advice("");
-}
+std::string driver_advice() { return driver_advice(platform::system_release()); }
 
 }  // namespace headlight::gpu

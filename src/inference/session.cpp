@@ -15,6 +15,7 @@
 #include "inference/recorded_findings.h"
 #include "ops/cells.h"
 #include "ops/kernels.h"
+#include "platform/memory.h"
 
 namespace headlight::inference {
 namespace {
@@ -303,8 +304,8 @@ struct Session::Processor {
   static gpu::DeviceInfo info() {
     gpu::DeviceInfo info;
     info.name = kProcessorName;
-    const std::size_t left = gpu::available_memory();
-    info.memory_bytes = left == 0 ? std::numeric_limits<std::size_t>::max() : left / 2;
+    const std::uint64_t left = platform::available_bytes();
+    info.memory_bytes = left == 0 ? std::numeric_limits<std::size_t>::max() : left / 20 * 9;
     return info;
   }
   std::shared_ptr<const Run> run(PassInputs&& pass) const {

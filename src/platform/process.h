@@ -13,6 +13,8 @@ std::uint32_t process_id();
 std::uint32_t user_id();
 /// The computer's name in its network; empty where the system doesn't say.
 std::string host_name();
+/// What the system says that it is, as lines KEY=value (os-release, freedesktop.org); empty where it says nothing.
+std::string system_release();
 /// The language of the user's choice, as "de_DE.UTF-8"; empty: none.
 std::string user_language();
 /// Of this process and those that it starts. Not while another thread may read variables.

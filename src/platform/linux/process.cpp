@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "platform/display.h"
+#include "platform/file.h"
 
 namespace headlight::platform {
 
@@ -21,6 +22,17 @@ std::uint32_t user_id() { return ::geteuid(); }
 std::string host_name() {
   std::array<char, 128> host = {};
   return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+}
+
+std::string system_release() {
+  for (const char* path : {"/etc/os-release", "/usr/lib/os-release"}) {
+    std::error_code error;
+    const Descriptor file = open_to_read(path, error);
+    std::string text(std::size_t{64} << 10, '\0');
+    if (!error) text.resize(read_at(file.number(), text.data(), text.size(), 0, error));
+    if (!error) return text;
+  }
+  return {};
 }
 
 std::string user_language() {

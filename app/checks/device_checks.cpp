@@ -12,7 +12,7 @@
 #include "gpu/device_facts.h"
 #include "gpu/shader_compiler.h"
 #include "ops/tuning.h"
-#include "tools/check/checker.h"
+#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

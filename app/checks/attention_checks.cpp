@@ -7,7 +7,7 @@
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
 #include "ops/cells.h"
-#include "tools/check/checker.h"
+#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/half.h"
 #include "ops/experts.h"
 #include "ops/linear.h"
-#include "tools/check/checker.h"
+#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

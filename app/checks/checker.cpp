@@ -1,4 +1,4 @@
-#include "tools/check/checker.h"
+#include "app/checks/checker.h"
 
 #include <array>
 #include <cmath>

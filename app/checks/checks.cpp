@@ -1,4 +1,4 @@
-#include "tools/check/checks.h"
+#include "app/checks/checks.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "gpu/context.h"
-#include "tools/check/checker.h"
+#include "app/checks/checker.h"
 
 namespace headlight::checks {
 

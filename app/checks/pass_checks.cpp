@@ -14,8 +14,8 @@
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
 #include "ops/linear.h"
-#include "tools/check/captions.h"
-#include "tools/check/checker.h"
+#include "app/checks/captions.h"
+#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

@@ -16,7 +16,7 @@
 #include "ops/norm.h"
 #include "ops/odd_numbers.h"
 #include "ops/rotate.h"
-#include "tools/check/checker.h"
+#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

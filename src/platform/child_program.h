@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "platform/file.h"
+
+namespace headlight::platform {
+
+/// A program that this one started and listens to: its standard output is read line by line, its standard error is dropped.
+/// One that still runs is killed when this goes.
+class ChildProgram {
+ public:
+  /// `command`: the program's path, then its arguments. `variable`: "NAME=VALUE", in its environment besides this process's
+  /// own. `error`: it can't be started.
+  ChildProgram(std::vector<std::string> command, const std::string& variable, std::error_code& error);
+  ~ChildProgram();
+  ChildProgram(const ChildProgram&) = delete;
+  ChildProgram& operator=(const ChildProgram&) = delete;
+
+  /// The next line without its end, waiting for so long at most; none: there was none, or its output has ended.
+  std::optional<std::string> read_line(std::chrono::milliseconds patience);
+  bool has_ended() const { return has_ended_; }
+
+  /// Waits for the child's end, after its output has ended, and says how it was: "signal 11 (Segmentation fault)", "exit
+  /// status 1"; empty: status 0.
+  std::string end();
+  void kill();
+
+ private:
+  std::intptr_t child_ = -1;  ///< −1: none runs
+  Descriptor output_;
+  std::string text_;
+  bool has_ended_ = false;
+};
+
+}  // namespace headlight::platform
