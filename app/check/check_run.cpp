@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMostProcesses = 40;  // of one device
 constexpr std::size_t kLongestLine = 600;
-constexpr std::size_t kMostFailures = 60;  // told of one device, line by line
+constexpr std::size_t kMostFailures = 30;  // told of one device, line by line
 
 /// `headlight` beside the running program, which is another one in tests; else the running one.
 std::filesystem::path own_program() {
@@ -212,7 +212,9 @@ std::string report_json(std::span<const DeviceReport> reports, bool is_quick) {
     }
     json["devices"].push_back(std::move(device));
   }
-  return to_text(json);
+  constexpr std::size_t kMostBytes = 100'000;
+  const std::string text = to_text(json);
+  return text.size() < kMostBytes ? text : to_text(json, -1);
 }
 
 CheckJob::CheckJob(const CheckOptions& options)

@@ -1,6 +1,6 @@
 #include "app/checks/checker.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -132,6 +132,8 @@ Checker::Numbers Checker::run(const Record& record) {
   }
   return numbers;
 }
+
+bool Checker::has_used(const std::string& kernel) const { return std::ranges::find(used_, kernel) != used_.end(); }
 
 bool Checker::expect(const Numbers& found, const std::vector<std::vector<double>>& wanted) {
   double worst = found.size() == wanted.size() ? 0.0 : std::numeric_limits<double>::infinity();

@@ -69,6 +69,8 @@ class Checker {
   /// Runs what `record` records, twice, its kernels compiled before. The kernels of a step that ends the process count as
   /// wrong.
   Numbers run(const Record& record);
+  /// Was this kernel among those of the last run(), and not another one in its place?
+  bool has_used(const std::string& kernel) const;
   /// Compares results of the last run() with these, in order. Where they differ by more than rounding, or its second time
   /// had other bits than its first, a line names the kernels of the run that no other step has found to be right.
   /// Are they right?
