@@ -1,9 +1,9 @@
 #include "app/cli/output.h"
 
-#include <fstream>
 #include <iostream>
 #include <random>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
 
@@ -31,7 +31,7 @@ OutputFolder::~OutputFolder() {
   std::filesystem::remove_all(path_, failure);
 }
 
-void OutputFolder::print(const std::filesystem::path& file) { std::cout << std::ifstream(file, std::ios::binary).rdbuf(); }
+void OutputFolder::print(const std::filesystem::path& file) { std::cout << read_file(file); }
 
 void tell_note(const std::string& note) {
   if (!output_choice().is_quiet) std::cerr << "headlight: note: " << one_line(note) << '\n';
