@@ -13,7 +13,10 @@
 
 #include "app/cli/output.h"
 #include "app/cli/subcommands.h"
+#include "app/shell/crash_report.h"
+#include "app/state/settings.h"
 #include "app/state/usage.h"
+#include "app/state/version.h"
 #include "core/error.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
@@ -118,7 +121,8 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
 void describe(CLI::App& app) {
   app.name(std::string(kProgram));
   set_texts(app);
-  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "print the version and exit");
+  app.set_version_flag("--version", "headlight " + program_version(),
+                       "print the version, its commit and its date, and exit");
   app.require_subcommand(0, 1);
   set_help_layout(app);
 }
@@ -195,6 +199,10 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
+    if (const std::filesystem::path file = crash_report_file(); !file.empty()) {
+      shell::keep_crash_reports(file);
+      shell::note_for_crash(fmt::format("headlight {}\ncommand: {}\n", program_version(), command.app->get_name()));
+    }
     const int status = run(command);
     std::vector<std::string> warnings = inference::all_weight_warnings();
     // A window has said it of each run; what weights cause isn't said twice.
@@ -234,7 +242,7 @@ int run_command_line(int argc, char** argv) {
 int run_single_command(const SingleCommand& program, int argc, char** argv) {
   return report_errors(program.name, [&] {
     CLI::App app(program.description, program.name);
-    app.set_version_flag("--version", program.name + " " HEADLIGHT_VERSION, "print the version and exit");
+    app.set_version_flag("--version", program.name + " " + program_version(), "print the version and exit");
     app.footer(program.footer);
     const std::function<int()> run = program.add(app);
     const Subcommand manual = add_manual_command(app);

@@ -12,6 +12,7 @@
 
 #include "app/cli/command_text.h"
 #include "app/cli/output.h"
+#include "app/dialogs/help_dialogs.h"
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 
@@ -118,6 +119,7 @@ std::string man_page(const CommandText& command, const std::string& version) {
 struct ManualFlags {
   std::filesystem::path directory;
   std::string shell;
+  bool lists_keys = false;
 };
 
 std::string completion_of(const CommandText& program, const std::string& shell) {
@@ -161,10 +163,14 @@ Subcommand add_manual_command(CLI::App& app) {
   output.take("-o,--out", "DIR", "write everything into this folder, as below /usr/share", flags->directory);
   output.take_choice("--completion", "bash|zsh|fish", "print the script that makes this shell complete commands and flags",
                      flags->shell, {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}});
+  if (app.get_name() == "headlight")
+    output.turn("--keys", "print all keys of the window, for a sheet of paper", flags->lists_keys);
   return {.app = command, .run = [flags, &app] {
             const CommandText program = describe_command(app);
+            if (flags->lists_keys) std::cout << keys_in_words();
+            if (flags->lists_keys) return 0;
             if (!flags->directory.empty()) return write_manual(program, flags->directory);
-            if (flags->shell.empty()) throw UsageError("say what to write: --out DIR or --completion SHELL");
+            if (flags->shell.empty()) throw UsageError("say what to write: --out DIR, --completion SHELL or --keys");
             std::cout << completion_of(program, flags->shell);
             return 0;
           }};

@@ -203,13 +203,16 @@ fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config")
 fs::path cache_directory() { return xdg_directory("XDG_CACHE_HOME", ".cache"); }
 fs::path settings_path() { return config_directory() / "settings.json"; }
 
-fs::path tuning_file() {
+fs::path file_in(const char* variable, const char* below_home, const char* name) {
   try {
-    return cache_directory() / "kernels.json";
+    return xdg_directory(variable, below_home) / name;
   } catch (const Error&) {
     return {};
   }
 }
+
+fs::path tuning_file() { return file_in("XDG_CACHE_HOME", ".cache", "kernels.json"); }
+fs::path crash_report_file() { return file_in("XDG_STATE_HOME", ".local/state", "crash.txt"); }
 
 LoadedSettings load_settings(const fs::path& path) {
   std::error_code failure;

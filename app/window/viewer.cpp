@@ -11,8 +11,10 @@
 #include <sys/eventfd.h>
 
 #include "app/link/link_server.h"
+#include "app/shell/crash_report.h"
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
+#include "app/state/version.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
 
@@ -149,6 +151,7 @@ class ViewerLoop {
       device_.check_sleep();
       const std::uint64_t drawn_before = ui_.frames_drawn();
       workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
+      note_screen();
       if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
       if (std::string title = workspace_.title(); title != title_) window_.set_title(title_ = std::move(title));
       failures_ = 0;
@@ -157,6 +160,16 @@ class ViewerLoop {
       if (!may_pass || ++failures_ > kMaxFailures) throw;
       reopen_device(error.what());
     }
+  }
+
+  /// What a crash report says.
+  void note_screen() const {
+    const State& state = workspace_.state();
+    const Source& source = state.source;
+    shell::note_for_crash(fmt::format("headlight {}\nview: {}\nshows: {}{}{}\ncomputes on: {}\ndraws on: {}\nstate: {}\n",
+                                      program_version(), state.view.tab, model_path(source), capture_path(source),
+                                      notebook_name(source), workspace_.result().device, device_.name(),
+                                      recovery_ ? recovery_folder().string() : "not kept"));
   }
 
   /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again
