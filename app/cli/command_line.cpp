@@ -183,10 +183,11 @@ int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
   const std::vector<Subcommand> commands = {
-      add_view_command(app),      add_screenshot_command(app),   add_export_command(app),    add_run_command(app),
-      add_info_command(app),      add_models_command(app),       add_tokenize_command(app),  add_detokenize_command(app),
-      add_translate_command(app), add_generate_command(app),     add_evaluate_command(app),  add_devices_command(app),
-      add_survey_command(app),    add_check_lesson_command(app), add_worksheet_command(app), add_manual_command(app),
+      add_view_command(app),       add_screenshot_command(app), add_describe_command(app),     add_export_command(app),
+      add_run_command(app),        add_info_command(app),       add_models_command(app),       add_tokenize_command(app),
+      add_detokenize_command(app), add_translate_command(app),  add_generate_command(app),     add_evaluate_command(app),
+      add_devices_command(app),    add_survey_command(app),     add_check_lesson_command(app), add_worksheet_command(app),
+      add_manual_command(app),
   };
   for (const Subcommand& command : commands) {
     take_over(*command.app);
