@@ -22,7 +22,7 @@ install(FILES assets/headlight-mime.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/mim
 if(HEADLIGHT_BUNDLED_MODELS)
   install(DIRECTORY assets/models DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT models)
 endif()
-if(HEADLIGHT_BUNDLED_FONTS)  # app/main.cpp names the first to fontconfig
+if(HEADLIGHT_BUNDLED_FONTS)  # app/cli/command_line.cpp names the first to fontconfig
   install(FILES assets/fonts.conf ${HEADLIGHT_BUNDLED_FONTS} DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/fonts COMPONENT fonts)
 endif()
 # Manual pages and completions are each program's own, written when it is installed.

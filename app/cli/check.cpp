@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "app/check/check_run.h"
-#include "gpu/context.h"
 #include "app/checks/checks.h"
+#include "gpu/context.h"
 
 namespace headlight::app {
 namespace {

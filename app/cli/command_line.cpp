@@ -13,10 +13,16 @@
 
 #include "app/cli/output.h"
 #include "app/cli/subcommands.h"
+#include "app/models/starter_view.h"
+#include "app/state/settings.h"
 #include "app/state/usage.h"
+#include "app/state/version.h"
 #include "core/error.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
+#include "platform/crash_report.h"
+#include "platform/folders.h"
+#include "platform/process.h"
 
 namespace headlight::app {
 namespace {
@@ -118,7 +124,8 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
 void describe(CLI::App& app) {
   app.name(std::string(kProgram));
   set_texts(app);
-  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "print the version and exit");
+  app.set_version_flag("--version", "headlight " + program_version(),
+                       "print the version, its commit and its date, and exit");
   app.require_subcommand(0, 1);
   set_help_layout(app);
 }
@@ -179,10 +186,11 @@ int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
   const std::vector<Subcommand> commands = {
-      add_view_command(app),      add_screenshot_command(app),   add_export_command(app),    add_run_command(app),
-      add_info_command(app),      add_models_command(app),       add_tokenize_command(app),  add_detokenize_command(app),
-      add_translate_command(app), add_generate_command(app),     add_evaluate_command(app),  add_devices_command(app),
-      add_check_command(app),     add_survey_command(app),    add_check_lesson_command(app), add_worksheet_command(app), add_manual_command(app),
+      add_view_command(app),       add_screenshot_command(app), add_describe_command(app), add_export_command(app),
+      add_run_command(app),        add_info_command(app),       add_models_command(app),   add_tokenize_command(app),
+      add_detokenize_command(app), add_translate_command(app),  add_generate_command(app), add_evaluate_command(app),
+      add_devices_command(app),    add_check_command(app),      add_survey_command(app),   add_check_lesson_command(app),
+      add_worksheet_command(app),  add_manual_command(app),
   };
   for (const Subcommand& command : commands) {
     take_over(*command.app);
@@ -195,6 +203,10 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
+    if (const std::filesystem::path file = crash_report_file(); !file.empty()) {
+      platform::keep_crash_reports(file);
+      platform::note_for_crash(fmt::format("headlight {}\ncommand: {}\n", program_version(), command.app->get_name()));
+    }
     const int status = run(command);
     std::vector<std::string> warnings = inference::all_weight_warnings();
     // A window has said it of each run; what weights cause isn't said twice.
@@ -227,14 +239,24 @@ int report_errors(std::string_view program, const std::function<int()>& run) {
 
 }  // namespace
 
+/// An installation that carries fonts, for systems without any, says so by this file (cmake/Install.cmake).
+void use_carried_fonts() {
+  const std::filesystem::path fonts = shared_folder() / "fonts" / "fonts.conf";
+  std::error_code failure;
+  if (!platform::path_variable("FONTCONFIG_FILE") && std::filesystem::exists(fonts, failure)) {
+    platform::set_variable("FONTCONFIG_FILE", fonts.native());
+  }
+}
+
 int run_command_line(int argc, char** argv) {
+  use_carried_fonts();
   return report_errors(kProgram, [&] { return parse_and_run({argv + 1, argv + argc}); });
 }
 
 int run_single_command(const SingleCommand& program, int argc, char** argv) {
   return report_errors(program.name, [&] {
     CLI::App app(program.description, program.name);
-    app.set_version_flag("--version", program.name + " " HEADLIGHT_VERSION, "print the version and exit");
+    app.set_version_flag("--version", program.name + " " + program_version(), "print the version and exit");
     app.footer(program.footer);
     const std::function<int()> run = program.add(app);
     const Subcommand manual = add_manual_command(app);

@@ -209,15 +209,11 @@ void tell_report(const ExportReport& report, const std::filesystem::path& folder
   }
   json["bytes"] = sum;
   json["notes"] = report.notes;
-  if (is_dry_run) {
-    tell_result(
-        fmt::format("{}{:>10}  in {} files, which --dry-run doesn't write", lines, bytes_in_words(sum), report.files.size()),
-        json);
-  } else {
-    tell_result(one_line(folder.empty() ? utf8(report.files.front())
-                                        : fmt::format("{} files in {}", report.files.size(), utf8(folder))),
-                json);
-  }
+  const std::string plan =
+      fmt::format("{}{:>10}  in {} files, which --dry-run doesn't write", lines, bytes_in_words(sum), report.files.size());
+  const std::string written =
+      folder.empty() ? utf8(report.files.front()) : fmt::format("{} files in {}", report.files.size(), utf8(folder));
+  tell_result(is_dry_run ? plan : one_line(written), json);
 }
 
 Subcommand add_export_command(CLI::App& app) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "app/cli/output.h"
 #include "app/lessons/card_runner.h"
 #include "app/lessons/worksheet.h"
@@ -28,12 +30,9 @@ EngineOptions engine_of(const LessonFlags& flags) { return {.device = flags.devi
 int run_check(const LessonFlags& flags) {
   const Lesson lesson = lesson_of(flags);
   const std::vector<std::string> remarks = check_lesson(lesson, engine_of(flags));
-  if (output_choice().writes_json) {
-    write_json({{"file", flags.file}, {"cards", lesson.cards.size()}, {"remarks", remarks}});
-  } else {
-    for (const std::string& remark : remarks) std::cout << one_line(remark) << '\n';
-    if (remarks.empty()) tell_result(fmt::format("{}: {} cards, nothing odd", flags.file, lesson.cards.size()), {});
-  }
+  const std::string good = fmt::format("{}: {} cards, nothing odd", flags.file, lesson.cards.size());
+  const std::string said = remarks.empty() ? good : fmt::format("{}", fmt::join(remarks, "\n"));
+  tell_result(said, {{"file", flags.file}, {"cards", lesson.cards.size()}, {"remarks", remarks}});
   return remarks.empty() ? 0 : 1;
 }
 

@@ -12,7 +12,9 @@
 
 #include "app/cli/command_text.h"
 #include "app/cli/output.h"
+#include "app/dialogs/help_dialogs.h"
 #include "app/state/usage.h"
+#include "app/state/version.h"
 #include "core/atomic_file.h"
 
 namespace headlight::app {
@@ -80,6 +82,9 @@ std::string man_page_name(const CommandText& command) {
   return name;
 }
 
+/// Of the commit that was built; empty where it isn't known.
+std::string_view commit_date() { return kCommit.substr(std::min(kCommit.find(' ') + 1, kCommit.size())); }
+
 /// The manual page of one command in section 1, in the language of man(7).
 std::string man_page(const CommandText& command, const std::string& version) {
   const std::string name = man_page_name(command);
@@ -87,8 +92,8 @@ std::string man_page(const CommandText& command, const std::string& version) {
   const std::string& summary = command.summary();
   const std::size_t dash = summary.find(" - ");
   const std::string what = dash == std::string::npos ? summary : summary.substr(dash + 3);
-  std::string page = fmt::format(".TH {} 1 \"\" \"headlight {}\" \"Headlight\"\n.SH NAME\n{} \\- {}\n",
-                                 man_upper(man_text(name)), version, man_text(name), man_text(what));
+  std::string page = fmt::format(".TH {} 1 \"{}\" \"headlight {}\" \"Headlight\"\n.SH NAME\n{} \\- {}\n",
+                                 man_upper(man_text(name)), commit_date(), version, man_text(name), man_text(what));
   page += man_synopsis(command);
   const std::size_t rest = command.description.find_first_not_of('\n', command.summary().size());
   const bool has_more = rest != std::string::npos;
@@ -118,6 +123,7 @@ std::string man_page(const CommandText& command, const std::string& version) {
 struct ManualFlags {
   std::filesystem::path directory;
   std::string shell;
+  bool lists_keys = false;
 };
 
 std::string completion_of(const CommandText& program, const std::string& shell) {
@@ -161,10 +167,14 @@ Subcommand add_manual_command(CLI::App& app) {
   output.take("-o,--out", "DIR", "write everything into this folder, as below /usr/share", flags->directory);
   output.take_choice("--completion", "bash|zsh|fish", "print the script that makes this shell complete commands and flags",
                      flags->shell, {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}});
+  if (app.get_name() == "headlight")
+    output.turn("--keys", "print all keys of the window, for a sheet of paper", flags->lists_keys);
   return {.app = command, .run = [flags, &app] {
             const CommandText program = describe_command(app);
+            if (flags->lists_keys) std::cout << keys_in_words();
+            if (flags->lists_keys) return 0;
             if (!flags->directory.empty()) return write_manual(program, flags->directory);
-            if (flags->shell.empty()) throw UsageError("say what to write: --out DIR or --completion SHELL");
+            if (flags->shell.empty()) throw UsageError("say what to write: --out DIR, --completion SHELL or --keys");
             std::cout << completion_of(program, flags->shell);
             return 0;
           }};

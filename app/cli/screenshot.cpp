@@ -1,6 +1,7 @@
 #include "app/cli/subcommands.h"
 
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -36,16 +37,8 @@ void read_size(const std::string& text, ScreenshotOptions& options) {
   options.height = side(text.substr(cross + 1));
 }
 
-int run_screenshot(ScreenshotFlags& flags) {
+void choose_what_is_shown(ScreenshotFlags& flags) {
   ScreenshotOptions& options = flags.options;
-  if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write, or - for standard output");
-  std::optional<OutputFolder> output;
-  if (options.out == kStandardInput) options.out = output.emplace().path() / "headlight.png";
-  const bool is_vector = options.out.extension() == ".svg" || options.out.extension() == ".pdf";
-  if (options.out.extension() != ".png" && !is_vector) {
-    throw UsageError("--out: '{}' doesn't end in .png, or of a figure in .svg or .pdf", utf8(options.out));
-  }
-  options.is_figure = options.is_figure || is_vector;
   options.models = flags.model.models();
   if (!flags.model.chooses_model()) {
     FirstState first = first_state(*options.models);
@@ -58,12 +51,44 @@ int run_screenshot(ScreenshotFlags& flags) {
   options.lesson = flags.model.lesson();
   options.lesson_card = flags.model.lesson_card();
   options.watch_compiling = compile_bar();
+}
+
+int run_describe(ScreenshotFlags& flags) {
+  choose_what_is_shown(flags);
+  const std::string text = describe_view(flags.options);
+  if (!output_choice().writes_json) std::cout << text;
+  if (output_choice().writes_json) write_json({{"view", flags.options.state.view.tab}, {"text", text}});
+  return 0;
+}
+
+int run_screenshot(ScreenshotFlags& flags) {
+  ScreenshotOptions& options = flags.options;
+  if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write, or - for standard output");
+  std::optional<OutputFolder> output;
+  if (options.out == kStandardInput) options.out = output.emplace().path() / "headlight.png";
+  const bool is_vector = options.out.extension() == ".svg" || options.out.extension() == ".pdf";
+  if (options.out.extension() != ".png" && !is_vector) {
+    throw UsageError("--out: '{}' doesn't end in .png, or of a figure in .svg or .pdf", utf8(options.out));
+  }
+  options.is_figure = options.is_figure || is_vector;
+  choose_what_is_shown(flags);
   take_screenshot(options);
   if (output) output->print(options.out);
   const std::string file = output ? std::string() : utf8(options.out);
   if (!output && output_choice().writes_json)
     write_json({{"file", file}, {"bytes", std::filesystem::file_size(options.out)}});
   return 0;
+}
+
+void add_shown_flags(CLI::App& command, ScreenshotFlags& flags) {
+  flags.model.add_text_argument(command);
+  flags.model.add_to(command, "--score-scale",
+                     fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
+  flags.shown.add_to(command);
+  flags.model.add_lesson_flags(command);
+  add_device_flag(command, flags.options.device);
+  add_renderer_flag(command, flags.options.renderer);
+  add_cache_flag(command, flags.options.tile_bytes);
 }
 
 }  // namespace
@@ -85,15 +110,15 @@ Subcommand add_screenshot_command(CLI::App& app) {
             [&options](const std::string& text) { options.survey = read_survey(text); });
   image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
   image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);
-  flags->model.add_text_argument(*command);
-  flags->model.add_to(*command, "--score-scale",
-                      fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
-  flags->shown.add_to(*command);
-  flags->model.add_lesson_flags(*command);
-  add_device_flag(*command, options.device);
-  add_renderer_flag(*command, options.renderer);
-  add_cache_flag(*command, options.tile_bytes);
+  add_shown_flags(*command, *flags);
   return {.app = command, .run = [flags] { return run_screenshot(*flags); }};
+}
+
+Subcommand add_describe_command(CLI::App& app) {
+  CLI::App* command = add_subcommand(app, "describe");
+  const auto flags = std::make_shared<ScreenshotFlags>();
+  add_shown_flags(*command, *flags);
+  return {.app = command, .run = [flags] { return run_describe(*flags); }};
 }
 
 }  // namespace headlight::app

@@ -10,6 +10,8 @@ namespace headlight::app {
 Subcommand add_view_command(CLI::App& app);
 /// headlight screenshot: the window as an image, without a display.
 Subcommand add_screenshot_command(CLI::App& app);
+/// headlight describe: what a view shows in words and numbers.
+Subcommand add_describe_command(CLI::App& app);
 /// headlight export: figures and numbers of every stage as files.
 Subcommand add_export_command(CLI::App& app);
 /// headlight run: a session computed anew, compared with its record.

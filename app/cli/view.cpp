@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "app/cli/model_flags.h"
+#include "app/cli/output.h"
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
 #include "app/state/recovery.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
+#include "platform/crash_report.h"
 
 namespace headlight::app {
 namespace {
@@ -92,6 +94,11 @@ int run_view(ViewFlags& flags) {
   options.lesson = flags.model.lesson();
   options.lesson_card = flags.model.lesson_card();
   if (!flags.survey.empty()) options.survey = read_survey(flags.survey);
+  if (const auto report = platform::take_crash_report(crash_report_file())) {
+    const std::string line = fmt::format("The last start ended by a fault: {} says what was on screen.", report->string());
+    options.warning = options.warning ? fmt::format("{} {}", *options.warning, line) : line;
+    tell_note(line);
+  }
   return run_viewer(options);
 }
 

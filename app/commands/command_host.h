@@ -40,6 +40,8 @@ class CommandHost {
   virtual void open_screenshot_dialog(ScreenshotArea area) = 0;
   /// Puts the selected head's map on the clipboard.
   virtual void copy_figure() = 0;
+  /// Puts what the view shows on the clipboard, in words and numbers.
+  virtual void copy_as_text() = 0;
   /// Puts the pinned cell's numbers on the clipboard, as soon as they are computed.
   virtual void copy_cell() = 0;
   /// Puts a PyTorch program that prints the numbers on screen on the clipboard.

@@ -5,6 +5,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "app/commands/command_list.h"
+#include "app/state/version.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -246,7 +247,7 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
 void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer) {
   const Dialog dialog(frame, "About", is_open, 440.0F);
   if (!dialog.is_visible()) return;
-  write_text(frame.ui.fonts().title, frame.ui.theme().text, "Headlight " HEADLIGHT_VERSION);
+  write_text(frame.ui.fonts().title, frame.ui.theme().text, "Headlight " + program_version());
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted("Type a sentence and see every head of a transformer attend to it.");
   ImGui::Spacing();
@@ -259,6 +260,15 @@ void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer)
                              .c_str());
   ImGui::TextUnformatted("MIT licence");
   ImGui::PopTextWrapPos();
+}
+
+std::string keys_in_words() {
+  std::string text;
+  for (const KeyGroup& group : key_groups()) {
+    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", group.title);
+    for (const auto& [meaning, keys] : group.rows) text += fmt::format("  {:<18} {}\n", keys, meaning);
+  }
+  return text;
 }
 
 std::span<const GlossaryEntry> glossary() { return kWords; }

@@ -13,6 +13,9 @@ enum class HelpPage : std::uint8_t { Keys, Words };
 /// All shortcuts and what the words on screen mean (F1). Clears `is_open` when it is closed.
 void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page);
 
+/// All shortcuts as lines of text, to be printed: headings, and below them keys and what they do.
+std::string keys_in_words();
+
 /// Name, version, what it is built on. `renderer`: the device that draws the window.
 void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer);
 

@@ -52,12 +52,7 @@ std::unique_ptr<exporting::Drawing> draw_as_wide(const FigureKind& kind, const F
   const auto draw = [&](float edge) {
     ExportOptions sized = subject.options;
     sized.map_edge_mm = edge;
-    return kind.draw({.source = subject.source,
-                      .baseline_input = subject.baseline_input,
-                      .blocks = subject.blocks,
-                      .matrix = subject.matrix,
-                      .options = sized,
-                      .format = subject.format},
+    return kind.draw({subject.source, subject.baseline_input, subject.blocks, subject.matrix, sized, subject.format},
                      numbers);
   };
   const auto fits = [&](const exporting::Drawing& drawing) { return drawing.size().x < width + 0.01F; };

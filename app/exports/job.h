@@ -21,8 +21,6 @@ std::string_view to_string(ExportFormat format);
 /// What a file of a format is: a figure, a matrix, an array, all arrays (with hidden states and logits among them), a page.
 enum class FormatKind : std::uint8_t { Figure, Matrix, Array, AllArrays, Page };
 FormatKind kind_of(ExportFormat format);
-/// Does one file hold everything?
-inline bool is_container(ExportFormat format) { return kind_of(format) >= FormatKind::AllArrays; }
 inline bool is_figure(ExportFormat format) { return kind_of(format) == FormatKind::Figure; }
 inline bool holds_arrays(ExportFormat format) {
   return kind_of(format) == FormatKind::Array || kind_of(format) == FormatKind::AllArrays;

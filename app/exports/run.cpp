@@ -172,17 +172,11 @@ constexpr const char* kRecord = "run.json";
 std::set<std::string> earlier_files(const std::filesystem::path& folder, const std::set<std::string>& written) {
   std::set<std::string> earlier;
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(folder / kRecord, failure)) return earlier;
-  nlohmann::json record;
-  try {
-    record = read_json(folder / kRecord);
-  } catch (const Error&) {
-    return earlier;  // it isn't an export's
-  }
+  const bool is_there = std::filesystem::is_regular_file(folder / kRecord, failure);
+  const Result<nlohmann::json> record = parse_json(is_there ? read_file(folder / kRecord) : std::string());
+  if (!record || !record->is_object()) return earlier;  // none, or it isn't an export's
   for (const char* member : {"files", "earlier"}) {
-    const auto names = record.is_object() ? record.find(member) : record.end();
-    if (names == record.end() || !names->is_array()) continue;
-    for (const nlohmann::json& one : *names) {
+    for (const nlohmann::json& one : record->value(member, nlohmann::json::array())) {
       const std::string name = one.is_string() ? one.get<std::string>() : "";
       const bool is_plain = !name.empty() && std::filesystem::path(name).filename() == name;
       if (is_plain && !written.contains(name) && std::filesystem::exists(folder / name, failure)) earlier.insert(name);
@@ -313,9 +307,8 @@ ExportReport plan_run(const ExportOptions& options) {
     report.bytes.push_back(static_cast<std::uint64_t>(file.bytes));
   }
   if (options.file.empty()) {
-    constexpr std::uint64_t kRecordBytes = 2'000, kRecordToken = 40, kRecordFile = 60;
     report.files.push_back(options.directory / kRecord);
-    report.bytes.push_back(kRecordBytes + kRecordToken * source.input->source.length + kRecordFile * plan.files.size());
+    report.bytes.push_back(2'000 + 40 * source.input->source.length + 60 * plan.files.size());  // by tokens and files, about
   }
   return report;
 }

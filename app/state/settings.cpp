@@ -199,13 +199,16 @@ fs::path config_directory() { return own_folder(platform::UserFolder::Settings);
 fs::path cache_directory() { return own_folder(platform::UserFolder::Cache); }
 fs::path settings_path() { return config_directory() / "settings.json"; }
 
-fs::path tuning_file() {
+fs::path file_in(platform::UserFolder which, const char* name) {
   try {
-    return cache_directory() / "kernels.json";
+    return own_folder(which) / name;
   } catch (const Error&) {
     return {};
   }
 }
+
+fs::path tuning_file() { return file_in(platform::UserFolder::Cache, "kernels.json"); }
+fs::path crash_report_file() { return file_in(platform::UserFolder::State, "crash.txt"); }
 
 LoadedSettings load_settings(const fs::path& path) {
   std::error_code failure;

@@ -79,6 +79,8 @@ void remember_choice(Settings& settings, const std::string& id);
 /// $XDG_CONFIG_HOME/headlight, else ~/.config/headlight. Relative values of the variables are ignored, as the XDG
 /// specification requires. Throws Error when neither the variable nor HOME is set.
 std::filesystem::path config_directory();
+/// $XDG_STATE_HOME/headlight/crash.txt, else in ~/.local/state: what a crash leaves. Empty where neither is set.
+std::filesystem::path crash_report_file();
 /// $XDG_CACHE_HOME/headlight, else ~/.cache/headlight.
 std::filesystem::path cache_directory();
 /// config_directory()/settings.json.

@@ -30,6 +30,12 @@ WorkspaceOptions drawn_by(WorkspaceOptions setup, const shell::RenderDevice& dev
   return setup;
 }
 
+void settle(Workspace& workspace, const ScreenshotOptions& options) {
+  workspace.settle({options.width, options.height}, options.scale, 0.0);
+  const EngineResult& result = workspace.result();
+  if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
+}
+
 }  // namespace
 
 OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function<void()> wake)
@@ -38,15 +44,19 @@ OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function
       ui_(device_),
       workspace_(ui_, drawn_by(std::move(setup_), device_)) {}
 
+std::string describe_view(const ScreenshotOptions& options) {
+  OffscreenViewer viewer(options);
+  settle(viewer.workspace(), options);
+  return viewer.workspace().describe();
+}
+
 void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
   Workspace& workspace = viewer.workspace();
   if (options.survey) workspace.show_survey(*options.survey);
   if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
   if (options.is_presentation) workspace.present();
-  workspace.settle({options.width, options.height}, options.scale, 0.0);
-  const EngineResult& result = workspace.result();
-  if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
+  settle(workspace, options);
   if (options.is_figure) return workspace.write_figure(options.out);
   write_png(options.out, viewer.ui().read_pixels());
 }

@@ -10,8 +10,10 @@
 #include "app/shell/message_window.h"
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
+#include "app/state/version.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
+#include "platform/crash_report.h"
 #include "platform/signals.h"
 
 namespace headlight::app {
@@ -72,6 +74,7 @@ class ViewerLoop {
       device_.check_sleep();
       const std::uint64_t drawn_before = ui_.frames_drawn();
       workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
+      note_screen();
       if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
       if (std::string title = workspace_.title(); title != title_) window_.set_title(title_ = std::move(title));
       failures_ = 0;
@@ -80,6 +83,16 @@ class ViewerLoop {
       if (!may_pass || ++failures_ > kMaxFailures) throw;
       reopen_device(error.what());
     }
+  }
+
+  /// What a crash report says.
+  void note_screen() const {
+    const State& state = workspace_.state();
+    const Source& source = state.source;
+    platform::note_for_crash(fmt::format("headlight {}\nview: {}\nshows: {}{}{}\ncomputes on: {}\ndraws on: {}\nstate: {}\n",
+                                         program_version(), state.view.tab, model_path(source), capture_path(source),
+                                         notebook_name(source), workspace_.result().device, device_.name(),
+                                         recovery_ ? utf8(recovery_folder()) : "not kept"));
   }
 
   /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again

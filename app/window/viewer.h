@@ -56,4 +56,7 @@ int run_viewer(const ViewOptions& options);
 /// Draws the same window offscreen, waits until everything is computed and writes it. Throws Error in one line.
 void take_screenshot(const ScreenshotOptions& options);
 
+/// What its view shows then, in words and numbers: Workspace::describe(). Throws Error likewise.
+std::string describe_view(const ScreenshotOptions& options);
+
 }  // namespace headlight::app

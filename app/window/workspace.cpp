@@ -10,6 +10,7 @@
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"
+#include "app/state/version.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -295,15 +296,37 @@ std::string Workspace::error_of(ErrorSection section) const {
   return error_section_for(shown_inputs_, desk_.requested_inputs) == section ? desk_.result.error : std::string();
 }
 
-void Workspace::write_figure(const std::filesystem::path& path) const {
+std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
   const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
   std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
-  const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
-  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
   if (!figure) throw Error("this view has no figure now: it shows nothing, or what it shows is being computed");
   const bool is_dark = desk_.state.view.theme != Theme::Light;
-  const std::unique_ptr<exporting::Drawing> noted =
-      exporting::with_note(std::move(figure), changes_on_screen(desk_.state, desk_.result), is_dark);
+  return exporting::with_note(std::move(figure), changes_on_screen(desk_.state, desk_.result), is_dark);
+}
+
+std::string Workspace::describe() const {
+  const View& view = find_view(desk_.state.view.tab);
+  const Selection& chosen = desk_.state.selection;
+  std::string text =
+      fmt::format("# {} (Headlight {})\n\n{}\n\n{}", view.title, program_version(), view.help, shown_figure()->text());
+  const FormulaSubject subject{.block = chosen.block,
+                               .layer = &desk_.result.network->layer(chosen.block),
+                               .head = chosen.head,
+                               .mask = &desk_.state.masks[chosen.block.kind],
+                               .pattern = fixed_pattern(desk_.state, chosen.block, chosen.head)};
+  text += "\nFormulas:\n\n";
+  for (const attention::Stage stage : view.exported(desk_.state).stages) {
+    const Quantity& shown = quantity(stage);
+    if (desk_.result.shapes.at(chosen.block).extent(stage))
+      text += fmt::format("- {}: {}\n", shown.title, shown.formula(subject));
+  }
+  return text;
+}
+
+void Workspace::write_figure(const std::filesystem::path& path) const {
+  const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
+  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
+  const std::unique_ptr<exporting::Drawing> noted = shown_figure();
   exporting::DrawingOutput output = noted->output();
   output.session = fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion,
                                portable_state(desk_.state, path.parent_path()));

@@ -124,6 +124,8 @@ class Workspace final : private CommandHost {
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
   /// Writes the figure of the view on screen as SVG, PDF or PNG. Throws Error in one line where it has none.
   void write_figure(const std::filesystem::path& path) const;
+  /// The view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
+  std::string describe() const;
   /// What to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (app/frame.h).
@@ -195,6 +197,8 @@ class Workspace final : private CommandHost {
   void open_text() override { sessions_.open_text(); }
   void open_capture() override { sessions_.open_capture(); }
   void copy_figure() override;
+  void copy_as_text() override;
+  std::unique_ptr<exporting::Drawing> shown_figure() const;
   void copy_cell() override;
   void copy_torch() override;
   void copy_numbers(CopiedNumbers what) override { copied_numbers_ = what; }

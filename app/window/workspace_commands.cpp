@@ -138,6 +138,13 @@ void Workspace::run_posted() {
 
 void Workspace::copy_cell() { copies_cell_ = true; }
 
+void Workspace::copy_as_text() {
+  desk_.attempt([this] {
+    ImGui::SetClipboardText(desk_.ui.unshaped(describe()).c_str());
+    desk_.tell("What the view shows is on the clipboard, in words and numbers.");
+  });
+}
+
 void Workspace::copy_figure() {
   export_dialog_.copy_figure(desk_.state, desk_.transient, desk_.result, desk_.result.device);
 }

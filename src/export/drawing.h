@@ -27,6 +27,8 @@ class Drawing {
   virtual glm::vec2 size() const = 0;
   virtual DrawingOutput output() const = 0;
   virtual void draw(Canvas& canvas) const = 0;
+  /// What it shows in words and numbers, as Markdown: for screen readers, issues and language models.
+  virtual std::string text() const = 0;
 
  protected:
   Drawing() = default;

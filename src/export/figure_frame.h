@@ -1,6 +1,8 @@
 #pragma once
 
-#include "export/figure.h"
+#include <fmt/format.h>
+
+#include "export/figure_text.h"
 #include "export/text_metrics.h"
 
 namespace headlight::exporting {
@@ -94,6 +96,13 @@ class FigureDrawing : public Drawing {
  public:
   glm::vec2 size() const final { return {std::max(size_.x, figure_.style.width), size_.y}; }
   DrawingOutput output() const final { return output_of(figure_.style, figure_.title, figure_.session); }
+  std::string text() const final {
+    if constexpr (requires { in_words(figure_); }) {
+      return fmt::format("## {}\n\n{}\n\n{}", printable(figure_.title), printable(figure_.subtitle), in_words(figure_));
+    } else {
+      return drawn_words(*this);
+    }
+  }
   void draw(Canvas& canvas) const final {
     titles_->draw(canvas, corner_ + margin_, paper_);
     draw_content(canvas);

@@ -31,7 +31,7 @@ class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
       panel.style.is_dark = figure_.style.is_dark;
       panel.style.is_transparent = figure_.style.is_transparent;
       panel.style.font = figure_.style.font;
-      drawings_.push_back(std::make_unique<HeatmapDrawing>(std::move(panel), kMaxValues));
+      drawings_.push_back(std::make_unique<HeatmapDrawing>(panel, kMaxValues));
     }
     const glm::vec2 panels = place_panels();
     const float below = lay_out_titles(std::max(panels.x - 2.0F * margin_, title_room(200.0F)));

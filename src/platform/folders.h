@@ -14,7 +14,7 @@ std::optional<std::filesystem::path> path_variable(const char* name);
 /// The user's own folder, "~"; empty where the system names none.
 std::filesystem::path home_folder();
 
-enum class UserFolder : std::uint8_t { Settings, Cache };
+enum class UserFolder : std::uint8_t { Settings, Cache, State };
 /// Where programs keep such files of the user's, each in a folder of its own. Empty: `trouble` says what isn't set.
 std::filesystem::path user_folder(UserFolder which, std::string& trouble);
 

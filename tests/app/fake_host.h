@@ -35,6 +35,7 @@ class FakeHost final : public CommandHost {
     calls.emplace_back(area == ScreenshotArea::View ? "screenshot of the view" : "screenshot");
   }
   void copy_figure() override { calls.emplace_back("copy figure"); }
+  void copy_as_text() override { calls.emplace_back("copy as text"); }
   void copy_cell() override { calls.emplace_back("copy cell"); }
   void copy_torch() override { calls.emplace_back("copy torch"); }
   void copy_numbers(CopiedNumbers what) override {

@@ -164,7 +164,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("models, and what is in one") {
-    std::vector<Command> commands = {{{"version"}, ""}, {{"models"}, ""}, {{"models", "--folder", golden_path("gguf")}, ""}};
+    std::vector<Command> commands = {{{"models"}, ""}, {{"models", "--folder", golden_path("gguf")}, ""}};
     for (const char* name : {"gpt2", "marian", "gguf/llama-q8_0.gguf"}) {
       commands.push_back({{"info", "--model", golden_path(name), "--tensors"}, ""});
     }

@@ -224,7 +224,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("manual says what is missing") {
-    CHECK(complaint_of(run_headlight({"manual"}), 2) == "say what to write: --out DIR or --completion SHELL");
+    CHECK(complaint_of(run_headlight({"manual"}), 2) == "say what to write: --out DIR, --completion SHELL or --keys");
     CHECK(complaint_of(run_headlight({"manual", "--completion", "tcsh"}), 2).find("bash, zsh") != std::string::npos);
   }
 }

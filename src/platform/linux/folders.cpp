@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "platform/linux/last_error.h"
@@ -20,11 +21,15 @@ fs::path home_folder() { return path_variable("HOME").value_or(fs::path()); }
 
 /// As the XDG Base Directory Specification says, which has programs ignore relative paths.
 fs::path user_folder(UserFolder which, std::string& trouble) {
-  const bool is_cache = which == UserFolder::Cache;
-  const char* variable = is_cache ? "XDG_CACHE_HOME" : "XDG_CONFIG_HOME";
+  struct Place {
+    const char *variable, *below_home;
+  };
+  constexpr std::array<Place, 3> kPlaces = {
+      {{"XDG_CONFIG_HOME", ".config"}, {"XDG_CACHE_HOME", ".cache"}, {"XDG_STATE_HOME", ".local/state"}}};
+  const auto& [variable, below_home] = kPlaces[static_cast<std::size_t>(which)];
   if (std::optional<fs::path> folder = path_variable(variable); folder && folder->is_absolute()) return *std::move(folder);
   const fs::path home = home_folder();
-  if (!home.empty()) return home / (is_cache ? ".cache" : ".config");
+  if (!home.empty()) return home / below_home;
   trouble = std::string("neither ") + variable + " nor HOME is set";
   return {};
 }

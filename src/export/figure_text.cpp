@@ -1,0 +1,142 @@
+#include "export/figure_text.h"
+
+#include <fmt/ranges.h>
+
+#include "export/figure_frame.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr std::uint32_t kMaxTableRows = 32, kMaxTableColumns = 16;  // of a map whose numbers are all in a table
+constexpr std::size_t kMaxListed = 100, kLargestOfMap = 3;
+
+std::string digits(float value) { return fmt::format("{:.4g}", static_cast<double>(value)); }
+
+/// A line of a Markdown table.
+std::string line_of(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    for (const char letter : printable(cell)) line += letter == '|' ? std::string("\\|") : std::string(1, letter);
+    line += "|";
+  }
+  return line + "\n";
+}
+
+std::string heads_of(const std::vector<std::string>& names) {
+  return line_of(names) + line_of(std::vector<std::string>(names.size(), "---"));
+}
+
+/// "cat (2)", or the index alone.
+std::string name_of(const std::vector<std::string>& tokens, std::uint32_t index) {
+  return index < tokens.size() ? fmt::format("{} ({})", printable(tokens[index]), index) : std::to_string(index);
+}
+
+/// The cells of rows [first, end) that are farthest from 0, as "0.61 of cat (2), 0.2 of a (0)"; of several rows with theirs.
+std::string largest(const FigureMap& map, std::uint32_t first, std::uint32_t end, const FigureAxis& rows,
+                    const FigureAxis& columns) {
+  std::vector<glm::uvec2> cells;  // column, row
+  for (std::uint32_t row = first; row < end; ++row) {
+    for (std::uint32_t column = 0; column < map.value_columns(); ++column) {
+      if (!map.is_masked(row, column)) cells.emplace_back(column, row);
+    }
+  }
+  const std::size_t most = std::min(kLargestOfMap, cells.size());
+  const auto size = [&](const glm::uvec2& at) {
+    const float value = std::abs(map.at(at.y, at.x));
+    return std::isnan(value) ? std::numeric_limits<float>::infinity() : value;
+  };
+  std::ranges::partial_sort(cells, cells.begin() + static_cast<std::ptrdiff_t>(most), std::ranges::greater(), size);
+  std::vector<std::string> words;
+  for (const glm::uvec2& at : std::span(cells).first(most)) {
+    const std::string row = end - first > 1 ? name_of(rows.tokens, at.y * map.pool) + " → " : "";
+    words.push_back(
+        fmt::format("{} of {}{}", digits(map.at(at.y, at.x)), row, name_of(columns.tokens, at.x * map.column_pool())));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
+std::string in_words(const HeatmapFigure& figure) {
+  const FigureMap& map = figure.map;
+  const std::uint32_t rows = map.value_rows(), columns = map.value_columns();
+  std::string text = fmt::format("{}: {} × {} ({} × {}). {}\n\n", printable(figure.value_title), map.rows, map.columns,
+                                 printable(figure.rows.title), printable(figure.columns.title), pooling_note(map));
+  const bool is_table = rows <= kMaxTableRows && columns <= kMaxTableColumns;
+  std::vector<std::string> cells = {figure.rows.title + " \\ " + figure.columns.title};
+  for (std::uint32_t column = 0; column < columns; ++column)
+    cells.push_back(name_of(figure.columns.tokens, column * map.column_pool()));
+  if (is_table) text += heads_of(cells);
+  for (std::uint32_t row = 0; row < std::min<std::uint32_t>(rows, kMaxListed); ++row) {
+    cells = {name_of(figure.rows.tokens, row * map.pool)};
+    for (std::uint32_t column = 0; is_table && column < columns; ++column)
+      cells.push_back(map.is_masked(row, column) ? figure.masked_title : digits(map.at(row, column)));
+    text += is_table ? line_of(cells)
+                     : fmt::format("- {}: {}\n", cells.front(), largest(map, row, row + 1, figure.rows, figure.columns));
+  }
+  return rows <= kMaxListed ? text : text + fmt::format("- and {} rows more\n", rows - kMaxListed);
+}
+
+std::string in_words(const ContactSheet& sheet) {
+  std::string text = fmt::format("{}, {} → {}, the largest of each map:\n\n", printable(sheet.value_title),
+                                 printable(sheet.row_title), printable(sheet.column_title));
+  for (const ContactSheet::Panel& panel : sheet.panels)
+    text += fmt::format("- {}: {}\n", printable(panel.title), largest(panel.map, 0, panel.map.value_rows(), {}, {}));
+  return text;
+}
+
+std::string in_words(const PanelsFigure& figure) {
+  std::string text;
+  for (const HeatmapFigure& panel : figure.panels)
+    text += fmt::format("### {}\n\n{}\n", printable(panel.title), in_words(panel));
+  return text;
+}
+
+std::string in_words(const LinesFigure& figure) {
+  std::string text = heads_of({"head", figure.query_title, figure.key_title, figure.is_difference ? "change" : "weight"});
+  std::size_t left = kMaxListed;
+  for (auto line = figure.lines.rbegin(); line != figure.lines.rend() && left > 0; ++line, --left) {
+    text += line_of({std::to_string(line->head), name_of(figure.queries, line->query), name_of(figure.keys, line->key),
+                     digits(line->weight)});
+  }
+  return text + fmt::format("\n{} lines in all\n", figure.lines.size());
+}
+
+std::string in_words(const FlowFigure& figure) {
+  std::vector<FlowFigure::Edge> edges = figure.edges;
+  std::ranges::stable_sort(edges, std::ranges::greater(), &FlowFigure::Edge::share);
+  std::string text = heads_of({"layer", "from", "to", "by", "share", "change"});
+  for (const FlowFigure::Edge& edge : std::span(edges).first(std::min(edges.size(), kMaxListed))) {
+    const std::string by = edge.is_residual ? "residual stream" : edge.head ? fmt::format("head {}", *edge.head) : "heads";
+    text += line_of({std::to_string(edge.layer), name_of(figure.tokens, edge.from), name_of(figure.tokens, edge.to), by,
+                     digits(edge.share), figure.reach ? digits(edge.change) : ""});
+  }
+  return text + fmt::format("\n{} edges in all\n", edges.size());
+}
+
+std::string drawn_words(const Drawing& drawing) {
+  struct Words final : Canvas {
+    void fill(Rect, Rgb) override {}
+    void frame(Rect, Rgb, float) override {}
+    void line(glm::vec2, glm::vec2, Rgb, float) override {}
+    void hatch(std::span<const Rect>, Rgb) override {}
+    void image(Rect, const Pixels&) override {}
+    void text(glm::vec2 at, std::string_view words, const TextStyle&) override {
+      if (!words.empty()) found.emplace_back(at, words);
+    }
+    std::vector<std::pair<glm::vec2, std::string>> found;
+  } words;
+  drawing.draw(words);
+  constexpr float kLine = 0.5F * kTextSize;
+  std::ranges::stable_sort(words.found, {}, [](const auto& one) { return one.first.y; });
+  std::string text;
+  for (auto first = words.found.begin(); first != words.found.end();) {
+    const auto end =
+        std::find_if(first, words.found.end(), [&](const auto& one) { return one.first.y > first->first.y + kLine; });
+    std::sort(first, end, [](const auto& left, const auto& right) { return left.first.x < right.first.x; });
+    for (; first != end; ++first) text += first->second + (first + 1 == end ? "\n" : "\t");
+  }
+  return text;
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "export/figures.h"
+
+namespace headlight::exporting {
+
+/// What figures show that isn't text in them: numbers of cells, lines and edges, with the tokens that they belong to, as
+/// Markdown; a table where there are few of them, else the largest.
+std::string in_words(const HeatmapFigure& figure);
+std::string in_words(const ContactSheet& sheet);
+std::string in_words(const PanelsFigure& figure);
+std::string in_words(const LinesFigure& figure);
+std::string in_words(const FlowFigure& figure);
+
+/// The texts of a drawing in the order of reading, those at one height on a line with tabs between them.
+std::string drawn_words(const Drawing& drawing);
+
+}  // namespace headlight::exporting

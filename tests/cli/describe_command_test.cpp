@@ -1,0 +1,95 @@
+// What views show in words and numbers.
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "support/golden_model.h"
+#include "support/program.h"
+
+namespace describe_command_test {
+
+using namespace headlight;
+
+namespace {
+
+std::string golden_path(std::string_view name) { return test::golden_model_path(name).string(); }
+
+std::string described(const std::string& view) {
+  const Outcome outcome =
+      run_headlight({"describe", "-m", golden_path("gpt2"), "the cat sat", "--tab", view, "--layer", "1", "--head", "2"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  return outcome.out;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("every view is described: title, numbers, tokens, formulas") {
+    struct Case {
+      const char* view;
+      std::vector<const char*> words;
+    };
+    const std::vector<Case> cases = {
+        {"head", {"attention weights · layer 1, head 2", "|query \\ key|", "|masked|", "softmax"}},
+        {"lines", {"|head|query|key|weight|", "lines in all"}},
+        {"text", {"cat", "attends to"}},
+        {"side_by_side", {"### ", "|query \\ key|"}},
+        {"block", {"residual stream", "MLP"}},
+        {"steps", {"### ", "queries Q", "attention weights"}},
+        {"neuron", {"scale", "weight"}},
+        {"heads", {"layer", "head"}},
+        {"model", {"- L0 H0 ", "→"}},
+        {"predictions", {"%", "layer"}},
+        {"logits", {"layer", "head"}},
+        {"flow", {"|layer|from|to|by|share|change|", "edges in all"}},
+        {"what_if", {"layer", "head"}}};
+    for (const Case& one : cases) {
+      const std::string text = described(one.view);
+      INFO(text);
+      CHECK(text.starts_with("# "));
+      for (const char* word : one.words)
+        CHECK_MESSAGE(text.find(word) != std::string::npos, std::string(one.view), ": ", word);
+    }
+  }
+
+  TEST_CASE("the numbers of a described map are the exported ones, to four digits") {
+    const Outcome csv = run_headlight(
+        {"export", "-m", golden_path("gpt2"), "the cat sat", "--layer", "1", "--head", "2", "--format", "csv", "-o", "-"});
+    std::vector<std::string> expected;
+    std::istringstream lines(csv.out);
+    std::string line;
+    std::getline(lines, line);
+    while (std::getline(lines, line)) {
+      std::istringstream fields(line);
+      std::string field;
+      std::getline(fields, field, ',');
+      while (std::getline(fields, field, ',')) {
+        if (const float value = std::stof(field); value > 0.0F)
+          expected.push_back(fmt::format("{:.4g}", static_cast<double>(value)));
+      }
+    }
+    CHECK(expected.size() >= 6);
+    const std::string text = described("head");
+    std::size_t at = 0;
+    for (const std::string& number : expected) {
+      CAPTURE(number);
+      at = text.find("|" + number + "|", at);
+      REQUIRE(at != std::string::npos);
+    }
+    const nlohmann::json json =
+        nlohmann::json::parse(run_headlight({"describe", "-m", golden_path("gpt2"), "the cat sat", "--tab", "head",
+                                             "--layer", "1", "--head", "2", "--json"})
+                                  .out);
+    CHECK(json.at("view") == "head");
+    CHECK(json.at("text") == text);
+    CHECK(complaint_of(run_headlight({"describe", "-m", golden_path("bert"), "the cat", "--tab", "logits"}), 1)
+              .find("this view has no figure now") == 0);
+  }
+}
+
+}  // namespace describe_command_test
