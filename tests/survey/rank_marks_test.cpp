@@ -23,6 +23,7 @@ void run_rank(const std::filesystem::path& folder, int rank, int signal) {
     {
       RankMark mark(folder, rank, 3);
       mark.begin(17);
+      const platform::LastWords of_progress(platform::kStandardError, "\n");  // as a terminal's progress bar has them
       if (signal != 0) static_cast<void>(std::raise(signal));
     }
     ::_exit(0);
