@@ -231,7 +231,7 @@ class Page {
 
 /// Are both the same but for the last digits of numbers, which devices round differently?
 bool is_same_page(const std::string& a, const std::string& b) {
-  static const std::regex kNumber(R"(-?\d+\.\d+(?:e[+-]\d+)?)");
+  static const std::regex kNumber(R"(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)");
   const auto without = [](const std::string& text) { return std::regex_replace(text, kNumber, "#"); };
   if (without(a) != without(b)) return false;
   std::sregex_iterator left(a.begin(), a.end(), kNumber), right(b.begin(), b.end(), kNumber);
