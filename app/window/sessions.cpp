@@ -15,7 +15,7 @@ void Sessions::open_files(const std::vector<std::string>& paths) {
   const fs::path path = paths.front();
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::Capture) return models_.open_capture(path);
-  if (kind == FileKind::Model) return models_.open(path);
+  if (kind == FileKind::Model) return models_.open(utf8(path));
   desk_.attempt([&] {
     kind == FileKind::Session ? show_session(path) : kind == FileKind::Lesson ? lessons_.show(path) : show_text(path);
   });
