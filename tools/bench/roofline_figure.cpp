@@ -63,6 +63,19 @@ class RooflineDrawing final : public Drawing {
   glm::vec2 size() const override { return {width_, plot_.end().y + kAxisBelow + kMargin}; }
   DrawingOutput output() const override { return output_of({.is_dark = figure_.is_dark}, figure_.title, {}); }
 
+  std::string text() const override {
+    std::string words = fmt::format("{}\n\n{}\n\n", figure_.title, figure_.subtitle);
+    for (const RooflineFigure::Roof& roof : figure_.arithmetic)
+      words += fmt::format("- {}: {:.4g} GFLOP/s\n", roof.name, roof.rate);
+    for (const RooflineFigure::Roof& roof : figure_.memory)
+      words += fmt::format("- {}: {:.4g} GB/s\n", roof.name, roof.rate);
+    for (const RooflineFigure::Dot& dot : figure_.dots) {
+      words += fmt::format("- {}, {}: {:.4g} GFLOP/s at {:.4g} FLOP a byte\n", figure_.series[dot.series], dot.label,
+                           dot.gflops, dot.intensity);
+    }
+    return words;
+  }
+
   void draw(Canvas& canvas) const override {
     titles_.draw(canvas, {kMargin, kMargin}, paper_);
     draw_axes(canvas);
