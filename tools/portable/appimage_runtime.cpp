@@ -4,7 +4,6 @@
 //   --appimage-extract [FOLDER]  unpacks the image (squashfs-root) and ends
 //   --appimage-offset            prints where in the file the image begins
 //   APPIMAGE_EXTRACT_AND_RUN=1   in the environment: doesn't try FUSE
-// Compiled by tools/make_portable.
 #include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
