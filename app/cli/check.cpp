@@ -6,6 +6,7 @@
 
 #include "app/check/check_run.h"
 #include "app/checks/checks.h"
+#include "app/cli/output.h"
 #include "gpu/context.h"
 
 namespace headlight::app {
@@ -14,7 +15,6 @@ namespace {
 struct CheckFlags {
   CheckOptions options;
   std::string device;
-  bool is_json = false;
 };
 
 std::vector<std::string> group_names() {
@@ -37,17 +37,20 @@ int run_check_command(const CheckFlags& flags) {
                 static_cast<std::uint32_t>(parse_integer(kCheckChild, step, 0, std::uint64_t{1} << 20)));
     return 0;
   }
+  const bool has_table = !output_choice().writes_json;
   std::vector<DeviceReport> reports;
   bool is_fine = true;
   for (const gpu::DeviceInfo& device : devices_of(flags)) {
-    if (!flags.is_json) std::cout << device_heading(device) << std::flush;
+    if (has_table) std::cout << device_heading(device) << std::flush;
     reports.push_back(check_device(device, flags.options, [&](const CheckLine& line) {
-      if (!flags.is_json) std::cout << table_row(line) << std::flush;
+      if (has_table && (!output_choice().is_quiet || line.status == CheckStatus::Fail)) {
+        std::cout << table_row(line) << std::flush;
+      }
     }));
-    if (!flags.is_json) std::cout << "  " << summary(reports.back()) << "\n";
+    if (has_table) std::cout << "  " << summary(reports.back()) << "\n";
     is_fine = is_fine && reports.back().status() != CheckStatus::Fail;
   }
-  if (flags.is_json) std::cout << report_json(reports, flags.options.is_quick) << "\n";
+  if (!has_table) std::cout << report_json(reports, flags.options.is_quick) << "\n";
   return is_fine ? 0 : 1;
 }
 
@@ -69,7 +72,6 @@ Subcommand add_check_command(CLI::App& app) {
            [&flags](const std::string& text) {
              flags.options.patience = std::chrono::seconds(parse_integer("--patience", text, 1, 3'600));
            });
-  FlagGroup(*command, "Output").turn("--json", "one JSON object for an issue in place of the table", flags.is_json);
   add_device_flag(*command, flags.device);
   return {.app = command, .run = [shared] { return run_check_command(*shared); }};
 }

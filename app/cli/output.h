@@ -32,7 +32,7 @@ class OutputFolder {
   OutputFolder& operator=(const OutputFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Throws Error where it is larger than 1 GiB.
+  /// All of it, on standard output.
   static void print(const std::filesystem::path& file);
 
  private:
