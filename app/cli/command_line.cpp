@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "app/check/check_run.h"
 #include "app/cli/output.h"
 #include "app/cli/subcommands.h"
 #include "app/models/starter_view.h"
@@ -203,7 +205,8 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
-    if (const std::filesystem::path file = crash_report_file(); !file.empty()) {
+    // A check's child is there for faults, which its parent tells.
+    if (const std::filesystem::path file = crash_report_file(); !file.empty() && std::getenv(kCheckChild) == nullptr) {
       platform::keep_crash_reports(file);
       platform::note_for_crash(fmt::format("headlight {}\ncommand: {}\n", program_version(), command.app->get_name()));
     }

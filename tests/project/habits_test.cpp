@@ -48,8 +48,8 @@ bool is_built(const std::string& name) {
 /// none.
 std::string name_of_one_system(const std::string& text) {
   static const std::regex kName(
-      R"(#include <((sys|linux|X11|arpa|netinet|net)/.*|(unistd|fcntl|spawn|poll|signal|csignal|dlfcn|pthread|sched|termios|pwd|)"
-      R"(netdb|dirent|langinfo|glob|fnmatch|link|execinfo|elf|wordexp|regex|semaphore|strings|iconv|ucontext|syslog|malloc|)"
+      R"(#include <((sys|linux|X11|arpa|netinet|net)/.*|regex\.h|(unistd|fcntl|spawn|poll|signal|csignal|dlfcn|pthread|sched|termios|pwd|)"
+      R"(netdb|dirent|langinfo|glob|fnmatch|link|execinfo|elf|wordexp|semaphore|strings|iconv|ucontext|syslog|malloc|)"
       R"(endian|libgen|windows|io)(\.h)?)>|"/(proc|dev|tmp|usr|etc)/|getenv\("(HOME|XDG_|DISPLAY|WAYLAND|LC_|LANG)[A-Z_]*"|)"
       R"(\b(isatty|setenv|popen|localtime_r|gmtime_r|mkstemp|clock_gettime|getrusage|sysconf|malloc_trim)\(|)"
       R"([\s(!]::(open|close|read|write|stat|lstat|fstat|unlink|mkdir|chmod|access|kill|getpid|geteuid|mmap|fork|poll)\()");
