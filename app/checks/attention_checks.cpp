@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "app/checks/checker.h"
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
 #include "ops/cells.h"
-#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/checks/checker.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "gpu/context.h"
-#include "app/checks/checker.h"
 
 namespace headlight::checks {
 

@@ -7,12 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/checks/checker.h"
 #include "app/shell/render_device.h"
 #include "core/error.h"
 #include "gpu/device_facts.h"
 #include "gpu/shader_compiler.h"
 #include "ops/tuning.h"
-#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "app/checks/checker.h"
 #include "core/half.h"
 #include "ops/experts.h"
 #include "ops/linear.h"
-#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

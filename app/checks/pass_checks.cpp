@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/checks/captions.h"
+#include "app/checks/checker.h"
 #include "app/models/starter_view.h"
 #include "app/state/settings.h"
 #include "core/error.h"
@@ -14,8 +16,6 @@
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
 #include "ops/linear.h"
-#include "app/checks/captions.h"
-#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

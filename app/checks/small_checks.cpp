@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/checks/checker.h"
 #include "attention/dropout.h"
 #include "model/quantised_blocks.h"
 #include "ops/cells.h"
@@ -16,7 +17,6 @@
 #include "ops/norm.h"
 #include "ops/odd_numbers.h"
 #include "ops/rotate.h"
-#include "app/checks/checker.h"
 
 namespace headlight::checks {
 namespace {

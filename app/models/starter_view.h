@@ -9,7 +9,8 @@ namespace headlight::app {
 inline constexpr const char* kCaptionWriter = "captions-gpt2";
 inline constexpr const char* kTranslator = "multi30k-de-en";
 
-/// share/headlight beside the program's folder, with what comes along: models, lessons, perhaps fonts. A build's is a link to assets/.
+/// share/headlight beside the program's folder, with what comes along: models, lessons, perhaps fonts. A build's is a link
+/// to assets/.
 std::filesystem::path shared_folder();
 
 /// The bundled model of this name; nullopt where this installation lacks it.

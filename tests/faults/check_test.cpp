@@ -110,8 +110,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("check: a crash and a hang are lines, and what comes after is checked by another process") {
-    for (const auto& [fault, words] :
-         {std::pair("crash float32", "signal 6"), {"hang float32", "hangs: no line for 5 s"}}) {
+    for (const auto& [fault, words] : {std::pair("crash float32", "signal 6"), {"hang float32", "hangs: no line for 5 s"}}) {
       const Outcome outcome = run_headlight({"check", "--groups", "arithmetic", "--patience", "5", "--json"},
                                             "HEADLIGHT_CHECK_FAULT='" + std::string(fault) + "'");
       CAPTURE(outcome.out);
