@@ -85,7 +85,7 @@ TEST_SUITE("gpu") {
     const auto survey = [&](const std::string& corpus, const std::string& input, const Arguments& more = {}) {
       const fs::path out = files.folder.path() / "survey";
       fs::remove_all(out);
-      Arguments arguments = {"survey", corpus, "--quiet", "--top", "2", "--metrics", "entropy", "--out", out.string()};
+      Arguments arguments = {"survey", corpus, "--top", "2", "--metrics", "entropy", "--out", out.string()};
       arguments.insert(arguments.end(), more.begin(), more.end());
       CHECK(answer(arguments, input).starts_with("2 texts, "));
       const std::string page = read_file(out / "report.html");
