@@ -123,7 +123,7 @@ void tell_precision(Checker& check, const Arithmetic& all) {
 
 void tell_special(Checker& check, const Arithmetic& all) {
   const auto& [exp, quotient, root, product] = all.found;
-  const auto tell = [&](const char* name, bool holds, std::string what) {
+  const auto tell = [&](const char* name, bool holds, const std::string& what) {
     check.tell(holds ? CheckStatus::Ok : CheckStatus::Warn, what, {}, name);
   };
   tell("exp(0)", exp[0] == 1.0F, fmt::format("is {:.9g}", exp[0]));

@@ -27,6 +27,8 @@ inline void for_each_nibble(const std::uint8_t* bytes, const Use& use) {
 inline int bit(const std::uint8_t* bytes, std::size_t at) { return (bytes[at / 8] >> (at % 8)) & 1; }
 inline int half_byte(const std::uint8_t* bytes, std::size_t at) { return (bytes[at / 2] >> (4 * (at % 2))) & 15; }
 
+// NOLINTBEGIN(readability-identifier-naming): the blocks' own names
+
 /// x = d · q
 struct BlockQ8_0 {
   static constexpr std::size_t kNumbers = 32;
@@ -326,5 +328,7 @@ struct BlockIQ4_XS {
     }
   }
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace headlight::model

@@ -29,7 +29,7 @@ struct Files {
     return (folder.path() / name).string();
   }
   std::string pack(const std::string& name, const std::string& content) const {
-    const std::string path = (folder.path() / name).string();
+    std::string path = (folder.path() / name).string();
     gzFile file = gzopen(path.c_str(), "wb");
     REQUIRE(gzwrite(file, content.data(), static_cast<unsigned>(content.size())) == static_cast<int>(content.size()));
     gzclose(file);

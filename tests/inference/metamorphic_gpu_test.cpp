@@ -36,8 +36,8 @@ attention::MaskSet masks_of(std::string_view rule, MaskFill fill = MaskFill::Neg
 
 model::ModelInput vectors(Tensor x, std::vector<std::uint32_t> lengths) {
   model::ModelInput input;
-  input.source = {
-      .batch = x.axis(0), .length = x.axis(1), .lengths = std::move(lengths), .ids = {}, .vectors = std::move(x)};
+  input.source = {.batch = x.axis(0), .length = x.axis(1), .lengths = std::move(lengths), .ids = {}, .vectors = {}};
+  input.source.vectors = std::move(x);
   return input;
 }
 
