@@ -52,7 +52,7 @@ class WatchedContext {
 /// Fixture of a test on the shared device: TEST_CASE_FIXTURE(OnGpu, "…").
 class OnGpu {
  protected:
-  gpu::Context& context = shared_context();
+  gpu::Context& context = shared_context();  // NOLINT(readability-identifier-naming): what test cases call it
 
  private:
   ValidationWatch watch_{context};
