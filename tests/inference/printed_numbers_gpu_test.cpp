@@ -197,7 +197,7 @@ class Page {
   void add(const json& row, const std::string& name, const std::string& printed, const std::string& ours, double off,
            std::size_t numbers, double beyond) {
     const std::string file = row["file"];
-    Notebook_& notebook = notebooks_[file];
+    Section& notebook = notebooks_[file];
     notebook.numbers += numbers;
     ++notebook.rows;
     notebook.beyond = std::max(notebook.beyond, beyond);
@@ -221,12 +221,12 @@ class Page {
   }
 
  private:
-  struct Notebook_ {
+  struct Section {
     std::size_t numbers = 0, rows = 0;
     double beyond = 0.0;
     std::string text;
   };
-  std::map<std::string, Notebook_> notebooks_;
+  std::map<std::string, Section> notebooks_;
 };
 
 /// Are both the same but for the last digits of numbers, which devices round differently?

@@ -32,7 +32,8 @@ model::ModelInput vectors(Tensor x) {
                   .length = x.axis(1),
                   .lengths = std::vector<std::uint32_t>(x.axis(0), x.axis(1)),
                   .ids = {},
-                  .vectors = std::move(x)};
+                  .vectors = {}};
+  input.source.vectors = std::move(x);
   return input;
 }
 
