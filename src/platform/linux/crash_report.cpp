@@ -16,7 +16,8 @@ namespace headlight::platform {
 namespace {
 
 // Made before a fault: its handler may neither allocate nor lock.
-std::string report_path, report_folder, state_folder, crash_line;
+std::string report_path, crash_line;
+std::array<std::string, 3> report_folders;  // outermost first: ~/.local, too, may be missing
 std::array<char, std::size_t{8} << 10> crash_note;
 std::atomic<std::size_t> crash_note_size = 0;
 std::array<char, std::size_t{64} << 10> handler_stack;  // where the fault is a stack without room
@@ -27,8 +28,7 @@ void put_text(int file, std::string_view text) {
 
 /// The signal's disposition is the default one by now, which ends the program.
 extern "C" void on_fault(int signal) {
-  ::mkdir(state_folder.c_str(), 0700);
-  ::mkdir(report_folder.c_str(), 0700);
+  for (const std::string& folder : report_folders) ::mkdir(folder.c_str(), 0700);
   const int file = ::open(report_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file >= 0) {
     put_text(file, "Headlight ended by the signal ");
@@ -51,8 +51,11 @@ void keep_crash_reports(const std::filesystem::path& file) {
   return;  // which reports faults itself
 #endif
   report_path = file.native();
-  report_folder = file.parent_path().native();
-  state_folder = file.parent_path().parent_path().native();
+  std::filesystem::path folder = file;
+  for (auto outer = report_folders.rbegin(); outer != report_folders.rend(); ++outer) {
+    folder = folder.parent_path();
+    *outer = folder.native();
+  }
   crash_line = "headlight: ended by a fault; " + report_path + " says what was on screen\n";
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // loads what it needs, which allocates
