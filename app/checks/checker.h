@@ -45,7 +45,7 @@ struct CheckStream {
 };
 
 /// What the checks of one device have in common, in the process that computes them. Each step is announced before it runs,
-/// so that whoever reads knows which one ended the process.
+/// so that the parent knows which one ended the process.
 class Checker {
  public:
   /// Steps before `first_step` are left out: an earlier process ran them. `write` gets each line of the protocol.
@@ -61,7 +61,7 @@ class Checker {
   void tell(CheckStatus status, const std::string& what, std::vector<std::pair<std::string, double>> numbers = {},
             const std::string& name = {});
 
-  /// The step is still at work: whoever reads waits on.
+  /// The step is still at work: the parent goes on waiting.
   void go_on();
 
   using Record = std::function<void(CheckStream&)>;

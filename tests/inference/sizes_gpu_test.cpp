@@ -149,8 +149,7 @@ TEST_SUITE("gpu") {
       CAPTURE(worst);
       CHECK(difference < 5e-6);  // observed 5.6e-7
       const Tensor weights = session.stage(kFirst, Stage::Weights);
-      CHECK(std::all_of(weights.values.begin(), weights.values.end(),
-                        [](float weight) { return std::abs(weight - 1.0f) < 2e-7f; }));
+      CHECK(std::all_of(weights.values.begin(), weights.values.end(), [](float weight) { return weight == 1.0f; }));
     }
   }
 

@@ -33,7 +33,7 @@ extern "C" void on_fault(int signal) {
   if (file >= 0) {
     put_text(file, "Headlight ended by the signal ");
     put_text(file, ::sigabbrev_np(signal));
-    put_text(file, ". This report stays on this computer: whoever should read it has to be sent it.\n\n");
+    put_text(file, ". This report stays on this computer: send it to those who should read it.\n\n");
     put_text(file, {crash_note.data(), crash_note_size.load()});
     put_text(file, "\nStack, as program(+offset): addr2line -e program offset names the line.\n");
     std::array<void*, 64> frames{};
