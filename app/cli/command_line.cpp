@@ -75,6 +75,9 @@ void refuse_leftovers(CLI::App& command, const std::string& path) {
 void take_over(CLI::App& command) {
   command.allow_extras();
   set_help_layout(command);
+  for (CLI::Option* flag : command.get_options()) {
+    if (flag->get_group() == "OPTIONS") flag->group("Options");
+  }
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 

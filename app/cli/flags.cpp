@@ -181,6 +181,7 @@ void set_texts(CLI::App& app) {
 
 CLI::App* add_subcommand(CLI::App& app, const std::string& name) {
   CLI::App* command = app.add_subcommand(name);
+  command->group("Subcommands");  // CLI11's own heading is in capitals from version 2.6 on, as is that of flags
   set_texts(*command);
   return command;
 }
