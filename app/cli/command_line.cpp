@@ -75,9 +75,6 @@ void refuse_leftovers(CLI::App& command, const std::string& path) {
 void take_over(CLI::App& command) {
   command.allow_extras();
   set_help_layout(command);
-  for (CLI::Option* flag : command.get_options()) {
-    if (flag->get_group() == "OPTIONS") flag->group("Options");
-  }
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
@@ -166,8 +163,17 @@ int run(const Subcommand& command) {
   }
 }
 
+/// CLI11 calls the flags of no group OPTIONS from version 2.6 on.
+void name_own_group(CLI::App& app) {
+  for (CLI::Option* flag : app.get_options()) {
+    if (flag->get_group() == "OPTIONS") flag->group("Options");
+  }
+  for (CLI::App* inner : commands_in(app)) name_own_group(*inner);
+}
+
 /// Reads the arguments. The exit status if they ask for help or the version, which is printed.
 std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+  name_own_group(app);
   const std::string where = fmt::format("(see {} --help)", app.get_name());
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
