@@ -1,43 +1,21 @@
 // Each kernel of linear layers against a loop in double precision.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numbers>
 
 #include "app/checks/checker.h"
 #include "core/half.h"
+#include "inference/reference_run.h"
 #include "ops/experts.h"
 #include "ops/linear.h"
 
 namespace headlight::checks {
 namespace {
 
-using ops::Activation;
+using model::Activation;
 using ops::KernelVariant;
 using ops::LinearKernel;
 using ops::Shader;
 using ops::WeightType;
-
-/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu, relu squared, and transformers' quick_gelu.
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::Relu:
-      return std::max(x, 0.0);
-    case Activation::Gelu:
-      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
-    case Activation::GeluTanh:
-      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::Silu:
-      return x / (1.0 + std::exp(-x));
-    case Activation::Relu2:
-      return std::max(x, 0.0) * std::max(x, 0.0);
-    case Activation::QuickGelu:
-      return x / (1.0 + std::exp(-1.702 * x));
-    case Activation::None:
-      break;
-  }
-  return x;
-}
 
 constexpr std::uint32_t kExperts = 3, kPerToken = 2;
 
@@ -83,7 +61,7 @@ struct Layer {
         for (std::size_t i = 0; i < in; ++i) {
           sum += static_cast<double>(x.values[row * in + i]) * static_cast<double>(weight.values[o * in + i]);
         }
-        y.push_back(activated(activation, sum));
+        y.push_back(model::reference::activated(activation, sum));
       }
     }
     return y;
@@ -140,15 +118,16 @@ void run_layer(CheckStream& one, ops::Kernels& kernels, const Layer& layer) {
   const ops::PackedLinear& packed = one.keep(ops::pack(kernels.context(), sources, "a check"));
   const ops::DeviceTensor& x = one.put(layer.x);
   const ops::DeviceTensor& y = one.make({1, 1, layer.rows, layer.out});
+  const auto activation = static_cast<ops::Activation>(layer.activation);  // the same values (inference/device_layers.cpp)
   if (layer.of_experts) {
     const ops::ExpertCounts counts{.experts = kExperts, .per_token = kPerToken};
     const ops::ExpertRows rows{.first_item = 0, .items = 1, .tokens = {0, layer.tokens()}};
     const ops::DeviceTensor& gates = one.make({1, 1, layer.tokens(), kExperts});
     const gpu::Buffer& routing = one.words(std::vector<std::uint32_t>(ops::routing_numbers(counts, layer.rows)));
     ops::route(one.stream, kernels, one.put(layer.logits), counts, rows, gates, routing);
-    ops::linear_of_pairs(one.stream, kernels, x, rows, {packed, counts, routing, layer.activation}, y);
+    ops::linear_of_pairs(one.stream, kernels, x, rows, {packed, counts, routing, activation}, y);
   } else {
-    ops::linear(one.stream, kernels, x, packed, y, {.activation = layer.activation});
+    ops::linear(one.stream, kernels, x, packed, y, {.activation = activation});
   }
   one.take(y);
 }

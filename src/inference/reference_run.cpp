@@ -17,26 +17,6 @@ Array add(Array a, const Array& b, double scale) {
   return a;
 }
 
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::None:
-      return x;
-    case Activation::Relu:
-      return std::max(x, 0.0);
-    case Activation::Gelu:
-      return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
-    case Activation::GeluTanh:
-      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::Silu:
-      return x / (1.0 + std::exp(-x));
-    case Activation::Relu2:
-      return std::max(x, 0.0) * std::max(x, 0.0);
-    case Activation::QuickGelu:
-      return x / (1.0 + std::exp(-1.702 * x));
-  }
-  return x;
-}
-
 Array multiply(const Arithmetic& arithmetic, const Linear& linear, const Array& x) {
   return arithmetic.multiply ? arithmetic.multiply(linear, x) : apply(linear, x);
 }
@@ -226,6 +206,26 @@ struct Pass {
 };
 
 }  // namespace
+
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::None:
+      return x;
+    case Activation::Relu:
+      return std::max(x, 0.0);
+    case Activation::Gelu:
+      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+    case Activation::GeluTanh:
+      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::Silu:
+      return x / (1.0 + std::exp(-x));
+    case Activation::Relu2:
+      return std::max(x, 0.0) * std::max(x, 0.0);
+    case Activation::QuickGelu:
+      return x / (1.0 + std::exp(-1.702 * x));
+  }
+  return x;
+}
 
 Array unembed(const Unembedding& unembedding, Array x, const Arithmetic& arithmetic) {
   if (unembedding.transform) x = multiply(arithmetic, *unembedding.transform, x);

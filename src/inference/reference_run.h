@@ -15,6 +15,9 @@ namespace headlight::model::reference {
 /// A whole pass of the parts in model/reference.h. Its plain loops in double precision are the oracle of tests and of
 /// `headlight-bench --check`; with faster arithmetic it is the pass where there is no device (inference/processor_run.h).
 
+/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu, relu squared, and transformers' quick_gelu.
+double activated(Activation activation, double x);
+
 /// Changes the numbers of a site [batch, head, token, d] of a block where the pass has computed them; sites without heads
 /// have one. Of Site::Weights the numbers are the queries, where a uniform pattern begins.
 using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
