@@ -52,7 +52,8 @@ std::uint64_t rows_with_nan(const Run& run) {
 }
 
 const Run* run_of(test::RunningSession& session, const std::shared_ptr<const model::Network>& network,
-                  model::ModelInput input, attention::MaskSet masks = {}, Interventions interventions = {}) {
+                  const model::ModelInput& input, const attention::MaskSet& masks = {},
+                  const Interventions& interventions = {}) {
   session.run(network, input, masks, interventions);
   return &*session.newest();
 }
