@@ -18,6 +18,7 @@
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"
+#include "app/analyses/vocabulary_tokens.h"
 
 namespace headlight::app {
 
@@ -27,7 +28,8 @@ struct AnalysisQuery {
       std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LogitQuestion, LogitSourcesQuestion, FlowQuestion,
                    RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion,
                    PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion, KeptActivationQuestion,
-                   CompositionQuestion, OvCopyingQuestion, VerificationQuestion, LensQuestion, LensTableQuestion>;
+                   CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion, VerificationQuestion, LensQuestion,
+                   LensTableQuestion, VocabularyQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <future>
-#include <mutex>
 
+#include "app/analyses/circuit_cache.h"
 #include "attribution/ov_copying.h"
 #include "core/error.h"
 
@@ -18,33 +18,6 @@ constexpr std::size_t kStepWork = std::size_t{1} << 23;
 constexpr std::size_t kToldHeads = 32;
 /// How long a step waits for the thread that computes eigenvalues.
 constexpr std::chrono::milliseconds kStepTime{10};
-
-/// Complete results of the layers that were asked about last. Weights don't change, so the next run of the same layers has
-/// them at once. Used by the threads of several engines.
-template <typename Found>
-class CircuitCache {
- public:
-  static CircuitCache& instance() {
-    static CircuitCache cache;
-    return cache;
-  }
-  std::optional<Found> find(const SharedLayers& layers, const HeadRef& head) {
-    const std::lock_guard lock(mutex_);
-    const auto known = results_.find(head);
-    return layers_.lock() != layers || known == results_.end() ? std::nullopt : std::optional(known->second);
-  }
-  void keep(const SharedLayers& layers, const HeadRef& head, const Found& result) {
-    const std::lock_guard lock(mutex_);
-    if (layers_.lock() != layers) results_.clear();
-    layers_ = layers;
-    results_.insert_or_assign(head, result);
-  }
-
- private:
-  std::mutex mutex_;
-  std::weak_ptr<const model::Layers> layers_;
-  std::map<HeadRef, Found> results_;
-};
 
 std::vector<HeadRef> heads_that_can_copy(const model::Network& network) {
   std::vector<HeadRef> heads;
@@ -62,7 +35,7 @@ std::vector<HeadRef> heads_that_can_copy(const model::Network& network) {
 }  // namespace
 
 Task<HeadCompositions> analyse(CompositionQuestion question, AnalysisSubject subject) {
-  CircuitCache<HeadCompositions>& cache = CircuitCache<HeadCompositions>::instance();
+  CircuitCache<HeadRef, HeadCompositions>& cache = CircuitCache<HeadRef, HeadCompositions>::instance();
   const SharedLayers layers = subject.network->layers;
   if (const auto known = cache.find(layers, question.head)) co_return *known;
   attribution::HeadComposition composition(subject.network, question.head.block, question.head.head);
@@ -80,8 +53,40 @@ Task<HeadCompositions> analyse(CompositionQuestion question, AnalysisSubject sub
   co_return found;
 }
 
+Task<CompositionGraph> analyse(CompositionGraphQuestion /*question*/, AnalysisSubject subject) {
+  constexpr std::size_t kTold = 16;
+  auto& cache = CircuitCache<HeadRef, CompositionGraph>::instance();
+  const std::shared_ptr<const model::Network> network = subject.network;
+  if (const auto known = cache.find(network->layers, {})) co_return *known;
+  std::vector<HeadRef> readers;
+  for (const auto& entry : subject.shapes) {
+    for (std::uint32_t head = 0; head < entry.second.heads; ++head) readers.push_back({.block = entry.first, .head = head});
+  }
+  CompositionGraph found;
+  found.all = readers.size();
+  for (const HeadRef& reader : readers) {
+    attribution::HeadComposition composition(network, reader.block, reader.head, true);
+    bool is_done = composition.all_heads() == 0;
+    while (!is_done) {
+      co_await read_nothing();
+      is_done = composition.go_on(kStepWork);
+    }
+    for (const attribution::ComposedHead& writer : composition.heads()) {
+      CompositionGraph::Arc arc{.writer = {.block = writer.block, .head = writer.head}, .reader = reader, .scores = {}};
+      std::ranges::transform(writer.scores, arc.scores.begin(), [](const std::optional<double>& score) {
+        return static_cast<float>(score.value_or(std::numeric_limits<double>::quiet_NaN()));
+      });
+      found.arcs.push_back(arc);
+    }
+    ++found.known;
+    if (found.known % (found.all / kTold + 1) == 0) co_yield found;
+  }
+  cache.keep(network->layers, {}, found);
+  co_return found;
+}
+
 Task<OvCopying> analyse(OvCopyingQuestion /*question*/, AnalysisSubject subject) {
-  CircuitCache<OvCopying>& cache = CircuitCache<OvCopying>::instance();
+  CircuitCache<HeadRef, OvCopying>& cache = CircuitCache<HeadRef, OvCopying>::instance();
   const std::shared_ptr<const model::Network> network = subject.network;
   if (const auto known = cache.find(network->layers, {})) co_return *known;
   const std::vector<HeadRef> heads = heads_that_can_copy(*network);

@@ -12,6 +12,10 @@ struct CompositionQuestion {
 
   auto operator<=>(const CompositionQuestion&) const = default;
 };
+/// The same of every two heads. Likewise kept.
+struct CompositionGraphQuestion {
+  auto operator<=>(const CompositionGraphQuestion&) const = default;
+};
 /// Does each head copy, by its weights alone (attribution/ov_copying.h)? Likewise kept.
 struct OvCopyingQuestion {
   auto operator<=>(const OvCopyingQuestion&) const = default;
@@ -25,6 +29,17 @@ struct HeadCompositions final : AnalysisResult {
   bool is_complete() const { return heads.size() == all_heads; }
 };
 
+struct CompositionGraph final : AnalysisResult {
+  struct Arc {
+    HeadRef writer, reader;
+    std::array<float, attribution::kCompositions> scores;  ///< NaN: none
+  };
+  std::vector<Arc> arcs;
+  std::size_t known = 0, all = 0;  ///< heads that are asked what they read
+
+  bool is_complete() const { return known == all; }
+};
+
 struct OvCopying final : AnalysisResult {
   std::map<HeadRef, std::optional<double>> heads;  ///< those that are known; none: see attribution::ov_copying()
   std::size_t all_heads = 0;                       ///< of all kinds of attention that can copy
@@ -32,8 +47,9 @@ struct OvCopying final : AnalysisResult {
   bool is_complete() const { return heads.size() == all_heads; }
 };
 
-/// Both tell what they know after every 32 heads.
+/// They tell what they know after every 32 heads, the graph after every sixteenth part of them.
 Task<HeadCompositions> analyse(CompositionQuestion question, AnalysisSubject subject);
+Task<CompositionGraph> analyse(CompositionGraphQuestion question, AnalysisSubject subject);
 Task<OvCopying> analyse(OvCopyingQuestion question, AnalysisSubject subject);
 
 /// The question about the selected head.

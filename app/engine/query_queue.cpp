@@ -61,8 +61,11 @@ Reads QueryQueue::next_reads(const QueryBudget& budget, std::vector<Part>& batch
     const bool has_room = cost.cells < budget.cells && cost.states + own.logits.size() <= budget.states;
     const bool is_of_same_run = own.of == together.of && own.passes.empty();
     if (!batch.empty() && (!is_next || !has_room || !is_of_same_run || !together.passes.empty())) break;
-    batch.push_back(
-        {.waiting = entry, .tiles = own.tiles.size(), .states = own.logits.size(), .residuals = own.residuals.size()});
+    batch.push_back({.waiting = entry,
+                     .tiles = own.tiles.size(),
+                     .states = own.logits.size(),
+                     .residuals = own.residuals.size(),
+                     .products = own.products.size()});
     cost.cells += cells_of(own);
     cost.states += own.logits.size();
     if (batch.size() == 1) {
@@ -72,6 +75,7 @@ Reads QueryQueue::next_reads(const QueryBudget& budget, std::vector<Part>& batch
     std::ranges::copy(own.tiles, std::back_inserter(together.tiles));
     std::ranges::copy(own.logits, std::back_inserter(together.logits));
     std::ranges::copy(own.residuals, std::back_inserter(together.residuals));
+    std::ranges::move(own.products, std::back_inserter(together.products));
   }
   return together;
 }
@@ -142,20 +146,26 @@ void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, st
 
 void QueryQueue::answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads) {
   inference::Run::Answers answers;
-  if (!reads.tiles.empty() || !reads.logits.empty() || !reads.residuals.empty()) {
-    answers = run.answer({.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals});
+  if (!reads.tiles.empty() || !reads.logits.empty() || !reads.residuals.empty() || !reads.products.empty()) {
+    answers =
+        run.answer({.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
   }
   const std::size_t width = reads.logits.empty() ? 0 : answers.logits.values.size() / reads.logits.size();
   std::span<const float> logits = answers.logits.values;
   auto tiles = std::make_move_iterator(answers.tiles.begin());
   auto residuals = std::make_move_iterator(answers.residuals.begin());
+  auto products = std::make_move_iterator(answers.products.begin());
   for (const Part& part : batch) {
     const auto end_tiles = tiles + static_cast<std::ptrdiff_t>(part.tiles);
     const auto end_residuals = residuals + static_cast<std::ptrdiff_t>(part.residuals);
-    part.waiting->second.task.take(
-        {.tiles = {tiles, end_tiles}, .logits = logits.first(part.states * width), .residuals = {residuals, end_residuals}});
+    const auto end_products = products + static_cast<std::ptrdiff_t>(part.products);
+    part.waiting->second.task.take({.tiles = {tiles, end_tiles},
+                                    .logits = logits.first(part.states * width),
+                                    .residuals = {residuals, end_residuals},
+                                    .products = {products, end_products}});
     tiles = end_tiles;
     residuals = end_residuals;
+    products = end_products;
     logits = logits.subspan(part.states * width);
     end_step(part.waiting);
   }

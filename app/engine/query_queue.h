@@ -60,7 +60,7 @@ class QueryQueue {
   /// One entry of a batch, and its part of the answers.
   struct Part {
     Waitings::iterator waiting;
-    std::size_t tiles = 0, states = 0, residuals = 0;
+    std::size_t tiles = 0, states = 0, residuals = 0, products = 0;
   };
   std::vector<Waitings::iterator> in_order();
   /// What the next ones read together, of one run.

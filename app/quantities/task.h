@@ -26,6 +26,7 @@ struct Reads {
   std::vector<attention::TileRequest> tiles = {};
   std::vector<inference::StateRef> logits = {};  ///< whose logits are read, where the run has any
   std::vector<inference::ResidualRows> residuals = {};
+  std::vector<inference::Product> products = {};  ///< not of Reads::passes
   /// Not empty: tiles and logits are read, of one batch item, no residuals, and of passes that each apply one of these lists
   /// of changes after the run's own interventions. They share with the run what the changes leave the same. As many of the
   /// first lists as the device computes together are answered, at least one, not always as many. Steps that follow each
@@ -39,6 +40,7 @@ struct Answers {
   /// [state, vocabulary]; [pass, state, vocabulary] of Reads::passes. Only until the task reads again.
   std::span<const float> logits = {};
   std::vector<Tensor> residuals = {};  ///< [row, d_model] each
+  std::vector<Tensor> products = {};   ///< [row, out] each
   std::size_t passes = 1;              ///< of Reads::passes, how many are answered
 };
 

@@ -89,8 +89,9 @@ struct HeadRef {
 inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 
 /// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
-/// pattern; how alike their weights are; or what their parameters say without any text.
-enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition };
+/// pattern; how alike their weights are; or what their parameters say without any text: of other heads, or of the tokens of
+/// the vocabulary.
+enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition, Vocabulary };
 /// The pattern that heads are ranked by. Typed: HeadChoices::typed_pattern.
 enum class HeadPattern : std::uint8_t {
   PreviousToken,
@@ -104,6 +105,8 @@ enum class HeadPattern : std::uint8_t {
 };
 /// A number of a pair of heads, or of one, that follows from the parameters alone.
 enum class CircuitScore : std::uint8_t { QueryComposition, KeyComposition, ValueComposition, Copying };
+
+inline constexpr std::uint32_t kMaxCircuitDistance = 100'000;
 
 /// How the views of all heads score, order and filter them.
 struct HeadChoices {
@@ -121,6 +124,11 @@ struct HeadChoices {
   bool subtracts_chance = false;   ///< a pattern's mass less what uniform attention would put there
   bool groups_similar = true;      ///< the map of similarities has similar heads side by side; else by layer and head
   CircuitScore circuit_score = CircuitScore::QueryComposition;
+  bool draws_arcs = false;              ///< compositions of all heads as arcs; else of the selected head as a list
+  std::optional<float> least_arc = {};  ///< the smallest score that is an arc, as FlowChoices::threshold; none: automatic
+  std::optional<std::uint32_t> read_token = {};  ///< id whose circuits are shown; none: the selected position's
+  bool has_distance = false;                     ///< queries and keys have their positions, so far apart; else none
+  std::uint32_t distance = 1;                    ///< in tokens, from the query back to the key
 
   bool operator==(const HeadChoices&) const = default;
 };

@@ -277,7 +277,8 @@ void add_head_views(std::vector<Field>& fields) {
   fields.push_back(switch_field("heads", "only_pinned", "Filter heads", in_heads<&HeadChoices::only_pinned>()));
   fields.push_back(switch_field("heads", "shows_badges", "Switch badges", in_heads<&HeadChoices::shows_badges>()));
   fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads<&HeadChoices::pinned>(), write_heads, read_heads));
-  fields.push_back(choice_field("heads", "mode", "Choose how heads are found", in_heads<&HeadChoices::mode>(), kHeadsModes));
+  fields.push_back(choice_field("heads", "mode", "Choose how heads are found", in_heads<&HeadChoices::mode>(), kHeadsModes,
+                                {.name = "--find-heads", .help = "what the view Heads shows", .tells_default = false}));
   fields.push_back(choice_field("heads", "pattern", "Choose pattern", in_heads<&HeadChoices::pattern>(), kHeadPatterns));
   const auto write_text = [](const std::string& text) { return nlohmann::json(text); };
   fields.push_back(continuous(value_field("heads", "typed_pattern", "Edit pattern", in_heads<&HeadChoices::typed_pattern>(),
@@ -287,6 +288,14 @@ void add_head_views(std::vector<Field>& fields) {
   fields.push_back(switch_field("heads", "groups_similar", "Order heads", in_heads<&HeadChoices::groups_similar>()));
   fields.push_back(choice_field("heads", "circuit_score", "Choose what weights are compared by",
                                 in_heads<&HeadChoices::circuit_score>(), kCircuitScores));
+  fields.push_back(switch_field("heads", "draws_arcs", "Switch arcs", in_heads<&HeadChoices::draws_arcs>()));
+  fields.push_back(continuous(value_field("heads", "least_arc", "Change threshold of arcs",
+                                          in_heads<&HeadChoices::least_arc>(), write_flow_threshold, read_flow_threshold)));
+  fields.push_back(value_field("heads", "read_token", "Choose token of circuits", in_heads<&HeadChoices::read_token>(),
+                               write_token, read_token));
+  fields.push_back(switch_field("heads", "has_distance", "Switch positions", in_heads<&HeadChoices::has_distance>()));
+  fields.push_back(continuous(
+      number_field("heads", "distance", "Change distance", in_heads<&HeadChoices::distance>(), 0U, kMaxCircuitDistance)));
 }
 
 /// What the lines, the text and the map show.

@@ -161,6 +161,7 @@ constexpr Line kLines[] = {
     Line{"heads.mode.2", "All heads by how much of their attention is where a pattern has it, chosen or typed."},
     Line{"heads.mode.3", "How alike every two heads look at the text, and which are nearest to the selected one."},
     Line{"heads.mode.4", "What heads can make of each other, by their weights alone: composition scores, and who copies."},
+    Line{"heads.mode.5", "What the selected head does with tokens of the whole vocabulary, by its weights alone."},
     Line{"heads.similar.order.0", "Heads that look alike are side by side: groups joined by their mean divergence."},
     Line{"heads.similar.order.1", "Layer by layer, head by head."},
     Line{"help.0", "All keys, by what they do."},

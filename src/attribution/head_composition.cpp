@@ -106,7 +106,8 @@ std::string why_not_composable(const model::Network& network) {
   return {};
 }
 
-HeadComposition::HeadComposition(std::shared_ptr<const model::Network> network, BlockRef block, std::uint32_t head)
+HeadComposition::HeadComposition(std::shared_ptr<const model::Network> network, BlockRef block, std::uint32_t head,
+                                 bool only_writers)
     : network_(std::move(network)), block_(block) {
   if (const std::string why = why_not_composable(*network_); !why.empty()) {
     throw Error("the heads of this model don't compose: {}", why);
@@ -114,7 +115,7 @@ HeadComposition::HeadComposition(std::shared_ptr<const model::Network> network, 
   if (head >= network_->layer(block).config.heads) throw Error("this network has no such head");
   targets_.push_back({.block = block, .first_head = head, .end_head = head + 1, .is_own = true});
   for (const BlockRef& other : network_->blocks()) {
-    if (!any(reads(block, other)) && !any(reads(other, block))) continue;
+    if (!any(reads(block, other)) && (only_writers || !any(reads(other, block)))) continue;
     const std::uint32_t heads = network_->layer(other).config.heads;
     targets_.push_back({.block = other, .first_head = 0, .end_head = heads, .is_own = false});
     all_heads_ += heads;

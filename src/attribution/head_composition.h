@@ -37,8 +37,10 @@ std::string why_not_composable(const model::Network& network);
 /// keys and values of cross-attention; the decoder's what later decoder heads read, and cross-attention's queries.
 class HeadComposition {
  public:
-  /// Throws Error in one line where the network has no such head, or why_not_composable().
-  HeadComposition(std::shared_ptr<const model::Network> network, model::BlockRef block, std::uint32_t head);
+  /// `only_writers`: with heads that it reads alone. Throws Error in one line where the network has no such head, or
+  /// why_not_composable().
+  HeadComposition(std::shared_ptr<const model::Network> network, model::BlockRef block, std::uint32_t head,
+                  bool only_writers = false);
   HeadComposition(const HeadComposition&) = delete;
   HeadComposition& operator=(const HeadComposition&) = delete;
 

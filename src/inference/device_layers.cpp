@@ -399,6 +399,15 @@ std::shared_ptr<const ops::PackedLinear> DeviceLens::of(gpu::Context& context,
   return translators_.emplace(translator, std::move(packed)).first->second;
 }
 
+ops::PackedLinear upload_linear(gpu::Context& context, const model::Linear& linear, std::string_view purpose) {
+  const Source source(linear);
+  const std::array views{source.view(ops::WeightType::F32)};
+  ops::PackedLinear packed = ops::pack(context, views, purpose);
+  gpu::finish_writes(context);
+  linear.weight.expect_intact();
+  return packed;
+}
+
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding) {
   DeviceEmbedding device;
   WeightInspection inspection(embedding.get());

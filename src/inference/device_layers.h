@@ -69,8 +69,7 @@ struct DeviceUnembedding {
 class DeviceLens {
  public:
   /// Throws Error when the device can't hold it.
-  std::shared_ptr<const ops::PackedLinear> of(gpu::Context& context,
-                                              const std::shared_ptr<const model::Linear>& translator);
+  std::shared_ptr<const ops::PackedLinear> of(gpu::Context& context, const std::shared_ptr<const model::Linear>& translator);
 
  private:
   std::map<std::shared_ptr<const model::Linear>, std::shared_ptr<const ops::PackedLinear>> translators_;
@@ -112,6 +111,9 @@ std::size_t device_bytes(const model::Layers& layers, bool has_halves);
 /// Throws Error when the device can't hold them, before anything is allocated, and when the observer says stop.
 DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers, bool has_halves,
                            const UploadObserver& observer = {}, const FirstUpload& first = {});
+
+/// A single weight as float32, in memory that goes with it.
+ops::PackedLinear upload_linear(gpu::Context& context, const model::Linear& linear, std::string_view purpose);
 
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding);
 

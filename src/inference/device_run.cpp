@@ -304,6 +304,38 @@ std::vector<Tensor> DeviceRun::residuals(std::span<const ResidualRows> requests)
   return recorded.read(submission);
 }
 
+std::vector<Tensor> DeviceRun::products(std::span<const Product> products) const {
+  check();
+  if (products.empty()) return {};
+  std::map<const model::Linear*, std::shared_ptr<const ops::PackedLinear>> weights;
+  for (const Product& product : products) {
+    auto& weight = weights[product.weight.get()];
+    if (weight || !product.weight) continue;
+    weight =
+        std::make_shared<const ops::PackedLinear>(upload_linear(kernels_.context(), *product.weight, "a head's weights"));
+  }
+  gpu::Stream stream(kernels_.context());
+  RecordedRows recorded;
+  for (const Product& product : products) {
+    const auto& own = weights.at(product.weight.get());
+    const ops::PackedLinear& weight = own ? *own : layers_->unembedding.value().linear;
+    const std::uint32_t count = product.rows.axis(0);
+    const auto tensor = [&](std::uint32_t width) {
+      return std::make_shared<const ops::DeviceTensor>(stream, 1, 1, count, width, "rows of token vectors");
+    };
+    const auto x = tensor(product.rows.axis(1)), y = tensor(weight.width);
+    x->upload(stream, product.rows);
+    ops::linear(stream, kernels_, *x, weight, *y, {});
+    recorded.add(stream, *y, 0, {0, count});
+    for (const std::shared_ptr<const void>& used :
+         {std::shared_ptr<const void>(x), std::shared_ptr<const void>(y), std::shared_ptr<const void>(own)})
+      recorded.keep(used);
+  }
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  return recorded.read(submission);
+}
+
 Run::Answers DeviceRun::answer(const Questions& questions) const {
   check();
   StatesByRow wanted;
@@ -315,7 +347,7 @@ Run::Answers DeviceRun::answer(const Questions& questions) const {
   const bool is_one = kinds > 1 && !has_stream && (wanted.empty() || wanted.size() <= rows_at_once()) &&
                       (questions.tiles.empty() ||
                        attention::RecordedTiles::count(kernels_.context(), questions.tiles) == questions.tiles.size());
-  if (!is_one) return Run::answer(questions);
+  if (!is_one || !questions.products.empty()) return Run::answer(questions);
   gpu::Stream stream(kernels_.context());
   std::optional<attention::RecordedTiles> tiles;
   if (!questions.tiles.empty()) tiles.emplace(stream, kernels_, run_, questions.tiles);

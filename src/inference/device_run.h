@@ -35,6 +35,7 @@ class DeviceRun final : public Run {
   Tensor logits() const override;
   Tensor logits(std::span<const StateRef> states) const override;
   std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const override;
+  std::vector<Tensor> products(std::span<const Product> products) const override;
   Answers answer(const Questions& questions) const override;
 
  private:

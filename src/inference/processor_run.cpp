@@ -278,6 +278,20 @@ Tensor ProcessorRun::logits(std::span<const StateRef> wanted) const {
   return logits;
 }
 
+std::vector<Tensor> ProcessorRun::products(std::span<const Product> products) const {
+  std::vector<Tensor> result;
+  for (const Product& product : products) {
+    Array rows = model::reference::widen(product.rows);
+    if (!product.weight) {
+      const double scale{inputs().network->layers->unembedding.value().scale};
+      for (double& value : rows.values) value *= scale;
+    }
+    const model::Linear& weight = product.weight ? *product.weight : inputs().network->layers->unembedding->linear;
+    result.push_back(rounded(rules_.arithmetic.multiply(weight, rows)));
+  }
+  return result;
+}
+
 std::vector<Tensor> ProcessorRun::residuals(std::span<const ResidualRows> requests) const {
   std::vector<Tensor> result;
   for (const ResidualRows& rows : requests) {

@@ -38,6 +38,7 @@ class ProcessorRun final : public Run {
   Tensor logits() const override;
   Tensor logits(std::span<const StateRef> states) const override;
   std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const override;
+  std::vector<Tensor> products(std::span<const Product> products) const override;
 
  private:
   using Array = model::reference::Array;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/reference.h"
 
 namespace headlight::inference {
 
@@ -37,6 +38,22 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
 }
 
 Tensor Run::logits(std::span<const StateRef> /*states*/) const { throw Error("a run of attention alone has no logits"); }
+
+std::vector<Tensor> Run::products(std::span<const Product> products) const {
+  std::vector<Tensor> result;
+  for (const Product& product : products) {
+    const model::Unembedding* unembedding = product.weight ? nullptr : &inputs().network->layers->unembedding.value();
+    model::reference::Array rows = model::reference::widen(product.rows);
+    if (unembedding != nullptr) {
+      for (double& value : rows.values) value *= double{unembedding->scale};
+    }
+    const model::reference::Array found =
+        model::reference::apply(product.weight ? *product.weight : unembedding->linear, rows);
+    Tensor& narrow = result.emplace_back(found.shape);
+    std::ranges::transform(found.values, narrow.values.begin(), [](double value) { return static_cast<float>(value); });
+  }
+  return result;
+}
 
 std::vector<Tensor> Run::residuals(std::span<const ResidualRows> /*requests*/) const {
   throw Error("a run of attention alone has no residual stream");

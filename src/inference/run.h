@@ -51,6 +51,12 @@ struct ResidualRows {
   StreamPart part = StreamPart::State;
 };
 
+/// Rows that needn't be of the run's text, times a weight: a question about weights, which uses the run's device.
+struct Product {
+  Tensor rows = {};                                  ///< [row, in]
+  std::shared_ptr<const model::Linear> weight = {};  ///< [out, in]; none: the unembedding's, with its scale and bias alone
+};
+
 /// One forward pass: what it was computed from, and everything that can be asked about it. Immutable: its numbers stay
 /// whatever is run later, until the last handle goes. Not thread-safe: it is used by the thread that uses its session.
 /// A run of attention alone, without a network around it, has no states and no logits: asked for them it throws Error.
@@ -97,23 +103,29 @@ class Run {
   /// In one submission. Throws Error when a request names rows that the run doesn't have.
   virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const;
 
+  /// Rows · weightᵀ + bias, [row, out] each: here in double precision; runs of a session compute them as its layers.
+  virtual std::vector<Tensor> products(std::span<const Product> products) const;
+
   /// Tiles, logits of states and residuals as evaluate(), logits() and residuals() have them, in one submission where they
-  /// fit.
+  /// fit; products beside them.
   struct Questions {
     std::span<const attention::TileRequest> tiles = {};
     std::span<const StateRef> states = {};
     std::span<const ResidualRows> residuals = {};
+    std::span<const Product> products = {};
   };
   struct Answers {
     std::vector<attention::Tile> tiles;
     Tensor logits;
     std::vector<Tensor> residuals;
+    std::vector<Tensor> products;
   };
   virtual Answers answer(const Questions& questions) const {
     Answers answers;
     if (!questions.tiles.empty()) answers.tiles = evaluate(questions.tiles);
     if (!questions.states.empty()) answers.logits = logits(questions.states);
     if (!questions.residuals.empty()) answers.residuals = residuals(questions.residuals);
+    if (!questions.products.empty()) answers.products = products(questions.products);
     return answers;
   }
 

@@ -12,6 +12,7 @@
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
+#include "app/analyses/vocabulary_tokens.h"
 #include "app/ui_driver.h"
 #include "app/views/heads/pattern_pad.h"
 #include "app/window/offscreen_viewer.h"
@@ -116,6 +117,78 @@ TEST_SUITE("cpu") {
 }
 
 TEST_SUITE("gpu") {
+  TEST_CASE("tokens of the vocabulary: chips and rows choose one, positions at a distance, heads by keys, CSV") {
+    UiDriver ui(heads_by(HeadsMode::Vocabulary));
+    show_golden_model(ui, "gpt2");
+    for (const char* list : {"promotes", "suppresses", "seeks", "sought"}) {
+      CHECK(ui.sees(std::string("heads.vocabulary.") + list));
+      CHECK(ui.sees(std::string("heads.vocabulary.") + list + ".0"));
+    }
+    check_tips(ui);
+    const std::vector<std::uint32_t>& ids = ui.result().input->source.ids;
+    ui.click("heads.vocabulary.token.2");
+    CHECK(ui.state().heads.read_token == ids[2]);
+    const auto asked = [&](attribution::TokenCircuit circuit, std::optional<attribution::CircuitPositions> positions) {
+      const Selection& selection = ui.state().selection;
+      const Analysed* answer = ui.result().analysed(VocabularyQuestion{.head = {selection.block, selection.head},
+                                                                       .circuit = circuit,
+                                                                       .token = *ui.state().heads.read_token,
+                                                                       .positions = positions});
+      return answer ? answer->as<VocabularyTokens>() : nullptr;
+    };
+    const VocabularyTokens* written = asked(attribution::TokenCircuit::Written, {});
+    REQUIRE(written);
+    CHECK(written->is_complete());
+    CHECK(asked(attribution::TokenCircuit::Keys, {}));
+    ui.click("heads.vocabulary.positions");
+    CHECK(ui.state().heads.has_distance);
+    CHECK(asked(attribution::TokenCircuit::Keys, attribution::CircuitPositions{.query = 2, .key = 1}));
+    CHECK(ui.sees("heads.vocabulary.distance"));
+    ui.click("heads.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("list,token,id,value\npromotes,"));
+    CHECK(csv.find("\nsought,") != std::string::npos);
+    const std::uint32_t best = written->highest.front().id;
+    ui.click("heads.vocabulary.promotes.0");
+    CHECK(ui.state().heads.read_token == best);
+    const Selection before = ui.state().selection;
+    ui.move_to("heads.vocabulary.promotes");
+    ui.press(Key::Down);
+    CHECK(ui.state().selection != before);
+    show_golden_model(ui, "bert");
+    CHECK(ui.sees("heads.vocabulary.promotes"));  // with a sentence below
+    CHECK_FALSE(ui.sees("heads.vocabulary.promotes.0"));
+    CHECK(ui.sees("heads.vocabulary.seeks.0"));
+  }
+
+  TEST_CASE("compositions of all heads as arcs: a threshold, a head by its place, an arc's ends, CSV") {
+    UiDriver ui(heads_by(HeadsMode::Composition));
+    show_golden_model(ui, "gpt2");
+    ui.click("heads.arcs");
+    CHECK(ui.state().heads.draws_arcs);
+    CHECK(ui.sees("heads.arcs.count"));
+    check_tips(ui);
+    ui.click("heads.arcs.encoder.0.3");
+    CHECK(ui.state().selection.head == 3);
+    CHECK(ui.state().selection.block.layer.value == 0);
+    const auto& graph = *ui.result().analysed(CompositionGraphQuestion())->as<CompositionGraph>();
+    CHECK(graph.arcs.size() == 36);
+    ui.click("heads.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("writer,reader,score\n"));
+    CHECK(std::ranges::count(csv, '\n') == 37);
+    const auto strongest = std::ranges::max_element(graph.arcs, {}, [](const auto& arc) { return arc.scores[0]; });
+    ui.click("heads.arcs.arc.0");
+    CHECK(ui.state().selection.block == strongest->reader.block);
+    CHECK(ui.state().selection.head == strongest->reader.head);
+    ui.click("heads.arcs.least");
+    REQUIRE(ui.state().heads.least_arc);
+    ui.click("heads.arcs.automatic");
+    CHECK_FALSE(ui.state().heads.least_arc);
+    ui.click("heads.circuit.3");
+    CHECK_FALSE(ui.sees("heads.arcs.count"));  // copying is of single heads
+  }
+
   TEST_CASE("a pattern is drawn: cells become a formula, and a typed formula shows its cells") {
     UiDriver ui(heads_by(HeadsMode::Pattern));
     show_golden_model(ui, "gpt2");

@@ -51,6 +51,40 @@ TEST_SUITE("cpu") {
     for (std::size_t i = 0; i < found.heads.size(); ++i) CHECK(known.heads[i].scores == found.heads[i].scores);
   }
 
+  TEST_CASE("the graph of all heads has each pair once, with the scores that either head's question gives") {
+    for (const std::string name : {"gpt2", "marian"}) {
+      CAPTURE(name);
+      AskedAnalysis asked(name);
+      asked.state.masks = {};
+      const Analysed answer = asked.ask(CompositionGraphQuestion());
+      const CompositionGraph& graph = found_in<CompositionGraph>(answer);
+      CHECK(graph.is_complete());
+      std::map<std::pair<HeadRef, HeadRef>, const CompositionGraph::Arc*> arcs;
+      for (const CompositionGraph::Arc& arc : graph.arcs)
+        CHECK(arcs.emplace(std::pair(arc.writer, arc.reader), &arc).second);
+      std::size_t pairs = 0;
+      for (const auto& entry : asked.result.shapes) {
+        for (std::uint32_t head = 0; head < entry.second.heads; ++head) {
+          const HeadRef own{.block = entry.first, .head = head};
+          attribution::HeadComposition expected(asked.result.network, own.block, own.head);
+          while (!expected.go_on(std::size_t{1} << 20)) continue;
+          for (const attribution::ComposedHead& other : expected.heads()) {
+            const HeadRef ref{.block = other.block, .head = other.head};
+            const auto found = arcs.find(other.writes ? std::pair(ref, own) : std::pair(own, ref));
+            REQUIRE(found != arcs.end());
+            ++pairs;
+            for (std::size_t i = 0; i < attribution::kCompositions; ++i) {
+              const float score = found->second->scores[i];
+              CHECK(std::isnan(score) == !other.scores[i].has_value());
+              if (other.scores[i]) CHECK(score == doctest::Approx(*other.scores[i]).epsilon(1e-6));
+            }
+          }
+        }
+      }
+      CHECK(pairs == 2 * arcs.size());
+    }
+  }
+
   TEST_CASE("in an encoder–decoder heads compose along what they read, and cross-attention copies nothing") {
     AskedAnalysis asked("marian");
     asked.state.masks = {};

@@ -122,7 +122,12 @@ State unusual_state() {
       .typed_pattern = "k == q - ",
       .subtracts_chance = true,
       .groups_similar = false,
-      .circuit_score = CircuitScore::Copying};
+      .circuit_score = CircuitScore::Copying,
+      .draws_arcs = true,
+      .least_arc = 0.25f,
+      .read_token = 9,
+      .has_distance = true,
+      .distance = 5};
   state.predictions = {
       .part = PredictionsPart::Layers, .lens_color = LensColor::Rank, .ranked = 8, .lens = "/models/lens.safetensors"};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};

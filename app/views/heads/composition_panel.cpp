@@ -3,6 +3,7 @@
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
+#include "app/views/heads/composition_arcs.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -32,6 +33,7 @@ class CompositionPanel final : public FindPanel {
   Heading heading(const Frame& frame) override {
     const Selection& selection = frame.state.selection;
     if (frame.state.heads.circuit_score == CircuitScore::Copying) return {.title = "Heads that copy, by their weights"};
+    if (frame.state.heads.draws_arcs) return {.title = "Which heads read which, by weights"};
     return {.title = fmt::format("What works with {}, by weights",
                                  head_name({.block = selection.block, .head = selection.head}))};
   }
@@ -41,6 +43,13 @@ class CompositionPanel final : public FindPanel {
     CircuitScore& score = frame.state.heads.circuit_score;
     choose_segment(frame, "heads.circuit", labels, score);
     scores_ = {};
+    arcs_.clear();
+    if (score != CircuitScore::Copying) {
+      continue_line(150.0F, 12.0F);
+      check_box(frame, "heads.arcs", "all heads as arcs", frame.state.heads.draws_arcs,
+                "All heads on a line, with an arc from each that writes to each that reads it.");
+      if (frame.state.heads.draws_arcs) return draw_arcs(frame, score);
+    }
     const bool is_drawn = score == CircuitScore::Copying ? find_copying(frame) : find_composed(frame, score);
     if (!is_drawn) return;
     scores_.sort();
@@ -55,8 +64,19 @@ class CompositionPanel final : public FindPanel {
   }
 
   bool shows_all_kinds() const override { return true; }
+  bool has_numbers(const Frame& frame) const override { return !arcs_.empty() || FindPanel::has_numbers(frame); }
+  std::string csv(const Frame& frame) const override { return arcs_.empty() ? FindPanel::csv(frame) : arcs_; }
 
  private:
+  void draw_arcs(Frame& frame, CircuitScore score) {
+    const auto found = ask<CompositionGraph>(frame, CompositionGraphQuestion());
+    if (!found.now) return;
+    draw_note(frame, "heads.composed.about",
+              fmt::format("How much the {} of each head read what an earlier head writes: {}, in Frobenius norms. {}",
+                          reader_of(score), formula_of(score), kLeftOut));
+    arcs_ = draw_composition_arcs(frame, *found.now, static_cast<attribution::Composition>(score));
+  }
+
   /// Asks about the baseline when the present run's answer is whole: of the same weights it is known then. Without a
   /// finding draws why in its place.
   template <typename Found>
@@ -167,6 +187,8 @@ class CompositionPanel final : public FindPanel {
     return fmt::format("{} and {}, by the {} of the later one: {:.4f}. {}", head_name(selected), head_name(head),
                        reader_of(score), value, clicks);
   }
+
+  std::string arcs_;  ///< what was drawn last, as CSV; empty: none
 };
 
 }  // namespace

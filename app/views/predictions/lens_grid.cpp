@@ -4,6 +4,7 @@
 
 #include "app/cells/provenance.h"
 #include "app/exports/view_figures.h"
+#include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"

@@ -1,0 +1,151 @@
+#include "attribution/vocabulary_circuits.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "attribution/additive_stack.h"
+#include "model/reference.h"
+
+namespace headlight::attribution {
+namespace {
+
+using model::Projection;
+using model::reference::Array;
+
+const model::Embedding* embedding_of(const model::Network& network, model::BlockKind kind) {
+  return (kind == model::BlockKind::EncoderSelf ? network.source_embedding : network.target_embedding).get();
+}
+
+/// Rows [first, first + count) of the outputs.
+model::Linear outputs(const model::Linear& linear, std::uint32_t first, std::uint32_t count) {
+  return {.weight = linear.weight.rows(first, count),
+          .bias = linear.has_bias() ? linear.bias.rows(first, count) : model::Parameter()};
+}
+
+Tensor narrow(const Array& wide, std::uint32_t rows) {
+  Tensor result({rows, wide.shape.back()});
+  std::ranges::transform(wide.values, result.values.begin(), [](double value) { return static_cast<float>(value); });
+  return result;
+}
+
+}  // namespace
+
+std::string why_no_circuit(const model::Network& network, model::BlockRef block, TokenCircuit circuit) {
+  if (block.kind == model::BlockKind::Cross) {
+    return "cross-attention reads what the encoder wrote, which no single token's vector is";
+  }
+  if (embedding_of(network, block.kind) == nullptr) return "its input is vectors, so there is no vocabulary to read";
+  const model::AttentionLayer& layer = network.layer(block);
+  if (!layer.weights) return "its queries, keys and values are given, not projected";
+  if (layer.weights->query.in() != layer.config.d_model) return "its heads don't read token vectors";
+  return circuit == TokenCircuit::Written ? why_not_attributable(network) : std::string();
+}
+
+bool has_circuit_positions(const model::Network& network, model::BlockRef block) {
+  const model::Embedding* embedding = embedding_of(network, block.kind);
+  return (embedding != nullptr && !embedding->positions.is_empty()) || network.layer(block).config.rotary.has_value();
+}
+
+std::uint32_t circuit_vocabulary(const model::Network& network, model::BlockRef block, TokenCircuit circuit) {
+  return circuit == TokenCircuit::Written ? network.layers->unembedding->linear.out()
+                                          : embedding_of(network, block.kind)->table.axis(0);
+}
+
+Tensor read_vectors(const model::Network& network, model::BlockRef block, std::uint32_t first, std::uint32_t count,
+                    std::optional<std::uint32_t> position) {
+  model::Embedding embedding = *embedding_of(network, block.kind);
+  embedding.dropped_id.reset();
+  if (!position) embedding.positions = {};
+  model::TokenBatch tokens{.length = count, .lengths = {count}};
+  tokens.ids.resize(count);
+  std::iota(tokens.ids.begin(), tokens.ids.end(), first);
+  tokens.positions.assign(count, position.value_or(0));
+  return narrow(apply(network.layer(block).norms.before, model::reference::embed(&embedding, tokens)), count);
+}
+
+std::vector<float> written_direction(const model::Network& network, model::BlockRef block, std::uint32_t head,
+                                     std::uint32_t token) {
+  const model::AttentionLayer& layer = network.layer(block);
+  const Array x = model::reference::widen(read_vectors(network, block, token, 1, std::nullopt));
+  const model::HeadWeight value = head_weight(layer, Projection::Value, head);
+  const std::uint32_t d_v = value.count, width = layer.weights->output->out();
+  Array v = apply(outputs(*value.linear, value.first, d_v), x);
+  v.shape = {1, 1, 1, d_v};
+  v = model::reference::finish_projection(layer.config, std::nullopt, std::move(v));
+  const std::vector<float> output = read_weight(*layer.weights->output, head * d_v, d_v, 0, width);  // [d_v, d_model]
+  std::vector<double> written(width);
+  for (std::size_t i = 0; i < d_v; ++i) {
+    for (std::size_t to = 0; to < width; ++to) {
+      written[to] += v.values[i] * double{output[i * width + to]} * double{layer.norms.scale};
+    }
+  }
+  if (const std::optional<model::Norm>& norm = network.layers->encoder_norm) {
+    const double mean = norm->kind == model::Norm::Kind::Layer
+                            ? std::accumulate(written.begin(), written.end(), 0.0) / static_cast<double>(width)
+                            : 0.0;
+    const Tensor gain = norm->weight.tensor();
+    for (std::size_t i = 0; i < width; ++i) {
+      written[i] = (written[i] - mean) * (double{gain.values[i]} + double{norm->weight_offset});
+    }
+  }
+  return {written.begin(), written.end()};
+}
+
+CircuitScores::CircuitScores(const model::Network& network, model::BlockRef block, std::uint32_t head, TokenCircuit circuit,
+                             std::uint32_t token, const std::optional<CircuitPositions>& positions)
+    : layers_(*network.layers), layer_(network.layer(block)) {
+  const auto at = [&](bool is_query) {
+    return positions ? std::optional(is_query ? positions->query : positions->key) : std::nullopt;
+  };
+  const bool lists_keys = circuit == TokenCircuit::Keys;
+  listed_ = side(lists_keys ? Projection::Key : Projection::Query, head, at(!lists_keys));
+  const Side fixed = side(lists_keys ? Projection::Query : Projection::Key, head, at(lists_keys));
+  const Array x = model::reference::widen(read_vectors(network, block, token, 1, fixed.position));
+  fixed_ = finished(fixed, narrow(apply(fixed.linear, x), 1));
+  for (double& value : fixed_) value *= double{layer_.config.scale.factor(layer_.config.d_k)};
+}
+
+CircuitScores::Side CircuitScores::side(Projection projection, std::uint32_t head,
+                                        std::optional<std::uint32_t> position) const {
+  const model::HeadWeight weight = head_weight(layer_, projection, head);
+  const auto& norm = projection == Projection::Query ? layer_.weights->query_norm : layer_.weights->key_norm;
+  const bool is_whole = norm && norm->spans_heads;
+  const std::uint32_t number = weight.first / weight.count;
+  return {.linear = is_whole ? *weight.linear : outputs(*weight.linear, weight.first, weight.count),
+          .norm = &norm,
+          .heads = is_whole ? weight.linear->out() / weight.count : 1,
+          .head = number,
+          .position = position};
+}
+
+std::vector<double> CircuitScores::finished(const Side& side, const Tensor& projected) const {
+  const std::uint32_t count = projected.axis(0), d_k = layer_.config.d_k;
+  Array x{.shape = {1, side.heads, count, d_k}, .values = {}};
+  for (std::size_t head = 0; head < side.heads; ++head) {
+    for (std::size_t row = 0; row < count; ++row) {
+      const auto from = projected.values.begin() + static_cast<std::ptrdiff_t>((row * side.heads + head) * d_k);
+      x.values.insert(x.values.end(), from, from + d_k);
+    }
+  }
+  x = model::reference::finish_projection(layer_.config, *side.norm, std::move(x), side.heads > 1 ? 0 : side.head);
+  if (side.heads > 1) {
+    const auto first = x.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{side.head} * count * d_k);
+    x = {.shape = {1, 1, count, d_k}, .values = {first, first + static_cast<std::ptrdiff_t>(std::size_t{count} * d_k)}};
+  }
+  if (!side.position || !layer_.config.rotary) return x.values;
+  model::TokenBatch tokens{.length = count, .lengths = {count}};
+  tokens.positions.assign(count, *side.position);
+  return model::reference::rotate(layers_.rotaries[*layer_.config.rotary], tokens, std::move(x)).values;
+}
+
+std::vector<double> CircuitScores::of(const Tensor& projected) const {
+  const std::vector<double> vectors = finished(listed_, projected);
+  std::vector<double> scores(projected.axis(0));
+  for (std::size_t row = 0; row < scores.size(); ++row) {
+    scores[row] = std::inner_product(fixed_.begin(), fixed_.end(),
+                                     vectors.begin() + static_cast<std::ptrdiff_t>(row * fixed_.size()), 0.0);
+  }
+  return scores;
+}
+
+}  // namespace headlight::attribution
