@@ -83,9 +83,9 @@ TEST_SUITE("cpu") {
     // Sharded, and without refs: the newest revision.
     const fs::path llama = cache.path() / "models--llama";
     make_model(llama / "snapshots" / "a", "old");
-    std::error_code refused;  // MinGW's library sets no folder's time
+    std::error_code refused;  // MinGW's library sets no folder's time, and reads whole seconds of it
     fs::last_write_time(llama / "snapshots" / "a", fs::file_time_type::clock::now() - std::chrono::hours(5), refused);
-    if (refused) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (refused) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     write(llama / "snapshots" / "b" / "config.json", "{}");
     write(llama / "snapshots" / "b" / "model-00001-of-00002.safetensors", "123");
     write(llama / "snapshots" / "b" / "model-00002-of-00002.safetensors", "4567");
