@@ -62,6 +62,7 @@ bool KeptExamples::may_enter(double value, std::uint64_t offset) const {
 }
 
 void KeptExamples::add(const HeadExample& example) {
+  if (!may_enter(example.value, example.offset)) return;  // nor is it one that is kept already
   const auto before = [this](const HeadExample& a, const HeadExample& b) { return comes_before(a, b); };
   for (HeadExample& known : kept_) {
     if (keeping_ == Keeping::Sample || !is_same_text(known, example)) continue;
@@ -69,7 +70,7 @@ void KeptExamples::add(const HeadExample& example) {
     std::ranges::sort(kept_, before);
     return;
   }
-  if (kept_.size() == most_ && (most_ == 0 || !before(example, kept_.back()))) return;
+  if (kept_.size() == most_ && !before(example, kept_.back())) return;
   kept_.insert(std::ranges::upper_bound(kept_, example, before), example);
   if (kept_.size() > most_) kept_.pop_back();
 }
