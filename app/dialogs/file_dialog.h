@@ -6,9 +6,9 @@
 namespace headlight::app {
 
 /// What a file is asked for.
-enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture };
+enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture, OpenLens };
 
-/// Asks under which name to save a session, or which session, text or capture to open. Before another file is overwritten it
+/// Asks under which name to save a session, or which session, text, capture or lens to open. Before another file is overwritten it
 /// asks.
 class FileDialog {
  public:

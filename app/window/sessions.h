@@ -30,6 +30,7 @@ class Sessions final : public Feature {
   void open();
   void open_text();
   void open_capture();
+  void open_lens();
 
   void dialog(Frame& frame) override;
   bool close() override {
