@@ -43,8 +43,12 @@ class ShownCells {
       } else if (metric == HeadMetric::Sink) {
         if (query > 0) look_at(query, 0);
       } else {
+        const std::span<const double> row = map_.weights.subspan(std::size_t{query} * map_.size, map_.size);
+        double most = example.weight;
         for (std::uint32_t key = 1; key < map_.size; ++key) {
-          if (key != query) look_at(query, key);
+          if (row[key] <= most || key == query) continue;
+          most = row[key];
+          look_at(query, key);
         }
       }
     }

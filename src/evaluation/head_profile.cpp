@@ -86,15 +86,24 @@ void ProfileMeter::add_rows(HeadProfile& profile, const WeightMap& map) {
   strongest_.assign(n, {0, 0.0});
   for (std::uint32_t query = 0; query < n; ++query) {
     const double* row = map.weights.data() + std::size_t{query} * n;
-    double* diagonal = diagonals_.data() + (n - 1 - query);
-    for (std::uint32_t key = 0; key < n; ++key) columns_[key] += row[key];
-    for (std::uint32_t key = 0; key < n; ++key) diagonal[key] += row[key];
+    double *columns = columns_.data(), *diagonal = diagonals_.data() + (n - 1 - query);
+    std::uint32_t end = n, strongest = 0;  // keys after `end` get nothing, most of all those that a causal mask hides
+    while (end > 1 && row[end - 1] == 0.0) --end;
+    double given = 0.0, most = 0.0;
+    for (std::uint32_t key = 0; key < end; ++key) {
+      const double weight = row[key];
+      columns[key] += weight;
+      diagonal[key] += weight;
+      if (key == 0) continue;
+      given += weight;
+      if (weight <= most) continue;
+      most = weight;
+      strongest = key;
+    }
+    given_[query] = given;
+    strongest_[query] = {strongest, most};
     profile.first += row[0];
     profile.self_squares += row[query] * row[query];
-    for (std::uint32_t key = 1; key < n; ++key) {
-      given_[query] += row[key];
-      if (row[key] > strongest_[query].second) strongest_[query] = {key, row[key]};
-    }
     if (query >= kMapTokens) continue;
     for (std::uint32_t key = 0; key < std::min(n, kMapTokens); ++key) profile.map[query * kMapTokens + key] += row[key];
   }
