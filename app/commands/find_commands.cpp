@@ -44,6 +44,9 @@ constexpr std::array kModes = {
     WantedMode{HeadsMode::Composition, "head.find.composed", "Which heads work with this one, by their weights?",
                "That work with this one",
                "Composition scores of the selected head with earlier and later heads, and which heads copy what they read."},
+    WantedMode{HeadsMode::Vocabulary, "head.find.tokens", "What does this head do with tokens, by its weights?",
+               "With tokens of the vocabulary",
+               "Tokens that the selected head promotes when it reads one, keys that it seeks, queries that seek it."},
 };
 
 /// Patterns are defined inside one text.

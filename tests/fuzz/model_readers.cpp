@@ -8,6 +8,7 @@
 #include "inference/language_model.h"
 #include "model/checkpoint.h"
 #include "model/gguf.h"
+#include "model/linear_lens.h"
 #include "model/load_network.h"
 #include "model/safetensors.h"
 #include "model/torch_file.h"
@@ -41,6 +42,7 @@ void read_tensors(const model::TensorTable& tensors) {
 void read_safetensors(std::string_view bytes) {
   const fs::path path = write_scratch("m.safetensors", bytes);
   expect_error_at_most([&] { read_tensors(model::SafetensorsFile(path).tensors()); });
+  expect_error_at_most([&] { (void)model::open_linear_lens(path, 2, 36); });
 }
 
 void read_torch(std::string_view bytes) {
