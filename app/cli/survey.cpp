@@ -22,7 +22,6 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/line_reader.h"
-#include "core/text_bytes.h"
 #include "inference/language_model.h"
 #include "inference/weight_findings.h"
 
@@ -83,13 +82,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   flags.choices.format.is_json = flags.is_jsonl || is_json_lines(flags.corpus);
   const OpenedSurvey opened = open_survey(flags.choices, flags.directory);
   if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / kStateFile);
-  SurveyOptions options{.directory = flags.directory,
-                        .identity = opened.identity,
-                        .part = {},
-                        .devices = flags.devices,
-                        .progress = {},
-                        .tell = {},
-                        .opened = {}};
+  SurveyOptions options{.directory = flags.directory, .identity = opened.identity, .devices = flags.devices};
   if (!flags.shard.empty()) options.part = part_of(flags.shard, opened.corpus->shards());
   ProgressBar bar("shards", ranks.rank() != 0);
   std::optional<std::uint64_t> texts_before;

@@ -1,30 +1,17 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A head's numbers: means of metrics over texts, and what it does with all attention.
-Json headvis_metrics(const SurveyResults& results, std::uint32_t layer, std::uint32_t head) {
-  Json metrics = Json::object();
-  for (std::size_t i = 0; i < results.measures().metrics.size(); ++i) {
-    const evaluation::MetricStatistics& found = results.statistics.metrics[results.cell(i, layer, head)];
-    metrics[std::string(evaluation::metric_name(results.measures().metrics[i]))] =
-        found.texts > 0 ? Json(found.mean()) : Json(nullptr);
-  }
-  const evaluation::HeadProfile& profile = results.statistics.profiles[std::size_t{layer} * results.measures().heads + head];
-  const auto queries = static_cast<double>(std::max<std::uint64_t>(profile.queries, 1));
-  metrics["self_attention"] = profile.self / queries;
-  metrics["first_token"] = profile.first / queries;
-  metrics["mean_distance"] = profile.mean_distance();
-  return metrics;
-}
 
 Json headvis_sequence(const ShownExample& shown, const Json& decile) {
   return {{"decile", decile},
@@ -62,7 +49,7 @@ void write_headvis(const std::filesystem::path& directory, const SurveyResults& 
   for (std::uint32_t layer = 0; layer < results.measures().layers; ++layer) {
     for (std::uint32_t head = 0; head < results.measures().heads; ++head) {
       const std::string name = fmt::format("L{}H{}", layer, head);
-      const Json numbers = headvis_metrics(results, layer, head);
+      const Json numbers = head_numbers(results, layer, head);
       scatter.push_back({{"id", name}, {"layer", layer}, {"head", head}, {"metrics", numbers}});
       Json file = {{"id", name}, {"metrics", numbers}, {"sequences", headvis_sequences(results, layer, head)}};
       file.update(profile_json(results, layer, head));

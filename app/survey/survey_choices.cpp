@@ -7,7 +7,6 @@
 #include "app/state/session_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/text_bytes.h"
 #include "text/chat_template.h"
 
 namespace headlight::app {

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +46,9 @@ struct SurveyResults {
   std::size_t cell(std::size_t metric, std::uint32_t layer, std::uint32_t head) const {
     return (metric * measures().layers + layer) * measures().heads + head;
   }
+  const evaluation::HeadProfile& profile(std::uint32_t layer, std::uint32_t head) const {
+    return statistics.profiles[std::size_t{layer} * measures().heads + head];
+  }
   /// Reads the texts of the best examples of one head and metric from the corpus.
   std::vector<ShownExample> examples(std::size_t cell) const;
   /// Likewise of its sample, the lowest value first: the i-th of n is in decile ⌊10 i ⁄ n⌋.
@@ -78,6 +78,9 @@ void write_survey_files(const std::filesystem::path& directory, const SurveyResu
 
 /// heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.
 void write_survey_rows(const std::filesystem::path& directory, const SurveyResults& results);
+/// A head's number for each metric, the mean over texts or null, then of all attention: weight on itself and
+/// on the first token, distance.
+nlohmann::ordered_json head_numbers(const SurveyResults& results, std::uint32_t layer, std::uint32_t head);
 /// What a head attends to, as in tokens.jsonl.
 nlohmann::ordered_json profile_json(const SurveyResults& results, std::uint32_t layer, std::uint32_t head);
 /// Writes the .npy files; returns their shapes for survey.json.

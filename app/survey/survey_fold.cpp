@@ -31,7 +31,7 @@ std::string read_checked(const std::filesystem::path& file) {
   if (!bytes.starts_with(kSurveyMagic)) {
     const bool is_older = bytes.starts_with(kAnySurveyMagic);
     throw Error("{} is {}", utf8(file),
-                is_older ? "of another version of headlight, whose metrics are other numbers; measure again with --restart"
+                is_older ? "of another version of headlight, which kept other numbers; measure again with --restart"
                          : "no survey's; remove it, or choose another --out");
   }
   Checksum written = 0;
@@ -66,7 +66,7 @@ SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::files
       folded_(part_.first),
       file_(std::move(file)) {
   if (std::filesystem::exists(file_)) {
-    const ShardRange found = read(file_);
+    const ShardRange found = take_in(file_);
     if (found != part_) {
       throw Error("{} has shards {} to {} of the corpus instead of {} to {}; choose another --out, or --restart",
                   utf8(file_), found.first, found.end, part_.first, part_.end);
@@ -75,7 +75,7 @@ SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::files
   next_ = folded_;
 }
 
-ShardRange SurveyFold::read(const std::filesystem::path& file) {
+ShardRange SurveyFold::take_in(const std::filesystem::path& file) {
   const std::string bytes = read_checked(file);
   const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
   if (!bytes.starts_with(head)) {
@@ -116,8 +116,6 @@ ShardRange SurveyFold::read(const std::filesystem::path& file) {
   }
   return part;
 }
-
-void SurveyFold::take_in(const std::filesystem::path& file) { read(file); }
 
 /// Pairs are added up as soon as both are there.
 void SurveyFold::add(std::uint64_t first, Node&& node) {

@@ -42,8 +42,8 @@ class SurveyFold {
   std::optional<std::uint64_t> take();
   void give(std::uint64_t shard, evaluation::CorpusStatistics&& found);
   /// Takes in what save() wrote of a part, complete or not. Throws Error naming the file where it is another survey's, is
-  /// damaged, or has shards that are here already.
-  void take_in(const std::filesystem::path& file);
+  /// damaged, or has shards that are here already. Returns which part it is.
+  ShardRange take_in(const std::filesystem::path& file);
   /// Replaces the file by what is known now, without what waits for an earlier shard.
   void save() const;
 
@@ -62,7 +62,6 @@ class SurveyFold {
     evaluation::CorpusStatistics sum;
   };
   void add(std::uint64_t first, Node&& node);
-  ShardRange read(const std::filesystem::path& file);
 
   SurveyIdentity identity_;
   std::uint64_t total_ = 0;

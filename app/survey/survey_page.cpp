@@ -9,12 +9,12 @@
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using evaluation::HeadMetric;
 
 /// Tokens on either side of the cell that are shown.
 constexpr std::uint32_t kContext = 24;
@@ -31,48 +31,32 @@ constexpr std::array<const char*, evaluation::kHeadMetrics> kMeanings = {
     "Mean entropy of a query's attention, in nats.",
     "The mean number of tokens between query and key."};
 
-/// Tokens of models mark spaces: shown as spaces.
-std::string page_token(std::string token) {
-  for (const std::string_view mark : {"\u00B7", "\u2581", "\u0120"}) {
-    if (token.starts_with(mark)) token.replace(0, mark.size(), " ");
-  }
-  return token;
-}
-
 /// The data of a page. Examples refer to the texts that are shown by their number, so that one that many heads have is there
 /// once.
 class PageData {
  public:
   explicit PageData(const SurveyResults& results) : results_(results) {
     const evaluation::CorpusMeasures& measures = results.measures();
-    Json metrics = Json::array(), others = Json::array();
-    for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
-      Json means = Json::array(), spreads = Json::array(), texts = Json::array();
-      for (std::size_t head = 0; head < results.statistics.profiles.size(); ++head) {
-        const evaluation::MetricStatistics& found =
-            results.statistics.metrics[i * results.statistics.profiles.size() + head];
-        means.push_back(found.texts > 0 ? Json(found.mean()) : Json(nullptr));
-        spreads.push_back(found.spread());
-        texts.push_back(found.texts);
+    Json quantities = Json::array();
+    for (std::uint32_t layer = 0; layer < measures.layers; ++layer) {
+      for (std::uint32_t head = 0; head < measures.heads; ++head) {
+        std::size_t i = 0;
+        const Json numbers = head_numbers(results, layer, head);
+        for (const auto& [title, mean] : numbers.items()) {
+          if (i == quantities.size()) quantities.push_back({{"title", title}});
+          Json& quantity = quantities[i];
+          quantity["mean"].push_back(mean);
+          if (i < measures.metrics.size()) {
+            const evaluation::MetricStatistics& found = results.statistics.metrics[results.cell(i, layer, head)];
+            quantity["meaning"] = kMeanings[static_cast<std::size_t>(measures.metrics[i])];
+            quantity["top"] = measures.histogram_top(measures.metrics[i]);
+            quantity["spread"].push_back(found.spread());
+            quantity["texts"].push_back(found.texts);
+          }
+          ++i;
+        }
       }
-      metrics.push_back({{"title", evaluation::metric_name(measures.metrics[i])},
-                         {"meaning", kMeanings[static_cast<std::size_t>(measures.metrics[i])]},
-                         {"top", measures.histogram_top(measures.metrics[i])},
-                         {"mean", std::move(means)},
-                         {"spread", std::move(spreads)},
-                         {"texts", std::move(texts)}});
     }
-    Json self = Json::array(), first = Json::array(), distance = Json::array();
-    for (const evaluation::HeadProfile& found : results.statistics.profiles) {
-      const bool is_there = found.queries > 0;
-      const auto queries = static_cast<double>(found.queries);
-      self.push_back(is_there ? Json(found.self / queries) : Json(nullptr));
-      first.push_back(is_there ? Json(found.first / queries) : Json(nullptr));
-      distance.push_back(is_there ? Json(found.mean_distance()) : Json(nullptr));
-    }
-    others = {{{"title", "weight on itself"}, {"mean", std::move(self)}},
-              {{"title", "weight on the first token"}, {"mean", std::move(first)}},
-              {{"title", "distance over all attention"}, {"mean", std::move(distance)}}};
     Json bins = Json::array();
     for (std::uint32_t bin = 0; bin < evaluation::kPlaceBins; ++bin) bins.push_back(evaluation::place_bin_end(bin));
     const std::string facts =
@@ -81,8 +65,8 @@ class PageData {
     data_ = {{"facts", facts},
              {"layers", measures.layers},
              {"heads", measures.heads},
-             {"metrics", std::move(metrics)},
-             {"others", std::move(others)},
+             {"metrics", measures.metrics.size()},
+             {"quantities", std::move(quantities)},
              {"bins", std::move(bins)},
              {"details", Json::object()}};
   }
@@ -90,7 +74,7 @@ class PageData {
   void add_head(std::uint32_t layer, std::uint32_t head) {
     const evaluation::CorpusMeasures& measures = results_.measures();
     const std::size_t place = std::size_t{layer} * measures.heads + head;
-    const evaluation::HeadProfile& found = results_.statistics.profiles[place];
+    const evaluation::HeadProfile& found = results_.profile(layer, head);
     Json metrics = Json::array();
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
       const std::size_t cell = results_.cell(i, layer, head);
@@ -130,12 +114,6 @@ class PageData {
       }
     }
     Json detail = profile_json(results_, layer, head);
-    for (const char* list : {"query_tokens", "key_tokens"}) {
-      for (Json& entry : detail[list]) entry["token"] = page_token(entry["token"].get<std::string>());
-    }
-    for (Json& entry : detail["pairs"]) {
-      for (const char* side_of : {"query", "key"}) entry[side_of] = page_token(entry[side_of].get<std::string>());
-    }
     detail.update(Json{{"metrics", std::move(metrics)},
                        {"distances", std::move(distance)},
                        {"positions", std::move(positions)},
@@ -171,7 +149,7 @@ class PageData {
     const auto [known, is_new] = numbers_.try_emplace(std::tuple(example.offset, first, end), texts_.size());
     if (is_new) {
       Json tokens = Json::array();
-      for (std::uint32_t token = first; token < end; ++token) tokens.push_back(page_token(all[token]));
+      for (std::uint32_t token = first; token < end; ++token) tokens.push_back(all[token]);
       texts_.push_back({{"tokens", std::move(tokens)}, {"more", end < all.size()}});
     }
     return {known->second, first, example.value, example.weight, example.query, example.key};

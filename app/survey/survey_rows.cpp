@@ -1,4 +1,4 @@
-#include <tuple>
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -83,8 +83,23 @@ Json token_list(const SurveyResults& results, const TokenSketch& sketch, bool is
 
 }  // namespace
 
+Json head_numbers(const SurveyResults& results, std::uint32_t layer, std::uint32_t head) {
+  Json numbers = Json::object();
+  for (std::size_t i = 0; i < results.measures().metrics.size(); ++i) {
+    const MetricStatistics& found = results.statistics.metrics[results.cell(i, layer, head)];
+    numbers[std::string(evaluation::metric_name(results.measures().metrics[i]))] = number_of(found, found.mean());
+  }
+  const evaluation::HeadProfile& found = results.profile(layer, head);
+  const auto queries = static_cast<double>(found.queries);
+  const auto of_queries = [&](double number) { return found.queries > 0 ? Json(number) : Json(nullptr); };
+  numbers["mean weight on itself"] = of_queries(found.self / queries);
+  numbers["mean weight on the first token"] = of_queries(found.first / queries);
+  numbers["mean distance of all attention"] = of_queries(found.mean_distance());
+  return numbers;
+}
+
 Json profile_json(const SurveyResults& results, std::uint32_t layer, std::uint32_t head) {
-  const evaluation::HeadProfile& found = results.statistics.profiles[std::size_t{layer} * results.measures().heads + head];
+  const evaluation::HeadProfile& found = results.profile(layer, head);
   const double queries = static_cast<double>(std::max<std::uint64_t>(found.queries, 1));
   return {{"layer", layer},
           {"head", head},

@@ -13,6 +13,15 @@ HAS_ARROW = importlib.util.find_spec("pyarrow") is not None
 OPTIONS = {"model": "captions-gpt2", "metrics": ("induction", "entropy"), "top": 3, "samples": 12}
 
 
+def mixed(offset):
+    """The finalizer of SplitMix64."""
+    mask = (1 << 64) - 1
+    offset = (offset + 0x9E3779B97F4A7C15) & mask
+    offset = ((offset ^ (offset >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    offset = ((offset ^ (offset >> 27)) * 0x94D049BB133111EB) & mask
+    return offset ^ (offset >> 31)
+
+
 class Surveys(unittest.TestCase):
     found: headlight.Survey
 
@@ -58,6 +67,15 @@ class Surveys(unittest.TestCase):
             out = os.path.join(folder, "out")
             found = headlight.survey(path, limit=7, out=out, **OPTIONS)
             self.assertEqual(found.info["texts"], 7)
+            # A sample is the texts with the smallest hashes of their offsets; deciles are of its values in order.
+            whole = headlight.survey(path, **OPTIONS)
+            offsets = np.cumsum([0] + [len(text.encode()) + 1 for text in TEXTS[:39]])
+            chosen = set(sorted(offsets.tolist(), key=mixed)[:12])
+            for head in range(32):
+                rows = (whole.samples["metric"] == "entropy") & (whole.samples["layer"] * 8 + whole.samples["head"] == head)
+                self.assertEqual(set(whole.samples["offset"][rows].tolist()), chosen)
+                self.assertEqual(whole.samples["decile"][rows].tolist(), [10 * i // 12 for i in range(12)])
+                self.assertTrue((np.diff(whole.samples["value"][rows]) >= 0).all())
             np.testing.assert_array_equal(headlight.Survey(out)["mean"], found["mean"])
             with self.assertRaisesRegex(headlight.HeadlightError, "is of another survey"):
                 headlight.survey(path, limit=8, out=out, **OPTIONS)

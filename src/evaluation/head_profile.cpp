@@ -27,11 +27,10 @@ std::uint32_t place_bin_end(std::uint32_t bin) { return bin < kNearBins ? bin : 
 
 void HeadProfile::merge(const HeadProfile& next) {
   queries += next.queries;
-  first += next.first;
-  self += next.self;
-  self_squares += next.self_squares;
-  distance += next.distance;
-  distance_squares += next.distance_squares;
+  for (double HeadProfile::*sum : {&HeadProfile::first, &HeadProfile::self, &HeadProfile::self_squares,
+                                   &HeadProfile::distance, &HeadProfile::distance_squares}) {
+    this->*sum += next.*sum;
+  }
   add_all(before, next.before);
   add_all(after, next.after);
   add_all(positions, next.positions);
@@ -62,7 +61,7 @@ ProfileMeter::ProfileMeter(std::size_t heads, std::span<const std::vector<std::u
     : lines_(lines), profiles_(heads), pairs_(heads) {
   for (const auto& line : lines) vocabulary_.insert(vocabulary_.end(), line.begin(), line.end());
   std::ranges::sort(vocabulary_);
-  vocabulary_.erase(std::ranges::unique(vocabulary_).begin(), vocabulary_.end());
+  vocabulary_.erase(std::unique(vocabulary_.begin(), vocabulary_.end()), vocabulary_.end());
   for (const auto& line : lines) {
     auto& numbers = numbers_.emplace_back();
     for (const std::uint32_t id : line) {

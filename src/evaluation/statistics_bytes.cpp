@@ -12,16 +12,21 @@ namespace {
 
 class ByteWriter {
  public:
+  template <typename... Numbers>
+  void operator()(const Numbers&... values) {
+    (put(values), ...);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
   template <typename Number>
-  void operator()(const Number& value) {
+  void put(const Number& value) {
     static_assert(std::is_trivially_copyable_v<Number>);
     const std::size_t at = bytes_.size();
     bytes_.resize(at + sizeof(Number));
     std::memcpy(bytes_.data() + at, &value, sizeof(Number));
   }
-  std::string take() { return std::move(bytes_); }
 
- private:
   std::string bytes_;
 };
 
@@ -29,8 +34,22 @@ class ByteWriter {
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+  template <typename... Numbers>
+  void operator()(Numbers&... values) {
+    (take(values), ...);
+  }
+  /// How many examples or tokens follow.
+  std::uint32_t count(std::uint32_t most, const char* of) {
+    std::uint32_t count = 0;
+    take(count);
+    if (count > most) throw Error("the survey's statistics have {} {} of a head instead of {}", count, of, most);
+    return count;
+  }
+  bool is_at_end() const { return bytes_.empty(); }
+
+ private:
   template <typename Number>
-  void operator()(Number& value) {
+  void take(Number& value) {
     if (bytes_.size() < sizeof(Number)) throw Error("the survey's statistics end too early");
     std::memcpy(&value, bytes_.data(), sizeof(Number));
     bytes_.remove_prefix(sizeof(Number));
@@ -38,71 +57,36 @@ class ByteReader {
       if (!std::isfinite(value)) throw Error("the survey's statistics have a number that isn't finite");
     }
   }
-  /// How many examples or tokens follow.
-  std::uint32_t count(std::uint32_t most, const char* of) {
-    std::uint32_t count = 0;
-    (*this)(count);
-    if (count > most) throw Error("the survey's statistics have {} {} of a head instead of {}", count, of, most);
-    return count;
-  }
-  bool is_at_end() const { return bytes_.empty(); }
 
- private:
   std::string_view bytes_;
 };
 
 template <typename Coder, typename Statistics>
-void code_metric(Coder& code, Statistics& statistics) {
-  code(statistics.texts);
-  code(statistics.sum);
-  code(statistics.squares);
-  code(statistics.least);
-  code(statistics.most);
-  for (auto& count : statistics.histogram) code(count);
+void code_metric(Coder& code, Statistics& of) {
+  code(of.texts, of.sum, of.squares, of.least, of.most);
+  for (auto& count : of.histogram) code(count);
 }
 
 template <typename Coder, typename Example>
-void code_example(Coder& code, Example& example) {
-  code(example.value);
-  code(example.weight);
-  code(example.offset);
-  code(example.query);
-  code(example.key);
+void code_example(Coder& code, Example& of) {
+  code(of.value, of.weight, of.offset, of.query, of.key);
 }
 
 template <typename Coder, typename Counter>
-void code_counter(Coder& code, Counter& counter) {
-  code(counter.key);
-  code(counter.mass);
-  code(counter.count);
-  code(counter.sure);
+void code_counter(Coder& code, Counter& of) {
+  code(of.key, of.mass, of.count, of.sure);
 }
 
 template <typename Coder, typename Profile>
-void code_sums(Coder& code, Profile& profile) {
-  code(profile.queries);
-  code(profile.first);
-  code(profile.self);
-  code(profile.self_squares);
-  code(profile.distance);
-  code(profile.distance_squares);
-  for (auto* numbers : {&profile.before, &profile.after, &profile.positions}) {
-    for (auto& number : *numbers) code(number);
-  }
-  for (auto& count : profile.cells) code(count);
-  for (auto& count : profile.texts) code(count);
-  for (auto& weight : profile.map) code(weight);
+void code_sums(Coder& code, Profile& of) {
+  code(of.queries, of.first, of.self, of.self_squares, of.distance, of.distance_squares);
+  const auto code_all = [&](auto&... lists) { (std::ranges::for_each(lists, [&](auto& one) { code(one); }), ...); };
+  code_all(of.before, of.after, of.positions, of.cells, of.texts, of.map);
 }
 
 template <typename Coder, typename Statistics>
-void code_counts(Coder& code, Statistics& statistics) {
-  code(statistics.texts);
-  code(statistics.tokens);
-  code(statistics.cut);
-  code(statistics.odd);
-  code(statistics.skipped);
-  code(statistics.device_seconds);
-  code(statistics.busy_seconds);
+void code_counts(Coder& code, Statistics& of) {
+  code(of.texts, of.tokens, of.cut, of.odd, of.skipped, of.device_seconds, of.busy_seconds);
 }
 
 void read_examples(ByteReader& reader, std::uint32_t most, std::uint32_t most_tokens, KeptExamples& examples) {

@@ -75,7 +75,8 @@ TEST_SUITE("gpu") {
     CHECK(config["n_layers"] == 4);
     CHECK(config["n_heads"] == 8);
     CHECK(config["n_sequences"] == 200);
-    CHECK(config["metrics"] == json({"induction", "entropy", "self_attention", "first_token", "mean_distance"}));
+    CHECK(config["metrics"] == json({"induction", "entropy", "mean weight on itself", "mean weight on the first token",
+                                     "mean distance of all attention"}));
     const json scatter = json::parse(read_file(headvis / "scatter_data.json"));
     REQUIRE(scatter.size() == 32);
     for (std::uint32_t i = 0; i < 32; ++i) {

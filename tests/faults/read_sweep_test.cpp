@@ -211,6 +211,8 @@ TEST_SUITE("gpu") {
     fs::remove_all(sweep.out() + "-survey");
     REQUIRE(run_headlight(survey(plain)).status == 0);
     sweep.run({.arguments = survey(plain), .file = "/survey.state"});
+    const Arguments merge = {"survey", "merge", sweep.out() + "-survey", "--quiet", "--out", sweep.out() + "-merged"};
+    for (const char* file : {"/survey.json", "/survey.state"}) sweep.run({.arguments = merge, .file = file});
 
     const std::string figure = (folder.path() / "figure.svg").string();
     const Arguments shown = {"screenshot", "--figure", "--size", "640x480", "--out"};

@@ -14,6 +14,7 @@
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/state_json.h"
+#include "app/survey/survey_choices.h"
 #include "app/survey/survey_reader.h"
 #include "attention/expression_glsl.h"
 #include "evaluation/corpus_statistics.h"
@@ -112,6 +113,7 @@ void read_survey_files(std::string_view bytes) {
     }
     begin = next;
   }
+  expect_error_at_most([&] { static_cast<void>(app::read_choices(folder)); });
   expect_error_at_most([&] {
     const app::Survey survey = app::read_survey(folder);
     for (const app::SurveyedHead& head : survey.found) {
@@ -126,7 +128,7 @@ void read_survey_files(std::string_view bytes) {
 void read_statistics(std::string_view bytes) {
   using evaluation::HeadMetric;
   const evaluation::CorpusMeasures measures{
-      .layers = 1, .heads = 2, .metrics = {HeadMetric::Induction, HeadMetric::Entropy}, .most_tokens = 9, .top = 3};
+      .layers = 1, .heads = 2, .metrics = {HeadMetric::Induction, HeadMetric::Entropy}, .most_tokens = 9, .top = 3, .samples = 2};
   expect_error_at_most([&] {
     evaluation::CorpusStatistics statistics = evaluation::decode_statistics(bytes, measures);
     const evaluation::CorpusStatistics next = statistics;
