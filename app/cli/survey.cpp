@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
+#include "app/survey/survey_child.h"
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
 #include "core/atomic_file.h"
@@ -61,6 +63,9 @@ std::string fingerprint(const std::filesystem::path& path) {
   return fmt::format("{} ({} bytes, changed {})", utf8(path), bytes, changed.time_since_epoch().count());
 }
 
+/// Was it started by a window, which reads what it writes?
+bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
+
 int survey(SurveyFlags& flags, Ranks& ranks) {
   const auto model = inference::open_model(chosen_model(flags.model, kCaptionWriter));
   const bool is_input = flags.corpus == kStandardInput;
@@ -92,6 +97,9 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   options.progress = [&](const SurveyProgress& progress) {
     if (!texts_before) texts_before = progress.texts;
     bar.show(progress.done, progress.shards);
+    if (!is_child()) return;
+    write_json({{"done", progress.done}, {"shards", progress.shards}, {"texts", progress.texts}});
+    std::cout << std::flush;
   };
   const auto began = std::chrono::steady_clock::now();
   const std::unique_ptr<SurveyFold> fold = run_survey(ranks, model, corpus, options);
@@ -135,6 +143,7 @@ int run_command(SurveyFlags& flags) {
     inference::forget_weight_findings();
     return status;
   } catch (const std::exception& error) {
+    if (is_child()) write_json({{"error", error.what()}});
     if (ranks->size() == 1) throw;
     std::cerr << "headlight: " << one_line(error.what()) << '\n' << std::flush;
     ranks->abort();

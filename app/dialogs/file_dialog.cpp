@@ -62,7 +62,16 @@ const Words& words_of(FilePurpose purpose) {
       .hint = "~/capture.safetensors",
       .new_name = "",
       .extensions = {".safetensors", ".npz"}};
+  static const Words kOpenSurvey{.title = "Open survey",
+                                 .help = "The folder that headlight survey has written, or the survey.json in it",
+                                 .button = "Open",
+                                 .prefix = "survey_file.",
+                                 .hint = "~/survey",
+                                 .new_name = "",
+                                 .extensions = {".json"}};
   switch (purpose) {
+    case FilePurpose::OpenSurvey:
+      return kOpenSurvey;
     case FilePurpose::OpenCapture:
       return kOpenCapture;
     case FilePurpose::SaveSession:
