@@ -23,6 +23,8 @@ const uint kRows = 16u;
 #else
 layout(constant_id = 0) const uint kRows = 8u;  // 1 where a single query is computed: typing one more token
 #endif
+layout(constant_id = 1) const bool kRoundsProducts = false;
+#include "lib/score_sum.glsl"
 const uint kLaneKeys = 4u;
 
 void main() {
@@ -62,7 +64,7 @@ void main() {
       vec4 qs = LOAD(q, row_at[r] + c);
 #endif
       [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
-        s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
+        s[r * 4 + t] = score_sum(s[r * 4 + t], qs, ks[t]);
       }
     }
   }

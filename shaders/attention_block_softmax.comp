@@ -21,8 +21,11 @@ const uint kRows = 8u;
 
 // Four scaled scores of a row, with extras capped and with the position bias.
 vec4 scaled_scores(uint at, MapMask map, uint i, uint j4) {
-  vec4 s = LOAD(scores, at + j4);
-  if (!kHasExtras) return s * p.scale;
+  precise vec4 s = LOAD(scores, at + j4);
+  if (!kHasExtras) {
+    s *= p.scale;
+    return s;
+  }
   [[unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], map, i, j4 * 4u + c);
   return s;
 }

@@ -7,6 +7,8 @@
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 #include "lib/cells.glsl"
+layout(constant_id = 0) const bool kRoundsProducts = false;
+#include "lib/score_sum.glsl"
 
 const uint kRows = 8u;
 const uint kLaneKeys = 4u;
@@ -33,7 +35,7 @@ void main() {
       [[unroll]] for (int r = 0; r < kRows; ++r) {
         vec4 qs = LOAD(q, row_at[r] + c);
         [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
-          s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
+          s[r * 4 + t] = score_sum(s[r * 4 + t], qs, ks[t]);
         }
       }
     }
@@ -48,7 +50,7 @@ void main() {
     if (!is_open && !is_hidden) {
       [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) is_masked[t] = !is_visible(p.mask, map, first + r, j0 + t * 8u + lane);
     }
-    vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
+    precise vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
     if (p.stage != kScores && has_extras()) {
       [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) value[t] = stage_score(scores[r][t], map, first + r, j0 + t * 8u + lane);
     }

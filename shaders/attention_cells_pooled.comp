@@ -14,6 +14,8 @@ layout(local_size_x = 8) in;
 
 layout(constant_id = 0) const bool kHasExtras = true;     // softcap, position bias or an expression
 layout(constant_id = 1) const bool kMeansWeights = true;  // stage kMeanWeights: what isn't needed costs time on a processor
+layout(constant_id = 2) const bool kRoundsProducts = false;
+#include "lib/score_sum.glsl"
 
 const uint kRows = 4u;
 const uint kKeys = 4u;
@@ -59,7 +61,7 @@ void main() {
           [[unroll]] for (int r = 0; r < kRows; ++r) {
             vec4 qs = LOAD(q, row_at[r] + c);
             [[unroll]] for (int t = 0; t < kKeys; ++t) {
-              s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
+              s[r * 4 + t] = score_sum(s[r * 4 + t], qs, ks[t]);
             }
           }
         }
@@ -74,7 +76,7 @@ void main() {
         if (!is_open) {
           [[dont_unroll]] for (uint t = 0u; t < keys_here; ++t) shows[t] = is_visible(p.mask, map, i, j + t) ? 1.0 : 0.0;
         }
-        vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
+        precise vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
         if (kHasExtras && p.stage != kScores) {
           [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = stage_score(scores[r][t], map, i, j + t);
         }

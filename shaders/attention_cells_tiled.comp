@@ -75,7 +75,7 @@ void main() {
         if (!is_open && !is_hidden) {
           [[dont_unroll]] for (uint t = 0u; t < 4u; ++t) is_masked[t] = !is_visible(p.mask, map, i, j[t]);
         }
-        vec4 value = p.stage == kScores ? score : score * p.scale;
+        precise vec4 value = p.stage == kScores ? score : score * p.scale;
         if (p.stage != kScores && has_extras()) {
           [[dont_unroll]] for (uint t = 0u; t < 4u; ++t) value[t] = stage_score(score[t], map, i, j[t]);
         }

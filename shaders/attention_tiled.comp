@@ -63,7 +63,10 @@ void main() {
       }
       [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] = scores[n / 4u][n % 4u];
     } else {
-      [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] *= p.scale;
+      [[unroll]] for (uint n = 0u; n < 16u; ++n) {
+        precise float scaled = s[n] * p.scale;
+        s[n] = scaled;
+      }
     }
     if (j0 + kTileKeys > end || !all_visible(p.mask, map, first, last, j0, j0 + kTileKeys - 1u)) {
       uint shown = 0u;

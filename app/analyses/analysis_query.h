@@ -12,6 +12,7 @@
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/analyses/head_verification.h"
+#include "app/analyses/lens_cells.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/patching.h"
 #include "app/analyses/residual_sizes.h"
@@ -26,7 +27,7 @@ struct AnalysisQuery {
       std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LogitQuestion, LogitSourcesQuestion, FlowQuestion,
                    RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion,
                    PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion, KeptActivationQuestion,
-                   CompositionQuestion, OvCopyingQuestion, VerificationQuestion>;
+                   CompositionQuestion, OvCopyingQuestion, VerificationQuestion, LensQuestion, LensTableQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.

@@ -78,11 +78,12 @@ void take_over(CLI::App& command) {
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
-/// The flags of all commands, to those that have none inside.
+/// The flags of all commands, to those that have none inside or take a word of their own beside them.
 void add_output_choices(CLI::App& command) {
   const std::vector<CLI::App*> inner = commands_in(command);
   for (CLI::App* one : inner) add_output_choices(*one);
-  if (inner.empty()) add_output_choice(command);
+  const auto is_word = [](const CLI::Option* option) { return option->get_positional(); };
+  if (inner.empty() || !command.get_options(is_word).empty()) add_output_choice(command);
 }
 
 /// Does a first word that is no command mean a file? One that is there, or is written as only files are.

@@ -217,6 +217,13 @@ void FlagGroup::add_argument(const std::string& name, const std::string& value_n
   app_.add_option_function<std::string>(name, use, help)->type_name(value_name)->group(heading_);
 }
 
+void FlagGroup::add_arguments(const std::string& name, const std::string& value_name, const std::string& help,
+                              std::vector<std::filesystem::path>& values) const {
+  app_.add_option_function<std::vector<std::string>>(
+          name, [&values](const std::vector<std::string>& words) { values.assign(words.begin(), words.end()); }, help)
+      ->type_name(value_name)
+      ->group(heading_);
+}
 void FlagGroup::add_argument(const std::string& name, const std::string& value_name, const std::string& help,
                              std::string& value) const {
   app_.add_option(name, value, help)->type_name(value_name)->group(heading_);

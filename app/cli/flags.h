@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,10 @@ class FlagGroup {
                     std::function<void(const std::string&)> use) const;
   void add_argument(const std::string& name, const std::string& value_name, const std::string& help,
                     std::string& value) const;
+
+  /// Words without a flag, as many as there are.
+  void add_arguments(const std::string& name, const std::string& value_name, const std::string& help,
+                     std::vector<std::filesystem::path>& values) const;
 
   /// A text or a path as it is.
   template <typename Text>

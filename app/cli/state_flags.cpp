@@ -60,8 +60,8 @@ void StateFlags::add_to(CLI::App& app) {
       });
       continue;
     }
-    const bool is_shown = field.group == "selection" || field.group == "view";
-    if (!is_shown || field.flag.name.empty()) continue;
+    constexpr std::array<std::string_view, 3> kGroups = {"selection", "view", "predictions"};
+    if (std::ranges::find(kGroups, field.group) == kGroups.end() || field.flag.name.empty()) continue;
     group.add(field.flag.name, field.flag.value_name, field.flag.help,
               [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }

@@ -24,67 +24,78 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/line_reader.h"
+#include "core/text_bytes.h"
 #include "inference/language_model.h"
 #include "inference/weight_findings.h"
-#include "text/chat_template.h"
 
 namespace headlight::app {
 namespace {
 
 using evaluation::HeadMetric;
 
-constexpr std::uint32_t kMaxTop = 1'000, kMaxTextTokens = 32'768;
+constexpr std::uint32_t kMaxTop = 1'000, kMaxTextTokens = 32'768, kMaxParts = 1'000'000;
 
 struct SurveyFlags {
-  std::string corpus, model, device, field = "text";
-  std::filesystem::path directory = "survey";
-  std::vector<HeadMetric> metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction,
-                                     HeadMetric::Sink, HeadMetric::Entropy};
-  std::uint32_t top = 20, tokens = 512;
+  std::string corpus, model, device;
+  std::filesystem::path directory = "survey", headvis, site;
+  SurveyChoices choices = {.metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction,
+                                       HeadMetric::Sink, HeadMetric::Entropy}};
   std::vector<std::string> devices;
-  bool is_jsonl = false, restarts = false, is_chat = false, thinks = true;
+  std::vector<std::filesystem::path> parts;  ///< folders to merge
+  std::string shard;                         ///< "2/8"
+  bool is_jsonl = false, restarts = false;
 };
 
-/// The size of a model's files and the time of their last change, for telling whether it is the same.
-std::string fingerprint(const std::filesystem::path& path) {
-  std::uintmax_t bytes = 0;
-  std::filesystem::file_time_type changed = std::filesystem::file_time_type::min();
-  const auto look_at = [&](const std::filesystem::path& file) {
-    bytes += std::filesystem::file_size(file);
-    changed = std::max(changed, std::filesystem::last_write_time(file));
-  };
-  if (std::filesystem::is_directory(path)) {
-    for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      if (entry.is_regular_file()) look_at(entry.path());
-    }
-  } else {
-    look_at(path);
+/// The shards of part i of n, "i/n".
+ShardRange part_of(const std::string& text, std::uint64_t shards) {
+  const std::size_t slash = std::min(text.find('/'), text.size() - 1);
+  const std::uint64_t parts = parse_integer("--shard i/n", text.substr(slash + 1), 1, kMaxParts);
+  const std::uint64_t part = parse_integer("--shard i/n", text.substr(0, slash), 1, parts);
+  const auto begin = [&](std::uint64_t of) { return shards / parts * of + std::min(of, shards % parts); };
+  return {.first = begin(part - 1), .end = begin(part)};
+}
+
+void write_results(const SurveyFlags& flags, const SurveyResults& results) {
+  const evaluation::CorpusStatistics& found = results.statistics;
+  const CorpusFile& corpus = *results.survey.corpus;
+  if (found.texts == 0) throw Error("{} has no text that can be measured", utf8(corpus.path()));
+  write_survey_files(flags.directory, results);
+  if (!flags.headvis.empty()) write_headvis(flags.headvis, results);
+  if (!flags.site.empty()) write_survey_site(flags.site, results);
+  std::string said =
+      fmt::format("{} {}, {} tokens", found.texts, results.measures().packs ? "rows of texts" : "texts", found.tokens);
+  if (found.cut > 0) said += fmt::format(", {} cut to {} tokens", found.cut, results.measures().most_tokens);
+  if (found.odd > 0) {
+    said += fmt::format(", {} with attention that isn't a number", found.odd);
+    inference::note_run_warning(fmt::format("{} of {} texts have attention that isn't a number: heads aren't measured there",
+                                            found.odd, found.texts));
   }
-  return fmt::format("{} ({} bytes, changed {})", utf8(path), bytes, changed.time_since_epoch().count());
+  if (found.skipped > 0) said += fmt::format(", {} lines skipped", found.skipped);
+  const std::string report = utf8(flags.directory / "report.html");
+  tell_result(fmt::format("{}; {} shows what heads do", said, one_line(report)),
+              {{"texts", found.texts}, {"tokens", found.tokens}, {"odd", found.odd}, {"report", report}});
 }
 
 /// Was it started by a window, which reads what it writes?
 bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
 
 int survey(SurveyFlags& flags, Ranks& ranks) {
-  const auto model = inference::open_model(chosen_model(flags.model, kCaptionWriter));
   const bool is_input = flags.corpus == kStandardInput;
   if (is_input && ranks.size() > 1) throw UsageError("- is rank 0's standard input alone: name a file");
-  const std::filesystem::path file =
-      is_input ? std::filesystem::path(kStandardInput) : std::filesystem::absolute(flags.corpus);
-  const CorpusFile corpus(file, flags.directory, {.is_json = flags.is_jsonl || is_json_lines(file), .field = flags.field});
-  evaluation::CorpusMeasures measures = evaluation::corpus_measures(*model, flags.metrics, flags.tokens, flags.top);
-  measures.is_chat = flags.is_chat;
-  measures.thinks = flags.thinks;
-  // Refused before anything is measured: a model without a template, or one that takes no user's turn.
-  if (flags.is_chat) static_cast<void>(inference::chat_template(*model).render("text", flags.thinks));
-  if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / "survey.state");
+  if (is_input && !flags.shard.empty()) throw UsageError("--shard takes a file: parts of standard input can't be merged");
+  flags.choices.corpus = flags.corpus;
+  flags.choices.model = chosen_model(flags.model, kCaptionWriter);
+  flags.choices.format.is_json = flags.is_jsonl || is_json_lines(flags.corpus);
+  const OpenedSurvey opened = open_survey(flags.choices, flags.directory);
+  if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / kStateFile);
   SurveyOptions options{.directory = flags.directory,
-                        .identity = {.corpus = corpus.identity(), .model = fingerprint(model->path), .measures = measures},
+                        .identity = opened.identity,
+                        .part = {},
                         .devices = flags.devices,
                         .progress = {},
                         .tell = {},
                         .opened = {}};
+  if (!flags.shard.empty()) options.part = part_of(flags.shard, opened.corpus->shards());
   ProgressBar bar("shards", ranks.rank() != 0);
   std::optional<std::uint64_t> texts_before;
   std::mutex device_lock;
@@ -102,32 +113,40 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
     std::cout << std::flush;
   };
   const auto began = std::chrono::steady_clock::now();
-  const std::unique_ptr<SurveyFold> fold = run_survey(ranks, model, corpus, options);
+  const std::unique_ptr<SurveyFold> fold = run_survey(ranks, opened.model, *opened.corpus, options);
   if (!fold) return 0;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   bar.clear();
-  const evaluation::CorpusStatistics& found = fold->statistics();
-  if (found.texts == 0) throw Error("{} has no text that can be measured", utf8(corpus.path()));
-  const std::uint64_t texts = found.texts - texts_before.value_or(0);
-  write_survey_files(flags.directory, {.measures = measures,
-                                       .statistics = found,
-                                       .corpus = corpus,
-                                       .model = *model,
-                                       .device = fmt::format("{}", fmt::join(devices, ", ")),
-                                       .seconds = seconds,
-                                       .texts = texts,
-                                       .ranks = ranks.size()});
-  std::string said = fmt::format("{} texts, {} tokens", found.texts, found.tokens);
-  if (found.cut > 0) said += fmt::format(", {} cut to {} tokens", found.cut, measures.most_tokens);
-  if (found.odd > 0) {
-    said += fmt::format(", {} with attention that isn't a number", found.odd);
-    inference::note_run_warning(fmt::format("{} of {} texts have attention that isn't a number: heads aren't measured there",
-                                            found.odd, found.texts));
+  const evaluation::CorpusStatistics found = fold->statistics();
+  write_results(flags, {.survey = opened,
+                        .statistics = found,
+                        .device = fmt::format("{}", fmt::join(devices, ", ")),
+                        .seconds = seconds,
+                        .texts = found.texts - texts_before.value_or(0),
+                        .ranks = ranks.size(),
+                        .shard = flags.shard});
+  return 0;
+}
+
+/// The parts that --shard measured, as one survey.
+int merge(SurveyFlags& flags) {
+  if (flags.parts.empty()) throw UsageError("name the folders: headlight survey merge DIR...");
+  SurveyChoices choices = read_choices(flags.parts.front());
+  if (!flags.corpus.empty()) choices.corpus = flags.corpus;
+  choices.model = chosen_model(flags.model.empty() ? named_model(utf8(choices.model)) : flags.model, kCaptionWriter);
+  if (choices.corpus == kStandardInput)
+    throw Error("{} is of standard input, which can't be read again", utf8(flags.parts[0]));
+  const OpenedSurvey opened = open_survey(std::move(choices), flags.directory);
+  make_directories(flags.directory);
+  SurveyFold fold(opened.identity, opened.corpus->shards(), {});
+  for (const std::filesystem::path& part : flags.parts) fold.take_in(part / kStateFile);
+  if (!fold.is_complete()) {
+    throw Error(
+        "shard {} of {} is in none of these folders; name all parts, and measure to the end those that were interrupted",
+        fold.next_missing(), opened.corpus->shards());
   }
-  if (found.skipped > 0) said += fmt::format(", {} lines skipped", found.skipped);
-  const std::string report = utf8(flags.directory / "report.html");
-  tell_result(fmt::format("{}; {} shows what heads do", said, one_line(report)),
-              {{"texts", found.texts}, {"tokens", found.tokens}, {"odd", found.odd}, {"report", report}});
+  const evaluation::CorpusStatistics found = fold.statistics();
+  write_results(flags, {.survey = opened, .statistics = found});
   return 0;
 }
 
@@ -151,44 +170,75 @@ int run_command(SurveyFlags& flags) {
   }
 }
 
-}  // namespace
+void add_pages(const FlagGroup& output, SurveyFlags& flags) {
+  output.take("--publish", "DIR", "also write a site: a page of all heads and one of each, without a server", flags.site);
+  output.take("--headvis", "DIR", "also write the folder that HeadVis shows", flags.headvis);
+}
 
-Subcommand add_survey_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "survey");
-  const auto flags = std::make_shared<SurveyFlags>();
-  const FlagGroup corpus(*command, "Corpus"), output(*command, "Output");
+void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
+  SurveyChoices& choices = flags.choices;
   corpus.add_argument("corpus", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
-                      flags->corpus);
+                      flags.corpus);
   corpus.turn("--jsonl",
               "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside)",
-              flags->is_jsonl);
-  add_field_flag(corpus, flags->field);
+              flags.is_jsonl);
+  add_field_flag(corpus, choices.format.field);
+  corpus.take_count("--limit", "N", "read the first N lines alone", choices.format.most_lines, 1, std::uint64_t{1} << 62);
+  corpus.add("--sample", "SHARE", "measure a share of the lines, 0.0001 to 1, always the same ones",
+             [&choices](const std::string& text) { choices.format.share = parse_number("--sample", text, 0.0001F, 1.0F); });
   corpus.add_repeatable(
       "--metrics", "LIST",
       fmt::format("what to measure, joined by commas: {} (default previous,duplicate,induction,sink,entropy)",
                   fmt::join(evaluation::metric_names(), ", ")),
-      [flags = flags.get()](const std::vector<std::string>& values) {
-        flags->metrics.clear();
+      [&choices](const std::vector<std::string>& values) {
+        choices.metrics.clear();
         for (const std::string& name : split_list("--metrics", values)) {
           const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, evaluation::metric_names()));
-          if (std::ranges::find(flags->metrics, metric) == flags->metrics.end()) {
-            flags->metrics.push_back(metric);
-          }
+          if (std::ranges::find(choices.metrics, metric) == choices.metrics.end()) choices.metrics.push_back(metric);
         }
       });
-  offer_words(*command, "--metrics", evaluation::metric_names(), Offer::List);
-  corpus.take_count("--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", flags->top, 1, kMaxTop);
+  offer_words(corpus.app(), "--metrics", evaluation::metric_names(), Offer::List);
+  corpus.take_count("--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", choices.top, 1, kMaxTop);
+  corpus.take_count("--samples", "N",
+                    "texts to keep of each head and metric as a sample, for deciles, 1 to 1000 (default 50)",
+                    choices.samples, 1, kMaxTop);
   corpus.take_count("--tokens", "N",
                     "cut longer texts, and count them; 2 to 32768, and no more than the model's positions (default 512)",
-                    flags->tokens, 2, kMaxTextTokens);
+                    choices.tokens, 2, kMaxTextTokens);
+  corpus.turn("--pack", "put texts one behind the other in rows of --tokens, which attend across texts", choices.packs);
   corpus.turn("--chat",
               "texts are chats, which the model's template writes: each is the user's turn, or has lines 'system: ...', "
               "'user: ...', 'assistant: ...'",
-              flags->is_chat);
-  corpus.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", flags->thinks,
+              choices.is_chat);
+  corpus.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", choices.thinks,
                      {{"on", true}, {"off", false}});
+}
+
+Subcommand add_merge_command(CLI::App& survey) {
+  CLI::App* command = add_subcommand(survey, "merge");
+  const auto flags = std::make_shared<SurveyFlags>();
+  const FlagGroup input(*command, "Input"), output(*command, "Output");
+  input.add_arguments("parts", "DIR", "folders of surveys with --shard, in any order", flags->parts);
+  input.take("--corpus", "FILE", "the corpus, where it isn't where the first folder names it", flags->corpus);
+  output.take("-o,--out", "DIR", "folder to write into (default survey)", flags->directory);
+  add_pages(output, *flags);
+  add_model_flag(FlagGroup(*command, "Model"), "the model, where it isn't where the first folder names it", "",
+                 flags->model);
+  return {.app = command, .run = [flags] { return merge(*flags); }};
+}
+
+}  // namespace
+
+Subcommand add_survey_command(CLI::App& app) {
+  CLI::App* command = add_subcommand(app, "survey");
+  take_one_subcommand(*command);
+  const auto flags = std::make_shared<SurveyFlags>();
+  const FlagGroup corpus(*command, "Corpus"), output(*command, "Output"), model(*command, "Model");
+  add_corpus_flags(corpus, *flags);
   output.take("-o,--out", "DIR", "folder to write into, and to go on in (default survey)", flags->directory);
   output.turn("--restart", "measure everything again instead of going on", flags->restarts);
+  output.take("--shard", "I/N", "measure part I of N alone, 1/N to N/N, for headlight survey merge", flags->shard);
+  add_pages(output, *flags);
   FlagGroup(*command, "Device")
       .add_repeatable("--devices", "LIST",
                       "Vulkan devices of this machine that work at once, joined by commas; of several ranks on a machine "
@@ -196,10 +246,13 @@ Subcommand add_survey_command(CLI::App& app) {
                       [flags = flags.get()](const std::vector<std::string>& values) {
                         flags->devices = split_list("--devices", values);
                       });
-  add_model_flag(FlagGroup(*command, "Model"), "a trained model", fmt::format(" (default: {})", kCaptionWriter),
-                 flags->model);
+  add_model_flag(model, "a trained model", fmt::format(" (default: {})", kCaptionWriter), flags->model);
+  model.take_choice("--precision", "f32|f16",
+                    "how weights are kept on the device: exactly (f32), or rounded to float16 (default f32)",
+                    flags->choices.is_half, {{"f32", false}, {"f16", true}});
   add_device_flag(*command, flags->device);
-  return {.app = command, .run = [flags] { return run_command(*flags); }};
+  const Subcommand merging = add_merge_command(*command);
+  return {.app = command, .run = [flags, merging] { return was_given(*merging.app) ? merging.run() : run_command(*flags); }};
 }
 
 }  // namespace headlight::app

@@ -69,9 +69,20 @@ const Words& words_of(FilePurpose purpose) {
                                  .hint = "~/survey",
                                  .new_name = "",
                                  .extensions = {".json"}};
+  static const Words kOpenLens{.title = "Open linear lens",
+                               .help =
+                                   "A matrix and a bias for each layer of the model, as tuned-lens trains them: "
+                                   ".safetensors, or the params.pt that it wrote",
+                               .button = "Open",
+                               .prefix = "lens_file.",
+                               .hint = "~/lens/params.pt",
+                               .new_name = "",
+                               .extensions = {".safetensors", ".pt", ".bin"}};
   switch (purpose) {
     case FilePurpose::OpenSurvey:
       return kOpenSurvey;
+    case FilePurpose::OpenLens:
+      return kOpenLens;
     case FilePurpose::OpenCapture:
       return kOpenCapture;
     case FilePurpose::SaveSession:

@@ -6,9 +6,9 @@
 namespace headlight::app {
 
 /// What a file is asked for.
-enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture, OpenSurvey };
+enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture, OpenSurvey, OpenLens };
 
-/// Asks under which name to save a session, or which session, text, capture or survey to open. Before another file is
+/// Asks under which name to save a session, or which session, text, capture, survey or lens to open. Before another file is
 /// overwritten it asks.
 class FileDialog {
  public:

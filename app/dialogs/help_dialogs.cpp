@@ -82,6 +82,12 @@ constexpr std::array kWords = {
     GlossaryEntry{"logit",
                   "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
     GlossaryEntry{"logit lens", "The prediction that a layer's states would make if the model ended there."},
+    GlossaryEntry{"linear lens",
+                  "A logit lens that first adds W\u00B7h + b to a layer's state h, by a matrix and a bias that were trained for "
+                  "that layer; also: tuned lens."},
+    GlossaryEntry{"KL divergence",
+                  "By how much one distribution differs from another, in nats: the sum of p\u00B7ln(p \u00F7 q), 0 where they "
+                  "are equal."},
     GlossaryEntry{"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
     GlossaryEntry{"top-k, top-p",
                   "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},

@@ -112,6 +112,7 @@ struct State : PassChanges {
   NeuronChoices neuron;
   BlockChoices block;
   HeadChoices heads;
+  PredictionsChoices predictions;
   LogitsChoices logits;
   FlowChoices flow;
   CompareChoices compare;

@@ -53,6 +53,13 @@ inline constexpr std::array<EnumName<HeadsMode>, 5> kHeadsModes = {{{HeadsMode::
                                                                     {HeadsMode::Pattern, "pattern"},
                                                                     {HeadsMode::Similarity, "similarity"},
                                                                     {HeadsMode::Composition, "composition"}}};
+inline constexpr std::array<EnumName<PredictionsPart>, 3> kPredictionsParts = {{{PredictionsPart::Position, "position"},
+                                                                                {PredictionsPart::Positions, "positions"},
+                                                                                {PredictionsPart::Layers, "layers"}}};
+inline constexpr std::array<EnumName<LensColor>, 4> kLensColors = {{{LensColor::Probability, "probability"},
+                                                                    {LensColor::Rank, "rank"},
+                                                                    {LensColor::Entropy, "entropy"},
+                                                                    {LensColor::Divergence, "kl"}}};
 inline constexpr std::array<EnumName<HeadPattern>, 8> kHeadPatterns = {{{HeadPattern::PreviousToken, "previous"},
                                                                         {HeadPattern::Itself, "itself"},
                                                                         {HeadPattern::FirstToken, "first"},

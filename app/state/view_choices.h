@@ -183,6 +183,23 @@ struct BlockChoices {
   bool operator==(const BlockChoices&) const = default;
 };
 
+/// What the predictions view shows: one position with its bars and layers; a table of all positions; or the lens grid, every
+/// layer at every position.
+enum class PredictionsPart : std::uint8_t { Position, Positions, Layers };
+/// What colours a cell of the lens grid: the probability of its likeliest token; the rank of one token; the entropy of what
+/// it predicts; or how far that is from what the last layer predicts.
+enum class LensColor : std::uint8_t { Probability, Rank, Entropy, Divergence };
+
+/// The predictions view's own settings.
+struct PredictionsChoices {
+  PredictionsPart part = PredictionsPart::Position;
+  LensColor lens_color = LensColor::Probability;
+  std::optional<std::uint32_t> ranked = {};  ///< id of the ranked token; none: at each position the last layer's likeliest
+  std::string lens = {};                     ///< file of a linear lens (model/linear_lens.h); empty: the logit lens
+
+  bool operator==(const PredictionsChoices&) const = default;
+};
+
 /// The logits view's own settings. Its position is the predictions', its head the selected one. Ids that the model doesn't
 /// have count as none.
 struct LogitsChoices {

@@ -104,6 +104,21 @@ Field color_limits_field() {
   return field;
 }
 
+Field lens_field() {
+  Field field =
+      plain_field("predictions", "lens", "Choose linear lens", at<&State::predictions, &PredictionsChoices::lens>());
+  field.flag = {.name = "--lens",
+                .value_name = "FILE",
+                .help = "a linear lens, as tuned-lens trains it, for --predictions layers",
+                .parse = [](const std::string& flag, const std::string& text) -> StateEdit {
+                  constexpr std::array<std::string_view, 4> kEndings = {".safetensors", ".pt", ".bin", ".pth"};
+                  const bool is_lens = std::ranges::any_of(kEndings, [&](auto end) { return text.ends_with(end); });
+                  if (!is_lens) throw UsageError("{}: expected a .safetensors or .pt file, found '{}'", flag, text);
+                  return [text](State& state) { state.predictions.lens = text; };
+                }};
+  return field;
+}
+
 void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view<&ViewChoices::tab>(), text, read_view_id),
@@ -168,6 +183,21 @@ void add_single_views(std::vector<Field>& fields) {
       switch_field("block", "reduces_motion", "Switch motion", at<&State::block, &BlockChoices::reduces_motion>()));
   fields.push_back(continuous(number_field("block", "speed", "Change speed", at<&State::block, &BlockChoices::speed>(),
                                            kMinBlockSpeed, kMaxBlockSpeed)));
+  fields.push_back(choice_field("predictions", "part", "Choose positions of predictions",
+                                at<&State::predictions, &PredictionsChoices::part>(), kPredictionsParts,
+                                {.name = "--predictions",
+                                 .help = "the view Predictions: one position, all positions, or every layer at all of them",
+                                 .tells_default = false}));
+  fields.push_back(
+      choice_field("predictions", "lens_color", "Choose colours of the lens",
+                   at<&State::predictions, &PredictionsChoices::lens_color>(), kLensColors,
+                   {.name = "--lens-color",
+                    .help = "colours of --predictions layers: the likeliest token's probability, a token's rank, "
+                            "the entropy, or the divergence from the last layer",
+                    .tells_default = false}));
+  fields.push_back(value_field("predictions", "ranked", "Choose ranked token",
+                               at<&State::predictions, &PredictionsChoices::ranked>(), write_token, read_token));
+  fields.push_back(lens_field());
   fields.push_back(value_field("logits", "token", "Choose explained token", at<&State::logits, &LogitsChoices::token>(),
                                write_token, read_token));
   fields.push_back(value_field("logits", "other", "Choose second token", at<&State::logits, &LogitsChoices::other>(),

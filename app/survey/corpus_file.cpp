@@ -41,6 +41,11 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
     const std::optional<platform::FileStamp> stamp = platform::stamp_of(path);
     identity_ = fmt::format("{} ({} bytes, changed {})", utf8(path_), bytes_, stamp ? stamp->written_ns : 0);
   }
+  if (format_.share < 1.0) identity_ += fmt::format(", a sample of {}", format_.share);
+  if (format_.most_lines > 0) {
+    cut_after(format_.most_lines);
+    identity_ += fmt::format(", {} lines", format_.most_lines);
+  }
   if (!format_.is_json) return;
   identity_ += fmt::format(", \"{}\" of JSON lines", format_.field);
   check_first_object();
@@ -60,6 +65,17 @@ void CorpusFile::copy(TextBytes& text, std::string_view first, const fs::path& f
     bytes_ += count;
   }
   identity_ = fmt::format("{} ({} bytes, CRC-32 {:08x})", text.name(), bytes_, checksum);
+}
+
+void CorpusFile::cut_after(std::uint64_t lines) {
+  for (std::uint64_t offset = 0; offset < bytes_; offset += kCopiedAtOnce) {
+    const std::string part = read(offset, kCopiedAtOnce);
+    for (std::size_t end = part.find('\n'); end != std::string::npos; end = part.find('\n', end + 1)) {
+      if (--lines > 0) continue;
+      bytes_ = offset + end + 1;
+      return;
+    }
+  }
 }
 
 /// A field that no object has would be found out after hours, as lines that were all skipped.
@@ -123,6 +139,7 @@ CorpusShard CorpusFile::shard(std::uint64_t index) const {
 }
 
 void CorpusFile::add_line(std::string line, std::uint64_t offset, bool is_whole, CorpusShard& shard) const {
+  if (static_cast<double>(evaluation::text_hash(offset)) >= format_.share * 0x1p64) return;
   const bool is_text = is_whole && line.size() <= kLongestCorpusLine && find_invalid_utf8(line) == std::string::npos;
   std::string text = is_text ? tidy(std::move(line), offset) : std::string();
   if (!is_text) {

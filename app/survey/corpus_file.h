@@ -19,8 +19,10 @@ struct CorpusShard {
 
 /// How a corpus is read.
 struct CorpusFormat {
-  bool is_json = false;        ///< a JSON object a line, whatever the file's name is
-  std::string field = "text";  ///< of these objects
+  bool is_json = false;          ///< a JSON object a line, whatever the file's name is
+  std::string field = "text";    ///< of these objects
+  std::uint64_t most_lines = 0;  ///< of the unpacked text, from its beginning; 0: all
+  double share = 1.0;            ///< of the lines, those whose text_hash() is below it, 0 to 1
 };
 
 /// A corpus of any size, a text a line or a JSON object a line: only the shard that is read is in memory. Shard s has the
@@ -36,7 +38,7 @@ class CorpusFile {
 
   /// The file's path, or "standard input".
   const std::filesystem::path& path() const { return path_; }
-  /// Of the unpacked text.
+  /// Of the unpacked text, up to the last line that is read.
   std::uint64_t bytes() const { return bytes_; }
   /// What distinguishes this corpus from others: its path, size, time of the last change and format; of standard input a
   /// check sum.
@@ -51,6 +53,7 @@ class CorpusFile {
  private:
   void copy(TextBytes& text, std::string_view first, const std::filesystem::path& folder);
   void check_first_object() const;
+  void cut_after(std::uint64_t lines);
   std::string read(std::uint64_t offset, std::uint64_t size) const;
   std::string line_at(std::uint64_t offset) const;
   static std::string tidy(std::string line, std::uint64_t offset);

@@ -2,52 +2,93 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "app/survey/corpus_file.h"
-#include "evaluation/corpus_statistics.h"
-#include "inference/language_model.h"
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/survey/survey_choices.h"
 
 namespace headlight::app {
 
-/// An example with its text, as it is shown.
-struct ShownExample {
-  evaluation::HeadExample example;
+/// A text of the corpus as it was measured, or a row of packed ones.
+struct ShownText {
   std::string text;                 ///< the corpus' line
   std::vector<std::uint32_t> ids;   ///< of the tokens that were measured
   std::vector<std::string> tokens;  ///< their texts
 };
 
+/// An example with its text, as it is shown.
+struct ShownExample {
+  evaluation::HeadExample example;
+  std::shared_ptr<const ShownText> shown;
+};
+
 /// The version of survey.json, which says what the names of metrics mean. 1, or none: previous, duplicate and induction are
 /// shares of all attention (PatternMeasure::Mul), evenness is called relative, and the mean of no text is 0.
 inline constexpr std::uint64_t kSurveyVersion = 2;
+/// Tokens and pairs of a head in files and pages.
+inline constexpr std::size_t kShownTokens = 50;
 
-/// A survey's results.
+/// A survey's results. Used by one thread.
 struct SurveyResults {
-  const evaluation::CorpusMeasures& measures;
+  const OpenedSurvey& survey;
   const evaluation::CorpusStatistics& statistics;
-  const CorpusFile& corpus;
-  const inference::LanguageModel& model;
-  std::string device;       ///< names of those of rank 0
+  std::string device = {};  ///< names of those of rank 0
   double seconds = 0.0;     ///< of this run
   std::uint64_t texts = 0;  ///< of this run
   int ranks = 1;
+  std::string shard = {};                                                       ///< "2/8": of a part of the corpus
+  mutable std::map<std::uint64_t, std::shared_ptr<const ShownText>> read = {};  ///< texts that were read last, by offset
 
+  const evaluation::CorpusMeasures& measures() const { return survey.identity.measures; }
+  const inference::LanguageModel& model() const { return *survey.model; }
   std::size_t cell(std::size_t metric, std::uint32_t layer, std::uint32_t head) const {
-    return (metric * measures.layers + layer) * measures.heads + head;
+    return (metric * measures().layers + layer) * measures().heads + head;
   }
-  /// Reads the examples of one head and metric from the corpus.
+  /// Reads the texts of the best examples of one head and metric from the corpus.
   std::vector<ShownExample> examples(std::size_t cell) const;
+  /// Likewise of its sample, the lowest value first: the i-th of n is in decile ⌊10 i ⁄ n⌋.
+  std::vector<ShownExample> samples(std::size_t cell) const;
+  /// A token as it is shown.
+  std::string token(std::uint64_t id) const;
+
+ private:
+  std::shared_ptr<const ShownText> text_at(std::uint64_t offset) const;
+  std::vector<ShownExample> shown(const std::vector<evaluation::HeadExample>& examples) const;
 };
 
-/// Writes heads.jsonl, examples.jsonl, mean.npy, spread.npy, histogram.npy, survey.json and report.html; docs/SURVEYS.md
-/// says what is in them. Throws Error naming the file that can't be written.
+/// Calls `use(metric, layer, head, cell)` for all, in the order of files.
+template <typename Use>
+void for_each_cell(const SurveyResults& results, Use&& use) {
+  for (std::size_t metric = 0; metric < results.measures().metrics.size(); ++metric) {
+    for (std::uint32_t layer = 0; layer < results.measures().layers; ++layer) {
+      for (std::uint32_t head = 0; head < results.measures().heads; ++head) {
+        use(metric, layer, head, results.cell(metric, layer, head));
+      }
+    }
+  }
+}
+
+/// Writes the files that docs/SURVEYS.md describes. Throws Error naming the file that can't be written.
 void write_survey_files(const std::filesystem::path& directory, const SurveyResults& results);
+
+/// heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.
+void write_survey_rows(const std::filesystem::path& directory, const SurveyResults& results);
+/// What a head attends to, as in tokens.jsonl.
+nlohmann::ordered_json profile_json(const SurveyResults& results, std::uint32_t layer, std::uint32_t head);
+/// Writes the .npy files; returns their shapes for survey.json.
+nlohmann::ordered_json write_survey_arrays(const std::filesystem::path& directory, const SurveyResults& results);
 
 extern const std::string_view kSurveyReport;  ///< report.html around its data, see cmake/Embed.cmake
 /// The report: one page without any other file.
 std::string survey_page(const SurveyResults& results);
+/// index.html with all heads, and a page of each, heads/L0H0.html. No page needs a server, or a file beyond these.
+void write_survey_site(const std::filesystem::path& directory, const SurveyResults& results);
+/// The folder that HeadVis shows.
+void write_headvis(const std::filesystem::path& directory, const SurveyResults& results);
 
 }  // namespace headlight::app

@@ -1,6 +1,8 @@
 #include "app/survey/survey_fold.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -13,7 +15,7 @@ namespace headlight::app {
 namespace {
 
 constexpr std::string_view kAnySurveyMagic = "headlight survey ";
-constexpr std::string_view kSurveyMagic = "headlight survey 2\n";
+constexpr std::string_view kSurveyMagic = "headlight survey 3\n";
 
 using Checksum = std::uint32_t;
 
@@ -46,50 +48,131 @@ std::string read_checked(const std::filesystem::path& file) {
 std::string SurveyIdentity::text() const {
   std::vector<std::string_view> names;
   for (const evaluation::HeadMetric metric : measures.metrics) names.push_back(evaluation::metric_name(metric));
-  return fmt::format("corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples{}",
-                     corpus, model, measures.layers, measures.heads, fmt::join(names, ","), measures.most_tokens,
-                     measures.top,
-                     !measures.is_chat ? ""
-                     : measures.thinks ? "; chats"
-                                       : "; chats without thinking");
+  return fmt::format(
+      "corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples, {} samples{}{}{}",
+      corpus, model, measures.layers, measures.heads, fmt::join(names, ","), measures.most_tokens, measures.top,
+      measures.samples,
+      !measures.is_chat ? ""
+      : measures.thinks ? "; chats"
+                        : "; chats without thinking",
+      measures.packs ? "; packed" : "", is_half ? "; float16 weights" : "");
 }
 
-SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file)
-    : identity_(std::move(identity)), shards_(shards), file_(std::move(file)), sum_(identity_.measures) {
-  if (!std::filesystem::exists(file_)) return;
-  const std::string bytes = read_checked(file_);
-  const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
-  if (!bytes.starts_with(head)) {
-    const std::size_t end = bytes.find('\n', kSurveyMagic.size());
-    throw Error("{} is of another survey ({}); choose another --out, or --restart", utf8(file_),
-                bytes.substr(kSurveyMagic.size(), end - kSurveyMagic.size()));
+SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file,
+                       std::optional<ShardRange> part)
+    : identity_(std::move(identity)),
+      total_(shards),
+      part_(part.value_or(ShardRange{0, shards})),
+      folded_(part_.first),
+      file_(std::move(file)) {
+  if (std::filesystem::exists(file_)) {
+    const ShardRange found = read(file_);
+    if (found != part_) {
+      throw Error("{} has shards {} to {} of the corpus instead of {} to {}; choose another --out, or --restart",
+                  utf8(file_), found.first, found.end, part_.first, part_.end);
+    }
   }
-  if (bytes.size() < head.size() + sizeof(folded_)) throw Error("{} is damaged; add --restart", utf8(file_));
-  std::memcpy(&folded_, bytes.data() + head.size(), sizeof(folded_));
-  if (folded_ > shards_) throw Error("{} is damaged; add --restart", utf8(file_));
-  sum_ = evaluation::decode_statistics(std::string_view(bytes).substr(head.size() + sizeof(folded_)), identity_.measures);
   next_ = folded_;
 }
 
+ShardRange SurveyFold::read(const std::filesystem::path& file) {
+  const std::string bytes = read_checked(file);
+  const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
+  if (!bytes.starts_with(head)) {
+    const std::size_t end = bytes.find('\n', kSurveyMagic.size());
+    throw Error("{} is of another survey ({}) than {}; choose another --out, or --restart", utf8(file),
+                bytes.substr(kSurveyMagic.size(), end - kSurveyMagic.size()), identity_.text());
+  }
+  std::string_view rest = std::string_view(bytes).substr(head.size());
+  const auto take = [&]<typename Number>(Number& number) {
+    if (rest.size() < sizeof(number)) throw Error("{} is damaged; add --restart", utf8(file));
+    std::memcpy(&number, rest.data(), sizeof(number));
+    rest.remove_prefix(sizeof(number));
+  };
+  std::uint64_t total = 0;
+  ShardRange part;
+  for (std::uint64_t* number : {&total, &part.first, &part.end}) take(*number);
+  if (total != total_ || part.first > part.end || part.end > total) {
+    throw Error("{} is damaged, or of a corpus of {} shards instead of {}; add --restart", utf8(file), total, total_);
+  }
+  // Sums of runs of shards, each beginning where the one before ends.
+  for (std::uint64_t at = part.first; !rest.empty();) {
+    std::uint32_t level = 0;
+    std::uint64_t size = 0;
+    take(level);
+    take(size);
+    const std::uint64_t run = level < 63 ? std::uint64_t{1} << level : 0;
+    if (run == 0 || at % run != 0 || run > part.end - at || size > rest.size()) {
+      throw Error("{} is damaged; add --restart", utf8(file));
+    }
+    const auto after = nodes_.lower_bound(at);
+    if ((after != nodes_.end() && after->first < at + run) ||
+        (after != nodes_.begin() && std::prev(after)->first + (std::uint64_t{1} << std::prev(after)->second.level) > at)) {
+      throw Error("{} has shard {} a second time", utf8(file), at);
+    }
+    add(at, {.level = level, .sum = evaluation::decode_statistics(rest.substr(0, size), identity_.measures)});
+    rest.remove_prefix(size);
+    at += run;
+  }
+  return part;
+}
+
+void SurveyFold::take_in(const std::filesystem::path& file) { read(file); }
+
+/// Pairs are added up as soon as both are there.
+void SurveyFold::add(std::uint64_t first, Node&& node) {
+  auto at = nodes_.emplace(first, std::move(node)).first;
+  while (true) {
+    const std::uint64_t size = std::uint64_t{1} << at->second.level;
+    const auto other = nodes_.find(at->first ^ size);
+    if (other == nodes_.end() || other->second.level != at->second.level) break;
+    const auto left = other->first < at->first ? other : at, right = left == at ? other : at;
+    left->second.sum.merge(right->second.sum);
+    ++left->second.level;
+    nodes_.erase(right);
+    at = left;
+  }
+  if (at->first <= folded_) folded_ = std::max(folded_, at->first + (std::uint64_t{1} << at->second.level));
+  for (auto next = nodes_.find(folded_); next != nodes_.end(); next = nodes_.find(folded_)) {
+    folded_ += std::uint64_t{1} << next->second.level;
+  }
+}
+
 std::optional<std::uint64_t> SurveyFold::take() {
-  if (next_ == shards_ || next_ - folded_ >= kMaxAhead) return std::nullopt;
+  if (next_ == part_.end || next_ - folded_ >= kMaxAhead) return std::nullopt;
   return next_++;
 }
 
 void SurveyFold::give(std::uint64_t shard, evaluation::CorpusStatistics&& found) {
-  waiting_.emplace(shard, std::move(found));
-  for (auto next = waiting_.begin(); next != waiting_.end() && next->first == folded_; next = waiting_.erase(next)) {
-    sum_.merge(next->second);
-    ++folded_;
-  }
+  add(shard, {.level = 0, .sum = std::move(found)});
+}
+
+std::uint64_t SurveyFold::texts() const {
+  std::uint64_t texts = 0;
+  for (const auto& [first, node] : nodes_) texts += node.sum.texts;
+  return texts;
+}
+
+evaluation::CorpusStatistics SurveyFold::statistics() const {
+  evaluation::CorpusStatistics sum(identity_.measures);
+  for (const auto& [first, node] : nodes_) sum.merge(node.sum);
+  return sum;
 }
 
 void SurveyFold::save() const {
   std::string bytes = std::string(kSurveyMagic) + identity_.text() + "\n";
-  bytes.append(reinterpret_cast<const char*>(&folded_), sizeof(folded_));  // NOLINT: as the statistics, of this machine
-  bytes += encode(sum_);
-  const Checksum checksum = checksum_of(bytes);
-  bytes.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum));  // NOLINT
+  const auto put = [&](const auto& number) {                               // of this machine, as the statistics
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));  // NOLINT
+  };
+  for (const std::uint64_t number : {total_, part_.first, part_.end}) put(number);
+  for (const auto& [first, node] : nodes_) {
+    if (first >= folded_) break;
+    const std::string sum = encode(node.sum);
+    put(node.level);
+    put(std::uint64_t{sum.size()});
+    bytes += sum;
+  }
+  put(checksum_of(bytes));
   write_file_atomically(file_, bytes);
 }
 

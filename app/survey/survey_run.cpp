@@ -1,5 +1,6 @@
 #include "app/survey/survey_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -21,9 +22,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kStateFile = "survey.state";
 constexpr const char* kMarksFolder = "ranks";
 constexpr std::chrono::seconds kBetweenSaves{5};
+constexpr int kSaveShare = 50;     // saving takes a fiftieth of the time at most
 constexpr int kShortWait_ms = 1;   // between looks for messages of other ranks
 constexpr int kLongWait_ms = 100;  // without other ranks
 /// Shards that wait for a thread, so that it never waits for rank 0.
@@ -138,7 +139,8 @@ class Surveyors {
     try {
       GpuRunner runner(device);
       if (options_.opened) options_.opened(runner.device_name());
-      runner.load(model_->network->layers, inference::Precision::F32, {});
+      runner.load(model_->network->layers, options_.identity.is_half ? inference::Precision::F16 : inference::Precision::F32,
+                  {});
       while ((shard = desk_.take())) {
         mark_.begin(*shard);
         CorpusShard read = corpus_.shard(*shard);
@@ -176,6 +178,7 @@ class Leader {
 
   void run() {
     Clock::time_point saved = Clock::now();
+    Clock::duration between_saves = kBetweenSaves;
     tell_progress();
     while (!fold_.is_complete()) {
       hand_out();
@@ -185,9 +188,10 @@ class Leader {
       }
       receive();
       if (fold_.done() != before) tell_progress();
-      if (Clock::now() - saved < kBetweenSaves) continue;
-      fold_.save();
+      if (Clock::now() - saved < between_saves) continue;
       saved = Clock::now();
+      fold_.save();
+      between_saves = std::max<Clock::duration>(kBetweenSaves, kSaveShare * (Clock::now() - saved));
     }
     fold_.save();
     for (int rank = 1; rank < ranks_.size(); ++rank) ranks_.send(rank, RankMessage::Stop, {});
@@ -225,7 +229,7 @@ class Leader {
 
   void tell_progress() const {
     if (!options_.progress) return;
-    options_.progress({.done = fold_.done(), .shards = fold_.shards(), .texts = fold_.statistics().texts});
+    options_.progress({.done = fold_.done(), .shards = fold_.shards(), .texts = fold_.texts()});
   }
 
   Ranks& ranks_;
@@ -258,7 +262,7 @@ std::unique_ptr<SurveyFold> run_survey(Ranks& ranks, const std::shared_ptr<const
     std::unique_ptr<SurveyFold> fold;
     if (ranks.rank() == 0) {
       make_directories(options.directory);
-      fold = std::make_unique<SurveyFold>(options.identity, corpus.shards(), options.directory / kStateFile);
+      fold = std::make_unique<SurveyFold>(options.identity, corpus.shards(), options.directory / kStateFile, options.part);
       for (const std::string& dead : take_dead_ranks(marks)) {
         if (options.tell) options.tell(fmt::format("in the last run {}; it is measured again", dead));
       }

@@ -9,6 +9,8 @@
 
 namespace headlight::app {
 
+inline constexpr const char* kStateFile = "survey.state";  ///< where an interrupted survey goes on, in its directory
+
 struct SurveyProgress {
   std::uint64_t done = 0, shards = 0;
   std::uint64_t texts = 0;
@@ -17,6 +19,7 @@ struct SurveyProgress {
 struct SurveyOptions {
   std::filesystem::path directory;
   SurveyIdentity identity;
+  std::optional<ShardRange> part = {};                       ///< none: all shards
   std::vector<std::string> devices = {};                     ///< one thread for each; empty: one, on the best device
   std::function<void(const SurveyProgress&)> progress = {};  ///< of rank 0
   std::function<void(const std::string&)> tell = {};         ///< a line for the user, of rank 0

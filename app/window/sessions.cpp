@@ -104,6 +104,14 @@ void Sessions::open_survey() {
   ask(FilePurpose::OpenSurvey, desk_.state.corpus.folder, [this](const fs::path& path) { show_survey(path); });
 }
 
+void Sessions::open_lens() {
+  ask(FilePurpose::OpenLens, desk_.state.predictions.lens, [this](const fs::path& path) {
+    desk_.state.predictions.lens = utf8(fs::absolute(path));
+    desk_.state.predictions.part = PredictionsPart::Layers;
+    desk_.state.view.tab = "predictions";
+  });
+}
+
 void Sessions::open_text() {
   ask(FilePurpose::OpenText, {}, [this](const fs::path& path) { show_text(path); });
 }

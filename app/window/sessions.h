@@ -31,6 +31,7 @@ class Sessions final : public Feature {
   void open_text();
   void open_capture();
   void open_survey();
+  void open_lens();
 
   void dialog(Frame& frame) override;
   bool close() override {

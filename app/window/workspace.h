@@ -198,6 +198,7 @@ class Workspace final : private CommandHost {
   void open_text() override { sessions_.open_text(); }
   void open_capture() override { sessions_.open_capture(); }
   void open_survey() override { sessions_.open_survey(); }
+  void open_lens() override { sessions_.open_lens(); }
   void copy_figure() override;
   void copy_as_text() override;
   std::unique_ptr<exporting::Drawing> shown_figure() const;

@@ -10,6 +10,7 @@ from ._models import Capturing, capture, capturing
 from ._pages import Page
 from ._program import HeadlightError, program
 from ._runs import Run, run
+from ._surveys import Survey, survey
 from ._views import page, show, view
 from ._windows import Window
 
@@ -20,6 +21,7 @@ __all__ = [
     "Link",
     "Page",
     "Run",
+    "Survey",
     "Window",
     "capture",
     "capturing",
@@ -28,6 +30,7 @@ __all__ = [
     "program",
     "run",
     "show",
+    "survey",
     "view",
 ]
 __version__ = "0.1.0"

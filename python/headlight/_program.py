@@ -84,7 +84,7 @@ def reason(stderr: str, status: int) -> str:
 
 
 # 3: done, but weights of the model, or numbers computed from them, aren't finite.
-_DONE = (0, 3)
+DONE = (0, 3)
 
 
 def call(*arguments: str, text: str | None = None) -> str:
@@ -98,7 +98,7 @@ def call(*arguments: str, text: str | None = None) -> str:
         errors="replace",
         check=False,
     )
-    if done.returncode not in _DONE:
+    if done.returncode not in DONE:
         raise HeadlightError(reason(done.stderr, done.returncode))
     notes = [line for line in done.stderr.splitlines(True) if line.startswith("headlight: note: computing on ")]
     sys.stderr.writelines(notes)

@@ -28,7 +28,7 @@ vec4 from_words(uvec2 words) {
 #endif
 
 #ifdef HALF
-layout(constant_id = 2) const uint kHalfBits = 0u;
+layout(constant_id = 3) const uint kHalfBits = 0u;
 
 // Exponents of normal numbers, and again those of infinities and NaN, are 112 larger as float32. Subnormal numbers are
 // multiples of 2^-24, and no longer subnormal.

@@ -96,9 +96,7 @@ void AtomicFile::finish() {
     temporary_ = name;
   }
   file_ = {};
-  std::error_code error;
-  fs::rename(temporary_, path_, error);
-  expect_written(path_, error);
+  expect_written(path_, platform::replace_file(temporary_, path_, random_name(path_, kTemporary)));
   temporary_.clear();
   platform::sync_folder(folder_of(path_));  // the new name
 }
@@ -158,9 +156,7 @@ StagedPath::~StagedPath() {
 
 void StagedPath::finish() {
   expect_written(path_, platform::sync_file(temporary_));
-  std::error_code error;
-  fs::rename(temporary_, path_, error);
-  expect_written(path_, error);
+  expect_written(path_, platform::replace_file(temporary_, path_, random_name(path_, kTemporary)));
   temporary_.clear();
   platform::sync_folder(folder_of(path_));
 }

@@ -2,84 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <tuple>
-#include <type_traits>
-
-#include "core/error.h"
 
 namespace headlight::evaluation {
 namespace {
 
-bool comes_before(const HeadExample& a, const HeadExample& b) {
-  return std::tuple(-a.value, -a.weight, a.offset, a.query, a.key) <
-         std::tuple(-b.value, -b.weight, b.offset, b.query, b.key);
-}
-
 /// Numbers that are equal to the last bit are of equal texts.
 bool is_same_text(const HeadExample& a, const HeadExample& b) {
   return std::tuple(a.value, a.weight, a.query, a.key) == std::tuple(b.value, b.weight, b.query, b.key);
-}
-
-class ByteWriter {
- public:
-  template <typename Number>
-  void put(Number value) {
-    static_assert(std::is_trivially_copyable_v<Number>);
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof(Number));
-    std::memcpy(bytes_.data() + at, &value, sizeof(Number));
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-class ByteReader {
- public:
-  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
-  template <typename Number>
-  Number take() {
-    if (bytes_.size() < sizeof(Number)) throw Error("the survey's statistics end too early");
-    Number value;
-    std::memcpy(&value, bytes_.data(), sizeof(Number));
-    bytes_.remove_prefix(sizeof(Number));
-    return value;
-  }
-  bool is_at_end() const { return bytes_.empty(); }
-
- private:
-  std::string_view bytes_;
-};
-
-template <typename Coder, typename Statistics>
-void code_metric(Coder&& code, Statistics& statistics) {
-  code(statistics.texts);
-  code(statistics.sum);
-  code(statistics.squares);
-  code(statistics.least);
-  code(statistics.most);
-  for (auto& count : statistics.histogram) code(count);
-}
-
-template <typename Coder, typename Example>
-void code_example(Coder&& code, Example& example) {
-  code(example.value);
-  code(example.weight);
-  code(example.offset);
-  code(example.query);
-  code(example.key);
-}
-
-template <typename Coder, typename Statistics>
-void code_counts(Coder&& code, Statistics& statistics) {
-  code(statistics.texts);
-  code(statistics.tokens);
-  code(statistics.cut);
-  code(statistics.skipped);
-  code(statistics.device_seconds);
-  code(statistics.busy_seconds);
 }
 
 }  // namespace
@@ -111,20 +41,42 @@ double MetricStatistics::spread() const {
   return std::sqrt(std::max(squares / static_cast<double>(texts) - mean() * mean(), 0.0));
 }
 
-void TopExamples::add(const HeadExample& example) {
-  for (HeadExample& known : best_) {
-    if (!is_same_text(known, example)) continue;
-    known.offset = std::min(known.offset, example.offset);
-    std::ranges::sort(best_, comes_before);
-    return;
-  }
-  if (best_.size() == most_ && (most_ == 0 || !comes_before(example, best_.back()))) return;
-  best_.insert(std::ranges::upper_bound(best_, example, comes_before), example);
-  if (best_.size() > most_) best_.pop_back();
+std::uint64_t text_hash(std::uint64_t offset) {
+  // The finalizer of SplitMix64 (Steele et al. 2014), a bijection.
+  offset += 0x9E3779B97F4A7C15U;
+  offset = (offset ^ (offset >> 30)) * 0xBF58476D1CE4E5B9U;
+  offset = (offset ^ (offset >> 27)) * 0x94D049BB133111EBU;
+  return offset ^ (offset >> 31);
 }
 
-void TopExamples::merge(const TopExamples& other) {
-  for (const HeadExample& example : other.best_) add(example);
+bool KeptExamples::comes_before(const HeadExample& a, const HeadExample& b) const {
+  if (keeping_ == Keeping::Sample) return text_hash(a.offset) < text_hash(b.offset);
+  return std::tuple(-a.value, -a.weight, a.offset, a.query, a.key) <
+         std::tuple(-b.value, -b.weight, b.offset, b.query, b.key);
+}
+
+bool KeptExamples::may_enter(double value, std::uint64_t offset) const {
+  if (kept_.size() < most_) return true;
+  if (most_ == 0) return false;
+  return keeping_ == Keeping::Best ? value >= kept_.back().value : text_hash(offset) < text_hash(kept_.back().offset);
+}
+
+void KeptExamples::add(const HeadExample& example) {
+  if (!may_enter(example.value, example.offset)) return;  // nor is it one that is kept already
+  const auto before = [this](const HeadExample& a, const HeadExample& b) { return comes_before(a, b); };
+  for (HeadExample& known : kept_) {
+    if (keeping_ == Keeping::Sample || !is_same_text(known, example)) continue;
+    known.offset = std::min(known.offset, example.offset);
+    std::ranges::sort(kept_, before);
+    return;
+  }
+  if (kept_.size() == most_ && !before(example, kept_.back())) return;
+  kept_.insert(std::ranges::upper_bound(kept_, example, before), example);
+  if (kept_.size() > most_) kept_.pop_back();
+}
+
+void KeptExamples::merge(const KeptExamples& other) {
+  for (const HeadExample& example : other.kept_) add(example);
 }
 
 double CorpusMeasures::histogram_top(HeadMetric metric) const {
@@ -134,7 +86,10 @@ double CorpusMeasures::histogram_top(HeadMetric metric) const {
 }
 
 CorpusStatistics::CorpusStatistics(const CorpusMeasures& measures)
-    : metrics(measures.cells()), examples(measures.cells(), TopExamples(measures.top)) {}
+    : metrics(measures.cells()),
+      examples(measures.cells(), KeptExamples(measures.top)),
+      samples(measures.cells(), KeptExamples(measures.samples, Keeping::Sample)),
+      profiles(std::size_t{measures.layers} * measures.heads) {}
 
 void CorpusStatistics::merge(const CorpusStatistics& next) {
   texts += next.texts;
@@ -147,47 +102,9 @@ void CorpusStatistics::merge(const CorpusStatistics& next) {
   for (std::size_t cell = 0; cell < metrics.size(); ++cell) {
     metrics[cell].merge(next.metrics[cell]);
     examples[cell].merge(next.examples[cell]);
+    samples[cell].merge(next.samples[cell]);
   }
-}
-
-std::string encode(const CorpusStatistics& statistics) {
-  ByteWriter writer;
-  const auto put = [&](const auto& value) { writer.put(value); };
-  code_counts(put, statistics);
-  for (const MetricStatistics& metric : statistics.metrics) code_metric(put, metric);
-  for (const TopExamples& examples : statistics.examples) {
-    put(static_cast<std::uint32_t>(examples.best().size()));
-    for (const HeadExample& example : examples.best()) code_example(put, example);
-  }
-  writer.put(statistics.odd);
-  return writer.take();
-}
-
-CorpusStatistics decode_statistics(std::string_view bytes, const CorpusMeasures& measures) {
-  CorpusStatistics statistics(measures);
-  ByteReader reader(bytes);
-  const auto take = [&](auto& value) { value = reader.take<std::remove_reference_t<decltype(value)>>(); };
-  code_counts(take, statistics);
-  for (MetricStatistics& metric : statistics.metrics) code_metric(take, metric);
-  for (TopExamples& examples : statistics.examples) {
-    std::uint32_t count = 0;
-    take(count);
-    if (count > measures.top)
-      throw Error("the survey's statistics have {} examples of a head instead of {}", count, measures.top);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      HeadExample example;
-      code_example(take, example);
-      // Numbers that have no order can't be sorted; places are looked up in texts.
-      if (!std::isfinite(example.value) || !std::isfinite(example.weight) ||
-          std::max(example.query, example.key) >= measures.most_tokens) {
-        throw Error("the survey's statistics have an example that can't be");
-      }
-      examples.add(example);
-    }
-  }
-  take(statistics.odd);
-  if (!reader.is_at_end()) throw Error("the survey's statistics go on past their end");
-  return statistics;
+  for (std::size_t head = 0; head < profiles.size(); ++head) profiles[head].merge(next.profiles[head]);
 }
 
 }  // namespace headlight::evaluation

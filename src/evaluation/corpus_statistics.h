@@ -3,6 +3,7 @@
 #include <array>
 
 #include "evaluation/head_metric.h"
+#include "evaluation/head_profile.h"
 
 namespace headlight::evaluation {
 
@@ -37,20 +38,34 @@ struct HeadExample {
   bool operator==(const HeadExample&) const = default;
 };
 
-/// The best examples, the highest value first; of equal ones that with the larger weight, then the earlier text. What is
-/// kept doesn't depend on the order in which they come. A text that comes again is kept once, where it came first.
-class TopExamples {
- public:
-  explicit TopExamples(std::size_t most = 0) : most_(most) {}
-  void add(const HeadExample& example);
-  void merge(const TopExamples& other);
-  const std::vector<HeadExample>& best() const { return best_; }
+/// Well mixed bits of a text's place in the corpus: which texts are a sample of it.
+std::uint64_t text_hash(std::uint64_t offset);
 
-  bool operator==(const TopExamples&) const = default;
+/// Which examples are kept.
+enum class Keeping : std::uint8_t {
+  Best,    ///< the highest value first; of equal ones that with the larger weight, then the earlier text; a text that comes
+           ///< again is kept once, where it came first
+  Sample,  ///< the smallest text_hash() first
+};
+
+/// A bounded list of examples. What is kept doesn't depend on the order in which they come.
+class KeptExamples {
+ public:
+  explicit KeptExamples(std::size_t most = 0, Keeping keeping = Keeping::Best) : most_(most), keeping_(keeping) {}
+  void add(const HeadExample& example);
+  void merge(const KeptExamples& other);
+  /// Could an example of this value and text be kept? Its cell is looked for only then.
+  bool may_enter(double value, std::uint64_t offset) const;
+  const std::vector<HeadExample>& kept() const { return kept_; }
+
+  bool operator==(const KeptExamples&) const = default;
 
  private:
+  bool comes_before(const HeadExample& a, const HeadExample& b) const;
+
   std::size_t most_;
-  std::vector<HeadExample> best_;
+  Keeping keeping_;
+  std::vector<HeadExample> kept_;
 };
 
 /// What is measured of every head.
@@ -58,7 +73,9 @@ struct CorpusMeasures {
   std::uint32_t layers = 0, heads = 0;
   std::vector<HeadMetric> metrics = {};
   std::uint32_t most_tokens = 0;  ///< of a text
-  std::uint32_t top = 0;          ///< examples of each head and metric
+  std::uint32_t top = 0;          ///< best examples of each head and metric
+  std::uint32_t samples = 0;      ///< examples of each head and metric for the deciles
+  bool packs = false;             ///< a text has those that follow it behind it, as long as there is room (corpus_rows())
   bool is_chat = false;           ///< texts are chats, which the model's template writes: each the user's turn
   bool thinks = true;             ///< the template's switch, where it has one
 
@@ -78,8 +95,9 @@ struct CorpusStatistics {
   std::uint64_t odd = 0;      ///< texts over which a head's attention isn't a number: that head isn't measured there
   std::uint64_t skipped = 0;  ///< lines without a token, too long, or not UTF-8
   double device_seconds = 0.0, busy_seconds = 0.0;
-  std::vector<MetricStatistics> metrics;  ///< [metric][layer][head]
-  std::vector<TopExamples> examples;      ///< likewise
+  std::vector<MetricStatistics> metrics;        ///< [metric][layer][head]
+  std::vector<KeptExamples> examples, samples;  ///< likewise
+  std::vector<HeadProfile> profiles;            ///< [layer][head]
 
   /// Adds the statistics of the part of the corpus that comes next.
   void merge(const CorpusStatistics& next);

@@ -17,35 +17,48 @@ using Clock = std::chrono::steady_clock;
 
 /// The cell of a map that shows a metric best: of a pattern its largest weight, of a sink the largest on the first token,
 /// else the largest that is neither there nor on the token itself, where idle heads rest. The first of equal ones.
-void show_cell(HeadMetric metric, const WeightMap& map, const TokenRepeats& repeats, HeadExample& example) {
-  const auto look_at = [&](std::uint32_t query, std::uint32_t key) {
-    if (map.at(query, key) <= example.weight) return;
-    example.weight = map.at(query, key);
-    example.query = query;
-    example.key = key;
-  };
-  for (std::uint32_t query = 0; query < map.size; ++query) {
-    if (is_of_pattern(metric)) {
-      for (const std::uint32_t key : repeats.keys(metric, query)) look_at(query, key);
-    } else if (metric == HeadMetric::Sink) {
-      if (query > 0) look_at(query, 0);
-    } else {
-      for (std::uint32_t key = 1; key < map.size; ++key) {
-        if (key != query) look_at(query, key);
+class ShownCells {
+ public:
+  ShownCells(const WeightMap& map, const TokenRepeats& repeats) : map_(map), repeats_(repeats) {}
+
+  void show(HeadMetric metric, HeadExample& example) {
+    if (is_of_pattern(metric) || metric == HeadMetric::Sink) return look_for(metric, example);
+    if (!elsewhere_) look_for(metric, elsewhere_.emplace());  // the same of all other metrics
+    example.weight = elsewhere_->weight;
+    example.query = elsewhere_->query;
+    example.key = elsewhere_->key;
+  }
+
+ private:
+  void look_for(HeadMetric metric, HeadExample& example) const {
+    const auto look_at = [&](std::uint32_t query, std::uint32_t key) {
+      if (map_.at(query, key) <= example.weight) return;
+      example.weight = map_.at(query, key);
+      example.query = query;
+      example.key = key;
+    };
+    for (std::uint32_t query = 0; query < map_.size; ++query) {
+      if (is_of_pattern(metric)) {
+        for (const std::uint32_t key : repeats_.keys(metric, query)) look_at(query, key);
+      } else if (metric == HeadMetric::Sink) {
+        if (query > 0) look_at(query, 0);
+      } else {
+        for (std::uint32_t key = 1; key < map_.size; ++key) {
+          if (key != query) look_at(query, key);
+        }
       }
     }
   }
-}
 
-/// Would an example of this value be among the best? Its cell is looked for only then.
-bool may_enter(const TopExamples& examples, double value, std::uint32_t top) {
-  return examples.best().size() < top || value >= examples.best().back().value;
-}
+  const WeightMap& map_;
+  const TokenRepeats& repeats_;
+  std::optional<HeadExample> elsewhere_;
+};
 
 }  // namespace
 
 CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<HeadMetric> metrics,
-                               std::uint32_t most_tokens, std::uint32_t top) {
+                               std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples) {
   check_has_one_stack(model);
   if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
   const std::uint32_t limit = inference::position_limit(model, model.network->source_embedding.get());
@@ -53,7 +66,8 @@ CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vecto
           .heads = model.description.heads,
           .metrics = std::move(metrics),
           .most_tokens = limit == 0 ? most_tokens : std::min(most_tokens, limit),
-          .top = top};
+          .top = top,
+          .samples = samples};
 }
 
 std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const CorpusMeasures& measures,
@@ -69,46 +83,66 @@ std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, con
   return ids;
 }
 
+CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasures& measures,
+                       std::span<const CorpusText> texts) {
+  CorpusRows rows;
+  for (const CorpusText& text : texts) {
+    std::vector<std::uint32_t> ids = corpus_ids(model, measures, text.text);
+    if (ids.empty()) {
+      ++rows.skipped;
+      continue;
+    }
+    if (measures.packs && !rows.ids.empty() && rows.ids.back().size() < measures.most_tokens) {
+      rows.ids.back().insert(rows.ids.back().end(), ids.begin(), ids.end());
+    } else {
+      rows.ids.push_back(std::move(ids));
+      rows.offsets.push_back(text.offset);
+    }
+    if (rows.ids.back().size() <= measures.most_tokens) continue;
+    ++rows.cut;
+    rows.ids.back().resize(measures.most_tokens);
+  }
+  return rows;
+}
+
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
                                const CorpusMeasures& measures, std::span<const CorpusText> texts) {
   const Clock::time_point began = Clock::now();
   CorpusStatistics found(measures);
-  std::vector<std::vector<std::uint32_t>> lines;
-  std::vector<std::uint64_t> offsets;
-  for (const CorpusText& text : texts) {
-    std::vector<std::uint32_t> ids = corpus_ids(model, measures, text.text);
-    if (ids.empty()) {
-      ++found.skipped;
-      continue;
-    }
-    if (ids.size() > measures.most_tokens) {
-      ++found.cut;
-      ids.resize(measures.most_tokens);
-    }
-    found.tokens += ids.size();
-    lines.push_back(std::move(ids));
-    offsets.push_back(text.offset);
-  }
+  const CorpusRows rows = corpus_rows(model, measures, texts);
+  const std::vector<std::vector<std::uint32_t>>& lines = rows.ids;
+  found.cut = rows.cut;
+  found.skipped = rows.skipped;
   found.texts = lines.size();
+  for (const auto& ids : lines) found.tokens += ids.size();
   const std::vector<TokenRepeats> repeats(lines.begin(), lines.end());
   std::vector<std::uint8_t> is_odd(lines.size(), 0);
+  ProfileMeter profiles(std::size_t{measures.layers} * measures.heads, lines);
   const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
     const HeadMetrics metrics = measure_map(map, repeats[line]);
     // The mean distance is a sum over all weights, and isn't finite where one of them is not.
-    if (!metrics.value(HeadMetric::Distance)) is_odd[line] = 1;
+    if (metrics.value(HeadMetric::Distance)) {
+      profiles.add(std::size_t{layer} * measures.heads + head, line, map);
+    } else {
+      is_odd[line] = 1;
+    }
+    ShownCells cells(map, repeats[line]);
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
       const HeadMetric metric = measures.metrics[i];
       const std::optional<double> value = metrics.value(metric);
       if (!value) continue;
       const std::size_t cell = (i * measures.layers + layer) * measures.heads + head;
       found.metrics[cell].add(*value, measures.histogram_top(metric));
-      if (!may_enter(found.examples[cell], *value, measures.top)) continue;
-      HeadExample example{.value = *value, .offset = offsets[line]};
-      show_cell(metric, map, repeats[line], example);
-      found.examples[cell].add(example);
+      KeptExamples &best = found.examples[cell], &sample = found.samples[cell];
+      if (!best.may_enter(*value, rows.offsets[line]) && !sample.may_enter(*value, rows.offsets[line])) continue;
+      HeadExample example{.value = *value, .offset = rows.offsets[line]};
+      cells.show(metric, example);
+      best.add(example);
+      sample.add(example);
     }
   };
   found.device_seconds = visit_maps(session, model, lines, visit);
+  found.profiles = profiles.take();
   found.odd = static_cast<std::uint64_t>(std::ranges::count(is_odd, std::uint8_t{1}));
   found.busy_seconds = std::chrono::duration<double>(Clock::now() - began).count();
   return found;

@@ -15,11 +15,22 @@ struct CorpusText {
 /// The measures of a model: `most_tokens` is cut to its positions. Throws Error for models whose heads can't be measured: an
 /// encoder–decoder, or one without a tokenizer.
 CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<HeadMetric> metrics,
-                               std::uint32_t most_tokens, std::uint32_t top);
+                               std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples = 0);
 /// A text as it is measured: text_ids() (head_maps.h), or as the model's template writes it; uncut. None
 /// where it has no token, or the template refuses it.
 std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const CorpusMeasures& measures,
                                       const std::string& text);
+
+/// What is measured of texts.
+struct CorpusRows {
+  std::vector<std::vector<std::uint32_t>> ids;  ///< of each row
+  std::vector<std::uint64_t> offsets;           ///< of each row's first text
+  std::uint64_t cut = 0, skipped = 0;
+};
+/// A row for each text as corpus_ids() gives it, cut to `most_tokens`. Packed: a row has as many texts as fit one behind the
+/// other, each with its begin token; the last one is cut, and the next row begins with the text after it.
+CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasures& measures,
+                       std::span<const CorpusText> texts);
 
 /// Measures every head on these texts, each by itself as corpus_ids() gives it. Longer texts are cut and
 /// counted, and texts without a token skipped; a head isn't measured on texts over which its attention isn't a number, and

@@ -69,6 +69,7 @@ struct HeatmapFigure {
   FigureMap map;
   FigureAxis rows;
   FigureAxis columns;
+  std::vector<std::string> texts = {};  ///< [row, column] in the cells in place of their numbers, cut to fit; empty: none
   std::string value_title = "attention weight";  ///< of the colour bar
   std::string masked_title = "masked";           ///< of the hatched swatch
   bool marks_empty_rows = true;                  ///< weights: rows that are fully masked under −inf say "no weights"

@@ -63,6 +63,10 @@ std::string in_words(const HeatmapFigure& figure) {
   std::string text = fmt::format("{}: {} × {} ({} × {}). {}\n\n", printable(figure.value_title), map.rows, map.columns,
                                  printable(figure.rows.title), printable(figure.columns.title), pooling_note(map));
   const bool is_table = rows <= kMaxTableRows && columns <= kMaxTableColumns;
+  const auto text_of = [&](std::uint32_t row, std::uint32_t column) {
+    const bool has_texts = map.is_exact() && figure.texts.size() == map.values.size();
+    return has_texts ? figure.texts[std::size_t{row} * columns + column] + " " : "";
+  };
   std::vector<std::string> cells = {figure.rows.title + " \\ " + figure.columns.title};
   for (std::uint32_t column = 0; column < columns; ++column)
     cells.push_back(name_of(figure.columns.tokens, column * map.column_pool()));
@@ -70,7 +74,7 @@ std::string in_words(const HeatmapFigure& figure) {
   for (std::uint32_t row = 0; row < std::min<std::uint32_t>(rows, kMaxListed); ++row) {
     cells = {name_of(figure.rows.tokens, row * map.pool)};
     for (std::uint32_t column = 0; is_table && column < columns; ++column)
-      cells.push_back(map.is_masked(row, column) ? figure.masked_title : digits(map.at(row, column)));
+      cells.push_back(map.is_masked(row, column) ? figure.masked_title : text_of(row, column) + digits(map.at(row, column)));
     text += is_table ? line_of(cells)
                      : fmt::format("- {}: {}\n", cells.front(), largest(map, row, row + 1, figure.rows, figure.columns));
   }

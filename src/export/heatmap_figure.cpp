@@ -48,6 +48,15 @@ glm::vec2 value_size(const FigureMap& map, float chosen) {
   return {of_side(counts.x), of_side(counts.y)};
 }
 
+/// Of a map whose cells hold texts.
+glm::vec2 text_cell(const FigureMap& map, float chosen) {
+  constexpr float kWide = 64.0F, kNarrow = 30.0F, kHigh = 18.0F;
+  const auto columns = static_cast<float>(map.columns);
+  return {
+      chosen > 0.0F ? chosen / columns : std::clamp(std::floor(static_cast<float>(kMaxMapEdge) / columns), kNarrow, kWide),
+      kHigh};
+}
+
 std::string index_list(const std::vector<std::uint32_t>& indices) {
   constexpr std::size_t kMax = 12;
   const std::size_t shown = std::min(indices.size(), kMax);
@@ -102,10 +111,10 @@ HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : 
   for (std::uint32_t row = 0; figure.marks_empty_rows && map_.pool == 1 && row < map_.rows; ++row) {
     if (map_.is_without_weights(row)) empty_rows_.push_back(row);
   }
-  const glm::vec2 value = value_size(map_, figure.style.map_edge);
+  const glm::vec2 value = has_texts() ? text_cell(map_, figure.style.map_edge) : value_size(map_, figure.style.map_edge);
   if (figure.style.parts.labels) lay_out_labels(value / glm::vec2(map_.column_pool(), map_.pool));
   grid_ = {.area = {.origin = {}, .size = value * glm::vec2(map_.value_columns(), map_.value_rows())}, .value = value};
-  numbers_ = figure.style.parts.numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
+  numbers_ = figure.style.parts.numbers && figure.texts.empty() ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
   bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.size.y, metrics_);
 
   const FigureParts& parts = figure.style.parts;
@@ -155,6 +164,10 @@ void HeatmapDrawing::draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std:
   canvas.image({.origin = center - edge * 0.5F, .size = glm::vec2(edge)}, axis.thumbnails[index]);
 }
 
+bool HeatmapDrawing::has_texts() const {
+  return map_.is_exact() && figure_.style.parts.numbers && figure_.texts.size() == map_.values.size();
+}
+
 bool HeatmapDrawing::has_row_notes() const { return grid_.value.y >= kMinCell && grid_.area.size.x >= 84.0F; }
 
 std::string HeatmapDrawing::remark() const {
@@ -167,6 +180,7 @@ std::string HeatmapDrawing::remark() const {
 
 void HeatmapDrawing::draw_content(Canvas& canvas) const {
   paint_cells(canvas, map_, grid_, scale_, figure_.style, paper_);
+  if (has_texts()) paint_texts(canvas, map_, grid_, figure_.texts, metrics_, scale_, figure_.style, paper_);
   if (numbers_) paint_numbers(canvas, map_, grid_, *numbers_, scale_, figure_.style, paper_);
   if (has_row_notes()) draw_empty_rows(canvas);
   if (figure_.style.parts.labels) {

@@ -31,6 +31,7 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   void draw_row_axis(Canvas& canvas) const;
   void draw_empty_rows(Canvas& canvas) const;
   std::string remark() const;  ///< the legend's line about rows without weights
+  bool has_texts() const;      ///< in the cells
   bool has_row_notes() const;  ///< is there room in a row for "no weights"?
 
   FigureMap map_;  ///< as it is drawn

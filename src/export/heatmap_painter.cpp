@@ -1,6 +1,7 @@
 #include "export/heatmap_painter.h"
 
 #include "view/contrast.h"
+#include "view/ellipsis.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"
 
@@ -140,6 +141,23 @@ std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& gri
     if (fits) return CellNumbers{size, decimals};
   }
   return std::nullopt;
+}
+
+void paint_texts(Canvas& canvas, const FigureMap& map, const CellGrid& grid, std::span<const std::string> texts,
+                 const TextMetrics& metrics, const view::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
+  constexpr float kSize = 8.5F, kPadding = 5.0F;
+  for (std::uint32_t row = 0; row < map.rows; ++row) {
+    const float top = row_top(map, row, scale);
+    for (std::uint32_t column = 0; column < map.columns; ++column) {
+      const Rect cell = grid.rect(row, column);
+      const std::string text = view::shorten(printable(texts[std::size_t{row} * map.columns + column]),
+                                             cell.size.x - kPadding, metrics.measure(kSize));
+      const Rgb ink =
+          map.is_blank(row, column) ? paper.ink : view::text_on(cell_color(map, row, column, top, scale, style, paper));
+      canvas.text(cell.center() + glm::vec2(0.0F, kHalfCapital * kSize), text,
+                  {.size = kSize, .color = ink, .align = TextAlign::Middle});
+    }
+  }
 }
 
 void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,

@@ -31,6 +31,9 @@ struct CellNumbers {
 /// The most decimals (3 … 2 for numbers below ten, 2 … 0 for others) with which every number fits its cell; nullopt when
 /// the text would be too small to read or the map is pooled.
 std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& grid, const TextMetrics& metrics);
+/// Texts [row, column] of a map that isn't pooled, each cut to its cell.
+void paint_texts(Canvas& canvas, const FigureMap& map, const CellGrid& grid, std::span<const std::string> texts,
+                 const TextMetrics& metrics, const view::ValueScale& scale, const FigureStyle& style, const Paper& paper);
 void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,
                    const view::ValueScale& scale, const FigureStyle& style, const Paper& paper);
 

@@ -377,6 +377,28 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
   return device;
 }
 
+std::shared_ptr<const ops::PackedLinear> DeviceLens::of(gpu::Context& context,
+                                                        const std::shared_ptr<const model::Linear>& translator) {
+  const auto known = translators_.find(translator);
+  if (known != translators_.end()) return known->second;
+  const auto is_of_this_lens = [&](const auto& one) {
+    return !one.owner_before(translator) && !translator.owner_before(one);
+  };
+  if (!translators_.empty() && !is_of_this_lens(translators_.begin()->first)) translators_.clear();
+  const Tensor bias = translator->bias.tensor();
+  const model::Parameter& weight = translator->weight;
+  ops::LinearSource source{.bias = bias.values, .out = weight.axis(0), .in = weight.axis(1)};
+  source.read = [&weight](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
+    weight.read_columns(first, count, to, stride);
+    for (std::size_t row = 0; row < count; ++row) to[(first + row) * stride + row] += 1.0F;
+  };
+  auto packed = std::make_shared<const ops::PackedLinear>(ops::pack(context, std::span(&source, 1), "a linear lens"));
+  weight.expect_intact();
+  weight.release_pages();
+  gpu::finish_writes(context);
+  return translators_.emplace(translator, std::move(packed)).first->second;
+}
+
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding) {
   DeviceEmbedding device;
   WeightInspection inspection(embedding.get());

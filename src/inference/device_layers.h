@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+#include <memory>
+
 #include "gpu/context.h"
 #include "model/network.h"
 #include "ops/experts.h"
@@ -61,6 +64,18 @@ struct DeviceUnembedding {
   ops::PackedLinear linear;
 };
 
+/// Translators of one linear lens on the device, I + W and b, each from its first use on. Those of another lens take their
+/// place. Used by the thread that uses the session.
+class DeviceLens {
+ public:
+  /// Throws Error when the device can't hold it.
+  std::shared_ptr<const ops::PackedLinear> of(gpu::Context& context,
+                                              const std::shared_ptr<const model::Linear>& translator);
+
+ private:
+  std::map<std::shared_ptr<const model::Linear>, std::shared_ptr<const ops::PackedLinear>> translators_;
+};
+
 /// model::Layers on the device: uploaded once, constant until they go. Layers that share their weights (ALBERT) share them
 /// here.
 struct DeviceLayers {
@@ -69,6 +84,7 @@ struct DeviceLayers {
   std::vector<DeviceDecoderLayer> decoder;
   std::optional<ops::DeviceNorm> encoder_norm, decoder_norm;
   std::optional<DeviceUnembedding> unembedding;
+  std::shared_ptr<DeviceLens> lens = std::make_shared<DeviceLens>();  ///< that states are read by
 };
 
 /// What follows the token vectors of an embedding.

@@ -9,14 +9,27 @@
 namespace headlight::inference {
 namespace {
 
-/// (layer, token) → which of the states asked for. A row is computed for every batch item: states that share layer and token
-/// are one row.
-using StatesByRow = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>>;
+/// What is read: the state of a token after some layers, by a translator or as it is (null).
+struct StateRow {
+  std::uint32_t layer = 0;
+  std::shared_ptr<const ops::PackedLinear> translator = {};
+  std::uint32_t token = 0;
 
-StatesByRow by_row(std::span<const StateRef> states, std::uint32_t last_layer) {
+  auto operator<=>(const StateRow&) const = default;
+};
+
+/// Which of the states asked for are a row. It is computed for every batch item: states that share layer and token are one
+/// row.
+using StatesByRow = std::map<StateRow, std::vector<std::size_t>>;
+
+StatesByRow by_row(std::span<const StateRef> states, std::uint32_t last_layer, gpu::Context& context, DeviceLens& lens) {
   StatesByRow rows;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    rows[{std::min(states[i].layer, last_layer), states[i].token}].push_back(i);
+    const auto& translator = states[i].translator;
+    rows[{.layer = std::min(states[i].layer, last_layer),
+          .translator = translator ? lens.of(context, translator) : nullptr,
+          .token = states[i].token}]
+        .push_back(i);
   }
   return rows;
 }
@@ -26,10 +39,11 @@ std::pair<StatesByRow::const_iterator, std::vector<StateRows>> next_rows(StatesB
                                                                          StatesByRow::const_iterator end, std::size_t most) {
   std::vector<StateRows> rows;
   for (std::size_t count = 0; first != end && count < most; ++first, ++count) {
-    const auto [layer, token] = first->first;
-    const bool goes_on = !rows.empty() && rows.back().layer == layer && rows.back().tokens.end() == token;
+    const StateRow& row = first->first;
+    const bool goes_on = !rows.empty() && rows.back().layer == row.layer && rows.back().translator == row.translator &&
+                         rows.back().tokens.end() == row.token;
     if (goes_on) ++rows.back().tokens.count;
-    if (!goes_on) rows.push_back({layer, {token, 1}});
+    if (!goes_on) rows.push_back({row.layer, {row.token, 1}, row.translator});
   }
   return {first, rows};
 }
@@ -191,7 +205,7 @@ Tensor DeviceRun::logits() const {
   Tensor result({all.batch, all.length, width});
   const std::uint32_t step = rows_at_once();
   for (std::uint32_t first = 0; first < all.length; first += step) {
-    const StateRows rows{last_layer(), {first, std::min(step, all.length - first)}};
+    const StateRows rows{.layer = last_layer(), .tokens = {first, std::min(step, all.length - first)}};
     const Tensor some = read_logits(std::span(&rows, 1));
     const auto row_bytes = static_cast<std::ptrdiff_t>(std::size_t{rows.tokens.count} * width);
     for (std::uint32_t item = 0; item < all.batch; ++item) {
@@ -206,7 +220,7 @@ Tensor DeviceRun::logits(std::span<const StateRef> states) const {
   if (!has_logits() || states.empty()) return {};
   const std::uint32_t width = layers_->unembedding->linear.width;
   Tensor result({static_cast<std::uint32_t>(states.size()), width});
-  const StatesByRow wanted = by_row(states, last_layer());
+  const StatesByRow wanted = by_row(states, last_layer(), kernels_.context(), *layers_->lens);
   for (auto first = wanted.cbegin(); first != wanted.cend();) {
     const auto [end, rows] = next_rows(first, wanted.end(), rows_at_once());
     copy_rows(read_logits(rows), first, end, states, result);
@@ -293,7 +307,7 @@ std::vector<Tensor> DeviceRun::residuals(std::span<const ResidualRows> requests)
 Run::Answers DeviceRun::answer(const Questions& questions) const {
   check();
   StatesByRow wanted;
-  if (has_logits()) wanted = by_row(questions.states, last_layer());
+  if (has_logits()) wanted = by_row(questions.states, last_layer(), kernels_.context(), *layers_->lens);
   const int kinds = static_cast<int>(!wanted.empty()) + static_cast<int>(!questions.tiles.empty()) +
                     static_cast<int>(!questions.residuals.empty());
   const bool has_stream = std::ranges::any_of(

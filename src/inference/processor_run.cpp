@@ -265,6 +265,11 @@ Tensor ProcessorRun::logits(std::span<const StateRef> wanted) const {
     const auto first =
         from.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{state.batch} * length + state.token) * width);
     rows.values.insert(rows.values.end(), first, first + width);
+    if (!state.translator) continue;
+    const Array read{.shape = {width}, .values = {first, first + width}};
+    const Array translated = model::reference::apply(*state.translator, read);
+    const auto to = rows.values.end() - static_cast<std::ptrdiff_t>(width);
+    std::transform(to, rows.values.end(), translated.values.begin(), to, std::plus());
   }
   Tensor logits = rounded(model::reference::unembed(*inputs().network->layers->unembedding,
                                                     model::reference::apply(final_norm(last_stack()), std::move(rows)),

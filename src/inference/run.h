@@ -32,6 +32,9 @@ struct StateRef {
   std::uint32_t batch = 0;
   std::uint32_t token = 0;
   std::uint32_t layer = 0;
+  /// [d_model, d_model] and its bias: logits are read of h + W·h + b in place of the state h. Keeps its whole lens
+  /// (model::LinearLens), whose other layers stay on the device too; none: of the state itself.
+  std::shared_ptr<const model::Linear> translator = {};
 };
 
 /// What rows of the residual stream hold: the state after `layer` layers (0: the token vectors), before the final norm; or
@@ -86,7 +89,7 @@ class Run {
   /// [batch, token, vocabulary] of the last stack; empty without an unembedding.
   virtual Tensor logits() const { return {}; }
   /// Logits [state, vocabulary] of some states of the last stack: every layer through the final norm and the unembedding
-  /// ("logit lens", nostalgebraist 2020); of the last layer they are the model's own.
+  /// ("logit lens", nostalgebraist 2020), after its translator where it has one; of the last layer they are the model's own.
   virtual Tensor logits(std::span<const StateRef> states) const;
 
   /// Rows of the residual stream, each [count, d_model] as the layers read and wrote them: unlike hidden(), the last layer's

@@ -97,6 +97,8 @@ RecordedLogits StateReader::record_logits(gpu::Stream& stream, const DeviceUnemb
   const auto make = [&](std::uint32_t width) {
     return ops::DeviceTensor(stream, last.items, 1, count, width, "the logits");
   };
+  const bool has_lens = std::ranges::any_of(rows, [](const StateRows& some) { return some.translator != nullptr; });
+  if (has_lens) recorded.translated_.emplace(make(last.width));
   if (final_norm_ != nullptr) recorded.normed_.emplace(make(last.width));
   if (weights.transform) recorded.transformed_.emplace(make(weights.transform->width));
   recorded.logits_ = make(weights.linear.width);
@@ -106,10 +108,20 @@ RecordedLogits StateReader::record_logits(gpu::Stream& stream, const DeviceUnemb
     if (together != nullptr) return record(*together, ops::Rows{0, count}, 0u);
     std::uint32_t at = 0;
     for (const StateRows& some : rows) {
-      record(*states_[some.layer], ops::Rows{at, some.tokens.count}, some.tokens.first);
+      const bool is_translated = some.translator != nullptr;
+      record(is_translated ? *recorded.translated_ : *states_[some.layer], ops::Rows{at, some.tokens.count},
+             is_translated ? at : some.tokens.first);
       at += some.tokens.count;
     }
   };
+  for (std::uint32_t at = 0; const StateRows& some : rows) {
+    const ops::Rows to{at, some.tokens.count};
+    if (some.translator != nullptr) {
+      ops::linear(stream, kernels_, *states_[some.layer], *some.translator, *recorded.translated_,
+                  {.rows = to, .x_first = some.tokens.first});
+    }
+    at += to.count;
+  }
   const ops::DeviceTensor* together = nullptr;
   if (recorded.normed_) {
     through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {

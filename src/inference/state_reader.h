@@ -13,6 +13,7 @@ namespace headlight::inference {
 struct StateRows {
   std::uint32_t layer = 0;
   ops::Rows tokens;
+  std::shared_ptr<const ops::PackedLinear> translator = {};  ///< that is applied to the states first; or null
 };
 
 /// Rows of states whose copies are recorded on a stream, to be read when its submission is done.
@@ -42,7 +43,7 @@ class RecordedLogits {
 
  private:
   friend class StateReader;
-  std::optional<ops::DeviceTensor> normed_, transformed_;
+  std::optional<ops::DeviceTensor> translated_, normed_, transformed_;
   ops::DeviceTensor logits_;
   std::uint32_t rows_ = 0;
   float softcap_ = 0.0F;

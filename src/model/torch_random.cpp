@@ -19,11 +19,24 @@ namespace {
 /// PyTorch draws large normals in blocks of this many numbers.
 inline constexpr std::size_t kNormalBlock = 16;
 
+/// x·y + z, rounded once. Not std::fma, which some C libraries round twice, and which is a call where the processor that is
+/// compiled for has no such instruction. In double precision the product is exact; a sum that isn't becomes the neighbour
+/// with an odd last bit, which says on which side of a float's half the exact sum is (Boldo and Melquiond, "Emulation of a
+/// FMA and correctly rounded sums", 2008).
+float fused(float x, float y, float z) {
+  const double product = static_cast<double>(x) * static_cast<double>(y), addend = z;
+  const double sum = product + addend, part = sum - product;
+  const double error = (product - (sum - part)) + (addend - part);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (error == 0.0 || (bits & 1U) != 0) return static_cast<float>(sum);
+  return static_cast<float>(std::bit_cast<double>((error > 0.0) == (sum > 0.0) ? bits + 1 : bits - 1));
+}
+
 /// c[0]·x^n + … + c[n]
 template <std::size_t N>
 float polynomial(const std::array<float, N>& coefficients, float x) {
   float sum = coefficients[0];
-  for (std::size_t i = 1; i < N; ++i) sum = std::fma(sum, x, coefficients[i]);
+  for (std::size_t i = 1; i < N; ++i) sum = fused(sum, x, coefficients[i]);
   return sum;
 }
 
@@ -47,9 +60,9 @@ float natural_log(float x) {
   m -= 1.0f;
   const float square = m * m;
   float tail = polynomial(kSeries, m) * m;
-  tail = std::fma(tail, square, exponent * kLn2Low);
-  tail = std::fma(-0.5f, square, tail);
-  return std::fma(exponent, kLn2High, m + tail);
+  tail = fused(tail, square, exponent * kLn2Low);
+  tail = fused(-0.5f, square, tail);
+  return fused(exponent, kLn2High, m + tail);
 }
 
 struct SinCos {
@@ -64,10 +77,10 @@ SinCos sin_cos(float x) {
   static constexpr std::array<float, 3> kQuarterPi = {0.78515625f, 2.4187564849853515625e-4f, 3.77489497744594108e-8f};
 
   const int octant = (static_cast<int>(x * 1.27323954473516f) + 1) & ~1;
-  for (const float part : kQuarterPi) x = std::fma(static_cast<float>(octant), -part, x);
+  for (const float part : kQuarterPi) x = fused(static_cast<float>(octant), -part, x);
   const float square = x * x;
-  const float cosine = std::fma(polynomial(kCos, square) * square, square, -(square * 0.5f)) + 1.0f;
-  const float sine = std::fma(polynomial(kSin, square) * square, x, x);
+  const float cosine = fused(polynomial(kCos, square) * square, square, -(square * 0.5f)) + 1.0f;
+  const float sine = fused(polynomial(kSin, square) * square, x, x);
   const bool swapped = (octant & 2) != 0;
   const float sin_value = swapped ? cosine : sine;
   const float cos_value = swapped ? sine : cosine;
@@ -100,7 +113,7 @@ template <typename Uniform>
 void fill_uniform(std::vector<float>& values, double bound, Uniform uniform) {
   const float low = static_cast<float>(-bound);
   const float range = static_cast<float>(bound) - low;
-  for (float& value : values) value = std::fma(uniform(), range, low);
+  for (float& value : values) value = fused(uniform(), range, low);
 }
 
 }  // namespace

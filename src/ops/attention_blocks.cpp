@@ -24,7 +24,7 @@ BlockKernels choose_block_kernels(const Kernels& kernels, AttentionKernel kind, 
     return KernelVariant{.shader = shader,
                          .reads_texels = texel,
                          .shuffles = shuffle && !is_one_row,
-                         .constants = {rows},
+                         .constants = {rows, shader == Shader::AttentionBlockScores ? kernels.rounds_products() : 0},
                          .expressions = std::move(expressions)};
   };
   const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0 ||

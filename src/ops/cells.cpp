@@ -45,6 +45,9 @@ template <typename Complete>
 Choice choose_made(Kernels& kernels, Tuning tuning, const Region& region, std::uint32_t d_k4, const Complete& complete) {
   const auto next = [&] {
     Choice choice = choose(tuning, region, d_k4);
+    const std::uint32_t rounds = kernels.rounds_products();
+    if (choice.variant.shader == Shader::AttentionCellsExact) choice.variant.constants = {rounds};
+    if (choice.variant.shader == Shader::AttentionCellsPooled) choice.variant.constants[2] = rounds;
     complete(choice.variant);
     return choice;
   };
@@ -90,7 +93,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
     if (variant.shader != Shader::AttentionCellsPooled) return;
     const bool has_extras = inputs.softcap > 0.0f || inputs.mask.bias_at != 0 ||
                             (inputs.mask.expressions && inputs.mask.expressions->changes_scores);
-    variant.constants = {has_extras ? 1u : 0u, stage == MapStage::MeanWeights ? 1u : 0u};
+    variant.constants[0] = has_extras ? 1 : 0;
+    variant.constants[1] = stage == MapStage::MeanWeights ? 1 : 0;
   };
   const Choice choice = choose_made(kernels, tuning, region, parameters.d_k4, complete);
   const gpu::Kernel& kernel = kernels[choice.variant];

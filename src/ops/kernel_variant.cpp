@@ -21,15 +21,15 @@ struct ShaderFacts {
 
 /// In the order of the enumerators.
 const std::array<ShaderFacts, kShaders>& shader_facts() {
-  static const Constant activation{"activation", {0, 1, 2, 3, 4, 5, 6}};
+  static const Constant activation{"activation", {0, 1, 2, 3, 4, 5, 6}}, rounds{"rounds_products", {0}, {0, 1}, {1}};
   static const std::array<ShaderFacts, kShaders> facts{
       {{"add_rows", {}},
        {"add_to_head", {}},
-       {"attention_block_scores", {{"rows", {1, 8}, {16}}}},
+       {"attention_block_scores", {{"rows", {1, 8}, {16}}, rounds}},
        {"attention_block_softmax", {{"has_extras", {0, 1}}}},
        {"attention_block_values", {{"rows", {1, 8}, {8}}}},
-       {"attention_cells_exact", {}},
-       {"attention_cells_pooled", {{"has_extras", {0, 1}}, {"means_weights", {0, 1}}}},
+       {"attention_cells_exact", {rounds}},
+       {"attention_cells_pooled", {{"has_extras", {0, 1}}, {"means_weights", {0, 1}}, rounds}},
        {"attention_cells_tiled", {}},
        {"attention_merge", {}},
        {"attention_naive", {}},

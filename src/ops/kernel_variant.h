@@ -13,11 +13,11 @@ namespace headlight::ops {
 enum class Shader : std::uint8_t {
   AddRows,
   AddToHead,
-  AttentionBlockScores,   ///< constants: rows
+  AttentionBlockScores,   ///< constants: rows, rounds_products
   AttentionBlockSoftmax,  ///< has_extras
   AttentionBlockValues,   ///< rows
-  AttentionCellsExact,
-  AttentionCellsPooled,  ///< has_extras, means_weights
+  AttentionCellsExact,    ///< rounds_products
+  AttentionCellsPooled,   ///< has_extras, means_weights, rounds_products
   AttentionCellsTiled,
   AttentionMerge,
   AttentionNaive,
@@ -56,7 +56,7 @@ struct KernelVariant {
   bool multiplies_matrices = false;      ///< by the device's units for them (DeviceInfo::matrix_lanes)
   bool reads_half_bits = false;          ///< of float16: converted by integers, where the device's conversion isn't exact
   bool of_experts = false;               ///< rows and weights are found by a routing buffer (ops/experts.h)
-  std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
+  std::array<std::uint32_t, 3> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
   /// MaskExpressions::glsl; with it the kernel is compiled at run time. Only of shaders that include lib/mask.glsl.
   std::string expressions = {};
 

@@ -30,6 +30,8 @@ class Kernels {
   Kernels& operator=(const Kernels&) = delete;
 
   gpu::Context& context() const { return context_; }
+  /// The constant of kernels whose sums must have the bits of the program's own attention (AttentionKernel::Host).
+  std::uint32_t rounds_products() const { return context_.device().is_cpu ? 1 : 0; }
 
   /// Throws Error when the build has no module for the variant, or the driver refuses to make its pipeline.
   const gpu::Kernel& operator[](const KernelVariant& variant);

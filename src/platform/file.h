@@ -72,6 +72,11 @@ Descriptor create_file(const std::filesystem::path& path, std::error_code& error
 Descriptor create_nameless(const std::filesystem::path& folder);
 /// Nothing must be at `path`.
 std::error_code give_name(int nameless, const std::filesystem::path& path);
+/// Gives the file `by` the name `path`, which a file may have that it replaces: a reader finds one of the two. Where the
+/// system doesn't replace a file that a program has open, that one is called `aside` in the same folder until then, and for
+/// a moment there is none at `path`.
+std::error_code replace_file(const std::filesystem::path& by, const std::filesystem::path& path,
+                             const std::filesystem::path& aside);
 /// A file in that folder to write and read, which is gone with its descriptor. None: `error` says why.
 Descriptor create_scratch(const std::filesystem::path& folder, std::error_code& error);
 /// All bytes, after those that were written before. Goes on after a signal.

@@ -2,7 +2,9 @@
 
 #include <oniguruma.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <string>
 
@@ -105,7 +107,9 @@ std::vector<ByteRange> Regex::find_all(std::string_view text) const {
   const std::unique_ptr<OnigMatchParam, FreeLimits> limits(onig_new_match_param());
   if (!limits) throw std::bad_alloc();
   onig_set_match_stack_limit_size_of_match_param(limits.get(), kDeepestStack);
-  onig_set_retry_limit_in_match_of_match_param(limits.get(), kMaxRetries + kMaxRetriesPerByte * text.size());
+  const std::size_t retries = kMaxRetries + kMaxRetriesPerByte * text.size();
+  constexpr std::size_t kMost = std::numeric_limits<unsigned long>::max();  // 32 bits on Windows
+  onig_set_retry_limit_in_match_of_match_param(limits.get(), static_cast<unsigned long>(std::min(retries, kMost)));
   if (text.data() == nullptr) text = "";
   const OnigUChar* const begin = bytes_of(text);
   const OnigUChar* const end = begin + text.size();

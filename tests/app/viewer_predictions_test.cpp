@@ -1,12 +1,18 @@
 // The Predictions tab and an encoder–decoder's alignment, in the whole window.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include <imgui.h>
+
+#include "app/analyses/lens_cells.h"
 #include "app/quantities/shown_map.h"
 #include "app/ui_driver.h"
 #include "app/widgets/row_names.h"
+#include "core/atomic_file.h"
 #include "engine/fake_runner.h"
+#include "support/temporary_directory.h"
 
 namespace viewer_predictions_test {
 
@@ -80,6 +86,103 @@ TEST_SUITE("gpu") {
     CHECK(log->gains == 1);
     CHECK(ui.sees("prediction.change"));
     CHECK(ui.sees("lens.title"));
+  }
+
+  TEST_CASE("the lens grid: colours, a cell's position and layer, a ranked token, keys, CSV, a figure") {
+    UiDriver ui(predictions_of("the cat sat on the mat"));
+    show_golden_model(ui, "gpt2");
+    ui.click("prediction.positions.2");
+    CHECK(ui.state().predictions.part == PredictionsPart::Layers);
+    check_tips(ui);
+    const PredictionPosition last = prediction_position(ui.state(), ui.result());
+    for (const std::uint32_t layer : {0U, 1U, 2U}) {
+      CHECK(ui.sees(fmt::format("lens.cell.{}.{}", layer, last.token)));
+    }
+    CHECK(ui.sees("lens.detail"));
+    for (const char* color : {"1", "2", "3", "0"}) ui.click(std::string("lens.color.") + color);
+    CHECK(ui.state().predictions.lens_color == LensColor::Probability);
+    ui.click(fmt::format("lens.cell.2.{}", last.first + 1));
+    CHECK(prediction_position(ui.state(), ui.result()).token == last.first + 1);
+    CHECK(ui.state().selection.block.layer.value == 1);
+    const LensQuestion question{.token = last.first + 1};
+    const LensCells* cells = ui.result().analysed(question)->as<LensCells>();
+    REQUIRE(cells);
+    REQUIRE(cells->layers.size() == 3);
+    CHECK(cells->layers[2].divergence == 0.0);
+    CHECK(cells->layers[2].rank == 1);
+    const view::Rect cell = ui.rect(fmt::format("lens.cell.1.{}", last.first));
+    ui.feed(shell::click_at(cell.center(), shell::MouseButton::Left, shell::kShift));
+    CHECK(ui.state().predictions.lens_color == LensColor::Rank);
+    REQUIRE(ui.state().predictions.ranked);
+    ui.click("lens.ranked");
+    ui.click("lens.ranked.none");
+    CHECK_FALSE(ui.state().predictions.ranked);
+    const TemporaryDirectory folder;
+    ui.window().write_figure(folder.path() / "lens.svg");
+    CHECK(read_file(folder.path() / "lens.svg").find("Logit lens") != std::string::npos);
+    ui.click("prediction.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("layers,position,token,likeliest 1,probability 1,"));
+    CHECK(std::ranges::count(csv, '\n') == 1 + 3 * static_cast<int>(last.end - last.first));
+    // The keyboard walks from cell to cell; on the chosen one Enter opens its position.
+    ui.click(fmt::format("lens.cell.1.{}", last.first));
+    ui.press(Key::Tab);
+    ui.press(Key::Tab, shell::kShift);
+    for (const Key key : {Key::Up, Key::Right, Key::Enter}) ui.press(key);
+    CHECK(prediction_position(ui.state(), ui.result()).token == last.first + 1);
+    CHECK(ui.state().selection.block.layer.value == 1);
+    CHECK(ui.state().predictions.part == PredictionsPart::Layers);
+    ui.press(Key::Enter);
+    CHECK(ui.state().predictions.part == PredictionsPart::Position);
+  }
+
+  TEST_CASE("of a long text only the cells in view are computed, and scrolling asks for others") {
+    UiDriver ui(predictions_of("the cat sat on the mat the cat sat on the mat the cat sat on the mat"));
+    ui.resize(900, 600);
+    show_golden_model(ui, "gpt2");
+    ui.click("prediction.positions.2");
+    const PredictionPosition last = prediction_position(ui.state(), ui.result());
+    const auto asked = [&](std::uint32_t token) { return ui.result().analysed(LensQuestion{.token = token}) != nullptr; };
+    CHECK(asked(last.token));
+    CHECK_FALSE(asked(last.first));
+    for (std::uint32_t i = last.first; i < last.token; ++i) ui.click("prediction.previous");
+    CHECK(asked(last.first));
+    CHECK_FALSE(asked(last.token));
+    CHECK(ui.sees(fmt::format("lens.cell.0.{}", last.first)));
+  }
+
+  TEST_CASE("a linear lens is opened by the dialog, named, and left; a broken one says why in place of numbers") {
+    UiDriver ui(predictions_of("the cat"), open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.click("prediction.positions.2");
+    const auto entropy = [&](const std::string& lens) {
+      const PredictionPosition last = prediction_position(ui.state(), ui.result());
+      const Analysed* answer = ui.result().analysed(LensQuestion{.token = last.token, .lens = lens});
+      return answer && answer->as<LensCells>() ? answer->as<LensCells>()->layers.front().entropy : -1.0;
+    };
+    const double plain = entropy("");
+    CHECK(plain > 0.0);
+    const auto open = [&](const std::string& name) {
+      const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/lens/" + name;
+      ui.click("lens.open");
+      ui.click("lens_file.path");
+      ui.press(Key::A, kControl);
+      ui.type(path);
+      ui.click("lens_file.open");
+      CHECK(ui.state().predictions.lens == path);
+      return path;
+    };
+    const std::string path = open("gpt2.safetensors");
+    CHECK(entropy(path) > 0.0);
+    CHECK(entropy(path) != plain);
+    CHECK_FALSE(ui.sees("lens.trouble"));
+    open("llama.safetensors");
+    CHECK(ui.sees("lens.trouble"));
+    check_tips(ui);
+    ui.click("lens.leave");
+    CHECK(ui.state().predictions.lens.empty());
+    CHECK_FALSE(ui.sees("lens.trouble"));
+    CHECK(entropy("") == plain);
   }
 
   TEST_CASE("the rows of an encoder–decoder are named by what it writes there, or by what it reads") {

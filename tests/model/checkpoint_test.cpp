@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "model/file_bytes.h"
 #include "support/error_message.h"
+#include "support/system.h"
 
 namespace checkpoint_test {
 
@@ -110,8 +111,8 @@ TEST_SUITE("cpu") {
     fs::create_directories(folder.path() / "snapshots" / "abc");
     write(folder.path() / "blobs" / "b1", one_tensor("a", 1.0f));
     write(folder.path() / "blobs" / "b2", "{}");
-    fs::create_symlink("../../blobs/b1", folder.path() / "snapshots" / "abc" / "model.safetensors");
-    fs::create_symlink("../../blobs/b2", folder.path() / "snapshots" / "abc" / "config.json");
+    link_or_copy("../../blobs/b1", folder.path() / "snapshots" / "abc" / "model.safetensors");
+    link_or_copy("../../blobs/b2", folder.path() / "snapshots" / "abc" / "config.json");
     const Checkpoint checkpoint(folder.path() / "snapshots" / "abc");
     CHECK(checkpoint.names() == std::vector<std::string>{"a"});
     CHECK(checkpoint.config() == "{}");
@@ -119,7 +120,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("an index of missing files is refused by name") {
     const TemporaryDirectory folder;
-    const std::string base = folder.path().string(), index = base + "/model.safetensors.index.json";
+    const std::string base = folder.path().string(), index = (folder.path() / "model.safetensors.index.json").string();
     write(folder.path() / "1.safetensors", one_tensor("a", 1.0f));
     write(index, kIndex);
     CHECK(complaint(folder.path()) ==
@@ -148,10 +149,11 @@ TEST_SUITE("cpu") {
           base + " holds no model.safetensors: choose the folder of a model, as `hf download` writes it");
     for (const char* name : {"checkpoint-500", "checkpoint-1000", "checkpoint-90", "checkpoint-best"})
       fs::create_directory(folder.path() / name);
-    CHECK(complaint(folder.path()) ==
-          base + " holds a training's checkpoints: open one of them, for example " + base + "/checkpoint-1000");
-    CHECK(complaint(folder.path() / "none") == "can't open " + base + "/none: No such file or directory");
-    fs::create_symlink(folder.path() / "gone", folder.path() / "model.safetensors");
+    CHECK(complaint(folder.path()) == base + " holds a training's checkpoints: open one of them, for example " +
+                                          (folder.path() / "checkpoint-1000").string());
+    const fs::path none = folder.path() / "none";
+    CHECK(complaint(none) == "can't open " + none.string() + ": " + reason_against(none));
+    link_or_copy(folder.path() / "gone", folder.path() / "model.safetensors");
     write(folder.path() / "tf_model.h5", "content");
     CHECK(complaint(folder.path()).starts_with(base + " holds its weights as tf_model.h5 only: "));
   }
@@ -181,17 +183,16 @@ TEST_SUITE("cpu") {
         "sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\n"
         "size 548105171\n";
     const TemporaryDirectory folder;
-    const std::string base = folder.path().string();
     const std::string what =
         " is a Git LFS pointer, not the file itself: run `git lfs pull` in its repository, or download it again";
     write(folder.path() / "model.safetensors", kPointer);
-    CHECK(complaint(folder.path()) == base + "/model.safetensors" + what);
+    CHECK(complaint(folder.path()) == (folder.path() / "model.safetensors").string() + what);
     write(folder.path() / "tiny.gguf", kPointer);
-    CHECK(complaint(folder.path() / "tiny.gguf") == base + "/tiny.gguf" + what);
+    CHECK(complaint(folder.path() / "tiny.gguf") == (folder.path() / "tiny.gguf").string() + what);
     write(folder.path() / "model.safetensors", one_tensor("a", 1.0f));
     write(folder.path() / "config.json", kPointer);
     const Checkpoint checkpoint(folder.path());
-    CHECK(error_message([&] { (void)checkpoint.config(); }) == base + "/config.json" + what);
+    CHECK(error_message([&] { (void)checkpoint.config(); }) == (folder.path() / "config.json").string() + what);
   }
 
   TEST_CASE("a GGUF file in parts is the whole one, whichever part is opened") {
@@ -213,7 +214,8 @@ TEST_SUITE("cpu") {
           base + ": " + part(2) + " is missing, one of the 3 parts of the model: download it, too");
     fs::copy_file(folder.path() / part(3), folder.path() / part(2));
     CHECK(complaint(folder.path()) ==
-          base + "/" + part(2) + " says that it is part 3 of the model, but its name says 2: download the model again");
+          (folder.path() / part(2)).string() +
+              " says that it is part 3 of the model, but its name says 2: download the model again");
     fs::remove(folder.path() / part(1));
     CHECK(complaint(folder.path() / part(3)).find(part(1) + " is missing") != std::string::npos);
   }
@@ -232,7 +234,7 @@ TEST_SUITE("cpu") {
     CHECK(gguf.folder() == models / "gguf");
     CHECK(error_message([&] { (void)Checkpoint(models / "gguf"); }).find("open one of them") != std::string::npos);
     const TemporaryDirectory folder;
-    fs::create_symlink(models / "gguf" / "gpt2.gguf", folder.path() / "only.gguf");
+    link_or_copy(models / "gguf" / "gpt2.gguf", folder.path() / "only.gguf");
     CHECK(Checkpoint(folder.path()).names() == gguf.names());
     CHECK(Checkpoint(folder.path()).files().front() == folder.path() / "only.gguf");
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
@@ -41,6 +43,17 @@ class FileBytes {
 /// A safetensors file of this header and data.
 inline std::string safetensors(std::string_view header, std::string_view data) {
   return FileBytes().text(header).raw(data).bytes();
+}
+
+/// A file of one F32 tensor "a" of shape [rows, 1024].
+inline std::string large_file(std::uint32_t rows) {
+  const std::string header =
+      fmt::format(R"({{"a":{{"dtype":"F32","shape":[{},1024],"data_offsets":[0,{}]}}}})", rows, rows * 4096);
+  std::string bytes = safetensors(header, "");
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t i = 0; i < 1024; ++i) bytes += FileBytes().number(1.0f).bytes();
+  }
+  return bytes;
 }
 
 }  // namespace headlight::test

@@ -4,11 +4,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <thread>
 
 #include "core/atomic_file.h"
+#include "platform/process.h"
 #include "support/error_message.h"
+#include "support/system.h"
 #include "support/temporary_directory.h"
 
 namespace hub_cache_test {
@@ -20,28 +22,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Sets an environment variable (nullptr: removes it) until the test is over.
+/// Sets an environment variable until the test is over. An empty one counts as none.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = before;
-    set(value);
+    platform::set_variable(name, value);
   }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  ~Variable() { platform::set_variable(name_, before_); }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 
  private:
-  void set(const char* value) const {
-    if (value != nullptr) {
-      ::setenv(name_, value, 1);
-    } else {
-      ::unsetenv(name_);
-    }
-  }
-
   const char* name_;
-  std::optional<std::string> before_;
+  std::string before_;
 };
 
 void write(const fs::path& path, std::string_view content) {
@@ -58,8 +52,12 @@ void make_model(const fs::path& folder, std::string_view weights) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("the cache's path follows Hugging Face's variables, in their order") {
+#ifdef _WIN32
+    const Variable home("USERPROFILE", "/home/u");
+#else
     const Variable home("HOME", "/home/u");
-    const Variable cache("XDG_CACHE_HOME", nullptr), hf_home("HF_HOME", nullptr), hub("HF_HUB_CACHE", nullptr);
+#endif
+    const Variable cache("XDG_CACHE_HOME", ""), hf_home("HF_HOME", ""), hub("HF_HUB_CACHE", "");
     CHECK(hub_cache_folder() == "/home/u/.cache/huggingface/hub");
     const Variable cache_set("XDG_CACHE_HOME", "/cache");
     CHECK(hub_cache_folder() == "/cache/huggingface/hub");
@@ -79,16 +77,18 @@ TEST_SUITE("cpu") {
     write(gpt2 / "refs" / "main", "abc\n");
     make_model(gpt2 / "snapshots" / "older", "1");
     fs::create_directories(gpt2 / "snapshots" / "abc");
-    fs::create_symlink("../../blobs/w", gpt2 / "snapshots" / "abc" / "model.safetensors");
-    fs::create_symlink("../../blobs/c", gpt2 / "snapshots" / "abc" / "config.json");
+    test::link_or_copy("../../blobs/w", gpt2 / "snapshots" / "abc" / "model.safetensors");
+    test::link_or_copy("../../blobs/c", gpt2 / "snapshots" / "abc" / "config.json");
 
     // Sharded, and without refs: the newest revision.
     const fs::path llama = cache.path() / "models--llama";
     make_model(llama / "snapshots" / "a", "old");
+    std::error_code refused;  // MinGW's library sets no folder's time, and reads whole seconds of it
+    fs::last_write_time(llama / "snapshots" / "a", fs::file_time_type::clock::now() - std::chrono::hours(5), refused);
+    if (refused) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     write(llama / "snapshots" / "b" / "config.json", "{}");
     write(llama / "snapshots" / "b" / "model-00001-of-00002.safetensors", "123");
     write(llama / "snapshots" / "b" / "model-00002-of-00002.safetensors", "4567");
-    fs::last_write_time(llama / "snapshots" / "a", fs::file_time_type::clock::now() - std::chrono::hours(5));
 
     write(cache.path() / "models--o--quantised" / "refs" / "main", "r");
     write(cache.path() / "models--o--quantised" / "snapshots" / "r" / "q4.gguf", "GGUF");
@@ -99,8 +99,8 @@ TEST_SUITE("cpu") {
     write(cache.path() / "models--o--empty" / "snapshots" / "r" / "config.json", "{}");
     write(cache.path() / "models--o--weights" / "snapshots" / "r" / "model.safetensors", "1");
     write(cache.path() / "models--o--broken" / "snapshots" / "r" / "config.json", "{}");
-    fs::create_symlink("../../blobs/gone", cache.path() / "models--o--broken" / "snapshots" / "r" / "model.safetensors");
-    fs::create_symlink("nowhere", cache.path() / "models--o--link");
+    test::link_or_copy("../../blobs/gone", cache.path() / "models--o--broken" / "snapshots" / "r" / "model.safetensors");
+    test::link_or_copy("nowhere", cache.path() / "models--o--link");
     write(cache.path() / "models--o--out" / "refs" / "main", "../../../models--openai-community--gpt2/snapshots/older");
     write(cache.path() / "version.txt", "1");
 
@@ -185,7 +185,9 @@ TEST_SUITE("cpu") {
     make_model(folder.path() / "open", "1");
     fs::permissions(folder.path() / "closed", fs::perms::none);
     // Root can read everything.
-    const std::size_t readable = ::access((folder.path() / "closed").c_str(), R_OK) == 0 ? 2 : 1;
+    std::error_code refused;
+    static_cast<void>(fs::directory_iterator(folder.path() / "closed", refused));
+    const std::size_t readable = refused ? 1 : 2;
     CHECK(find_models(folder.path()).size() == readable);
     fs::permissions(folder.path() / "closed", fs::perms::owner_all);
   }

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "model/file_bytes.h"
 #include "support/error_message.h"
+#include "support/system.h"
 
 namespace safetensors_test {
 
@@ -133,8 +134,9 @@ TEST_SUITE("cpu") {
     CHECK(content_complaint("{}", "").empty());
 
     const TemporaryDirectory folder;
-    CHECK(error_message([&] { (void)SafetensorsFile(folder.path() / "none"); }) ==
-          "can't open " + (folder.path() / "none").string() + ": No such file or directory");
+    const std::filesystem::path none = folder.path() / "none";
+    CHECK(error_message([&] { (void)SafetensorsFile(none); }) ==
+          "can't open " + none.string() + ": " + reason_against(none));
     CHECK(error_message([&] { (void)SafetensorsFile(folder.path()); }) ==
           "can't open " + folder.path().string() + ": it is not a file");
   }

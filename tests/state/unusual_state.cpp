@@ -123,6 +123,8 @@ State unusual_state() {
       .subtracts_chance = true,
       .groups_similar = false,
       .circuit_score = CircuitScore::Copying};
+  state.predictions = {
+      .part = PredictionsPart::Layers, .lens_color = LensColor::Rank, .ranked = 8, .lens = "/models/lens.safetensors"};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};
   const BaselineRun baseline{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;

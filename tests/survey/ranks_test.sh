@@ -21,6 +21,8 @@ for _ in $(seq 300); do cat "$examples/captions.txt" "$examples/repeated_spans.t
 head -c 80000 "$folder/all" >"$folder/corpus.txt"
 flags=("$folder/corpus.txt" --model captions-gpt2 --metrics induction,previous,entropy --top 5)
 
+tables="heads.jsonl examples.jsonl samples.jsonl tokens.jsonl mean.npy spread.npy histogram.npy distance.npy positions.npy map.npy relative.npy"
+
 survey() { # survey OUT ARGS…
   local out=$folder/$1
   shift
@@ -29,12 +31,12 @@ survey() { # survey OUT ARGS…
 same() { # all files but those that say how long it took, or those that are named: same OUT FILES…
   local out=$1 file
   shift
-  for file in "${@:-heads.jsonl examples.jsonl mean.npy spread.npy histogram.npy report.html}"; do
+  for file in "${@:-$tables report.html}"; do
     for file in $file; do cmp "$folder/one/$file" "$folder/$out/$file" || fail "$out/$file differs"; done
   done
 }
 same_numbers() { # but for the report, which names the corpus
-  same "$1" heads.jsonl examples.jsonl mean.npy spread.npy histogram.npy
+  same "$1" $tables
 }
 
 survey one
@@ -78,6 +80,38 @@ survey piped <"$folder/corpus.txt"
 grep -q "5 of 5 shards are measured already" "$folder/piped.err" || fail "standard input is measured again"
 [ -z "$(find "$folder/packed" "$folder/piped" -name 'corpus-*')" ] || fail "a copy of the corpus is left over"
 flags=("${plain[@]}")
+
+# In parts, as the jobs of an array measure them, and merged in another order.
+for part in 1 2 3; do survey "part-$part" --shard "$part/3"; done
+merge() { # merge OUT PARTS…
+  local out=$1
+  shift
+  "$program" survey merge "${@/#/$folder/}" --out "$folder/$out" >"$folder/$out.said" 2>"$folder/$out.err"
+}
+merge merged part-3 part-1 part-2 || fail "merge: $(cat "$folder/merged.err")"
+same merged
+if merge lacking part-1 part-3; then fail "a part is missing, and the merge succeeds"; fi
+grep -q "is in none of these folders" "$folder/lacking.err" || fail "$(cat "$folder/lacking.err")"
+if merge twice part-1 part-2 part-3 part-2; then fail "a part comes twice, and the merge succeeds"; fi
+grep -q "a second time" "$folder/twice.err" || fail "$(cat "$folder/twice.err")"
+
+# A part of the lines: the first ones, and a sample that is the same for any number of parts.
+lines=$(wc -l <"$folder/corpus.txt")
+head -n $((lines / 2)) "$folder/corpus.txt" >"$folder/half.txt"
+whole=("${flags[@]}")
+flags=("$folder/half.txt" "${whole[@]:1}")
+survey half
+flags=("${whole[@]}")
+survey limited --limit $((lines / 2))
+cmp "$folder/half/mean.npy" "$folder/limited/mean.npy" || fail "--limit isn't the first lines"
+survey sample --sample 0.25
+for part in 1 2; do survey "sample-$part" --sample 0.25 --shard "$part/2"; done
+merge sample-merged sample-2 sample-1 || fail "merge of samples: $(cat "$folder/sample-merged.err")"
+cmp "$folder/sample/examples.jsonl" "$folder/sample-merged/examples.jsonl" || fail "a sample depends on the parts"
+sampled=$(sed -n 's/^  "texts": \([0-9]*\),/\1/p' "$folder/sample/survey.json")
+[ "$sampled" -gt $((lines / 8)) ] && [ "$sampled" -lt $((lines * 3 / 8)) ] || fail "a quarter of $lines lines are $sampled"
+survey packed-rows --pack --tokens 64
+grep -q '"pack": true' "$folder/packed-rows/survey.json" || fail "survey.json doesn't say that texts are packed"
 
 command -v mpirun >/dev/null || skip "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
 ranks() { # ranks NUMBER OUT; more than there are cores, which Open MPI 4 and 5 have to be told by variables of their own

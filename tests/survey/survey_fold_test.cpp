@@ -21,7 +21,7 @@ namespace {
 SurveyIdentity identity() {
   return {.corpus = "corpus.txt",
           .model = "model",
-          .measures = {.layers = 1, .heads = 2, .metrics = {HeadMetric::Entropy}, .most_tokens = 9, .top = 3}};
+          .measures = {.layers = 1, .heads = 2, .metrics = {HeadMetric::Entropy}, .most_tokens = 9, .top = 3, .samples = 2}};
 }
 
 /// Of numbers whose sum depends on the order in which they are added.
@@ -92,6 +92,47 @@ TEST_SUITE("cpu") {
     CHECK(encode(fold.statistics()) == whole);
   }
 
+  TEST_CASE("parts that are merged are the whole to the last bit, and what is missing or comes twice is named") {
+    const TemporaryDirectory folder;
+    constexpr std::uint64_t kShards = 53;
+    const auto measure = [&](const std::string& name, std::optional<ShardRange> part, std::uint64_t most = 1000) {
+      SurveyFold fold(identity(), kShards, folder.path() / name, part);
+      while (const std::optional<std::uint64_t> shard = fold.take()) {
+        if (most-- == 0) break;
+        fold.give(*shard, statistics_of(*shard));
+      }
+      fold.save();
+      return encode(fold.statistics());
+    };
+    const std::string whole = measure("whole", {});
+    for (const auto& [first, end] :
+         std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 7}, {7, 8}, {8, 8}, {8, 40}, {40, 53}}) {
+      measure(fmt::format("{}-{}", first, end), ShardRange{first, end});
+    }
+    SurveyFold merged(identity(), kShards, {});
+    for (const char* part : {"8-40", "0-7", "40-53", "8-8"}) merged.take_in(folder.path() / part);
+    CHECK_FALSE(merged.is_complete());
+    CHECK(merged.next_missing() == 7);
+    CHECK(test::error_message([&] { merged.take_in(folder.path() / "8-40"); }).find("8-40 has shard 8 a second time") !=
+          std::string::npos);
+    merged.take_in(folder.path() / "7-8");
+    CHECK(merged.is_complete());
+    CHECK(encode(merged.statistics()) == whole);
+    SurveyFold once(identity(), kShards, {});
+    once.take_in(folder.path() / "whole");
+    CHECK(encode(once.statistics()) == whole);
+    // A part that was interrupted goes on as that part alone.
+    measure("interrupted", ShardRange{8, 40}, 5);
+    CHECK(test::error_message([&] {
+            measure("interrupted", ShardRange{8, 41});
+          }).find("has shards 8 to 40 of the corpus") != std::string::npos);
+    CHECK(SurveyFold(identity(), kShards, folder.path() / "interrupted", ShardRange{8, 40}).done() == 5);
+    CHECK(measure("interrupted", ShardRange{8, 40}) == measure("8-40", ShardRange{8, 40}));
+    CHECK(test::error_message([&] {
+            SurveyFold(identity(), kShards + 1, {}).take_in(folder.path() / "8-40");
+          }).find("of a corpus of 53 shards instead of 54") != std::string::npos);
+  }
+
   TEST_CASE("another survey's file, and a damaged one, are refused") {
     const TemporaryDirectory folder;
     const std::filesystem::path file = folder.path() / "survey.state";
@@ -111,14 +152,15 @@ TEST_SUITE("cpu") {
     CHECK(message(identity(), 0).find("is damaged") != std::string::npos);
     write_file_atomically(file, bytes.substr(0, bytes.size() - 5));
     CHECK(message(identity()) == file.string() + " is damaged: its check sum is wrong; measure again with --restart");
-    // Every bit counts: of the identity, the count of shards, the sums and the check sum itself.
-    for (std::size_t bit = 8 * 19; bit < 8 * bytes.size(); ++bit) {
+    // Every bit counts: of the identity, the count of shards, the sums (a sample of their bits) and the check sum itself.
+    for (std::size_t bit = 8 * 19; bit < 8 * bytes.size();
+         bit += bit < 8 * 400 || bit > 8 * (bytes.size() - 8) ? 1U : 251U) {
       std::string flipped = bytes;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
       write_file_atomically(file, flipped);
       CHECK(message(identity()).find("check sum is wrong") != std::string::npos);
     }
-    write_file_atomically(file, "headlight survey 1\ncorpus");
+    write_file_atomically(file, "headlight survey 2\ncorpus");
     CHECK(message(identity()).find("of another version of headlight") != std::string::npos);
     write_file_atomically(file, "something else");
     CHECK(message(identity()).find("is no survey's") != std::string::npos);

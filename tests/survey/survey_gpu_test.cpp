@@ -90,8 +90,8 @@ TEST_SUITE("gpu") {
     CHECK(bits(again) == alone);
     CHECK(again.cut == 1);  // to 8 tokens
     for (std::size_t head = 0; head < std::size_t{measures.layers} * measures.heads; ++head) {
-      REQUIRE(again.examples[head].best().size() == 2);
-      for (const HeadExample& example : again.examples[head].best()) {
+      REQUIRE(again.examples[head].kept().size() == 2);
+      for (const HeadExample& example : again.examples[head].kept()) {
         const std::vector<std::uint32_t> ids = text_ids(*model, kLines[example.offset / 100]);
         CHECK(example.key < example.query);
         CHECK(ids.at(example.key) == ids.at(example.query));

@@ -154,7 +154,7 @@ TEST_SUITE("cpu") {
     CHECK(ids_with("mbart", R"({"model_type":"mbart"})", R"({"src_lang":"de_DE"})") == golden_ids("mbart"));
     CHECK(ids_with("mbart", R"({"model_type":"mbart"})", R"({"src_lang":"fr_XX"})").back() ==
           golden_ids("mbart").back() + 5);
-    const std::string model = (scratch.path() / "mbart/sentencepiece.bpe.model").string();
+    const std::string model = (scratch.path() / "mbart" / "sentencepiece.bpe.model").string();
     CHECK(test::error_message([&] { ids_with("mbart", "{}", R"({"tokenizer_class":"MBartTokenizer","src_lang":"xx"})"); }) ==
           model + ": tokenizer_config.json: src_lang is \"xx\", which isn't among mBART's languages");
     CHECK(test::error_message([&] {

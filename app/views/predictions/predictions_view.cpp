@@ -6,6 +6,7 @@
 #include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
+#include "app/views/predictions/lens_grid.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"
@@ -237,22 +238,8 @@ void keep_layers(Frame& frame, const PredictionPosition& position, exporting::Pr
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
-void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, exporting::PredictionsFigure& kept,
-                bool& shows_every) {
-  if (!frame.result.input || !frame.result.network) return;
-  const PredictionPosition position = prediction_position(frame.state, frame.result);
-  draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
-  draw_mask_offer(frame, position);
-  const std::vector<std::string> positions = {"this position", "every position"};
-  choose_segment(frame, "prediction.positions", positions, shows_every);
-  ImGui::Spacing();
-  if (shows_every) {
-    if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
-      choose_position(frame, *clicked);
-      shows_every = false;
-    }
-    return;
-  }
+void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, exporting::PredictionsFigure& kept,
+                   const PredictionPosition& position) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kMinColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
@@ -282,10 +269,29 @@ class PredictionsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     kept_ = {};
-    draw_panel(frame, typed_, memory_, kept_, shows_every_);
+    part_ = frame.state.predictions.part;
+    if (!frame.result.input || !frame.result.network) return;
+    const PredictionPosition position = prediction_position(frame.state, frame.result);
+    const bool is_grid = part_ == PredictionsPart::Layers;
+    const bool copies = draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position,
+                                             is_grid ? "Copies all layers at all positions as CSV." : nullptr);
+    if (!is_grid) draw_mask_offer(frame, position);
+    const std::vector<std::string> parts = {"this position", "every position", "every layer"};
+    PredictionsPart& part = frame.state.predictions.part;
+    choose_segment(frame, "prediction.positions", parts, part);
+    ImGui::Spacing();
+    if (part_ == PredictionsPart::Position) return draw_position(frame, typed_, memory_, kept_, position);
+    if (is_grid) {
+      grid_.draw(frame, position, copies);
+      if (grid_.is_opened()) part = PredictionsPart::Position;
+    } else if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
+      choose_position(frame, *clicked);
+      part = PredictionsPart::Position;
+    }
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
+    if (part_ == PredictionsPart::Layers) return grid_.figure();
     if (kept_.bars.empty()) return nullptr;
     return exporting::make_drawing(kept_);
   }
@@ -293,8 +299,9 @@ class PredictionsView final : public ViewPanel {
  private:
   NumberBeingTyped typed_;
   PredictionMemory memory_;
-  bool shows_every_ = false;           ///< the table of all positions
-  exporting::PredictionsFigure kept_;  ///< of the last frame
+  LensGrid grid_;
+  PredictionsPart part_ = PredictionsPart::Position;  ///< in the last frame, as what follows
+  exporting::PredictionsFigure kept_;
 };
 
 }  // namespace

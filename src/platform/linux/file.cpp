@@ -107,6 +107,11 @@ std::error_code give_name(int nameless, const std::filesystem::path& path) {
   return result == 0 ? std::error_code() : last_error();
 }
 
+std::error_code replace_file(const std::filesystem::path& by, const std::filesystem::path& path,
+                             const std::filesystem::path& /*aside*/) {
+  return ::rename(by.c_str(), path.c_str()) == 0 ? std::error_code() : last_error();
+}
+
 Descriptor create_scratch(const std::filesystem::path& folder, std::error_code& error) {
   std::string pattern = (folder / "scratch-XXXXXX").native();
   Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));

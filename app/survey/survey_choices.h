@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/survey/corpus_file.h"
+#include "app/survey/survey_fold.h"
+#include "inference/language_model.h"
+
+namespace headlight::app {
+
+/// What a survey is of and what it measures, as the command line has it.
+struct SurveyChoices {
+  std::filesystem::path corpus = {};  ///< "-": standard input
+  std::filesystem::path model = {};
+  CorpusFormat format = {};
+  std::vector<evaluation::HeadMetric> metrics = {};
+  std::uint32_t tokens = 512, top = 20, samples = 50;
+  bool is_chat = false, thinks = true;
+  bool packs = false;    ///< texts one after the other in rows of `tokens`
+  bool is_half = false;  ///< weights are rounded to float16
+};
+
+/// Corpus and model, and what identifies the survey of them.
+struct OpenedSurvey {
+  SurveyChoices choices;
+  std::shared_ptr<const inference::LanguageModel> model;
+  std::unique_ptr<const CorpusFile> corpus;
+  SurveyIdentity identity;
+};
+
+/// `directory` has room for a copy of a compressed corpus. Throws Error where something can't be read or measured.
+OpenedSurvey open_survey(SurveyChoices choices, const std::filesystem::path& directory);
+
+/// The members of survey.json that a later program needs to open the same again; metrics are written by their names.
+nlohmann::ordered_json choices_json(const SurveyChoices& choices);
+/// Those of a survey.json; corpus and model are paths where they are found from `directory`, else names. Throws Error naming
+/// the file.
+SurveyChoices read_choices(const std::filesystem::path& directory);
+
+}  // namespace headlight::app

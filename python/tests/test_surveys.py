@@ -1,0 +1,104 @@
+"""Surveys of texts from iterables, tables and files: the same numbers, as columns."""
+
+import importlib.util
+import os
+import tempfile
+import unittest
+
+import headlight
+import numpy as np
+
+TEXTS = [f"a man with {i} dogs and a man with a ball" for i in range(40)] + ["one line\nand \"another\"", "ä"]
+HAS_ARROW = importlib.util.find_spec("pyarrow") is not None
+OPTIONS = {"model": "captions-gpt2", "metrics": ("induction", "entropy"), "top": 3, "samples": 12}
+
+
+class Surveys(unittest.TestCase):
+    found: headlight.Survey
+
+    @classmethod
+    def setUpClass(cls):
+        cls.found = headlight.survey(TEXTS, **OPTIONS)
+
+    def expect_same(self, other):
+        self.assertEqual(set(other), set(self.found))
+        for name, array in self.found.items():
+            np.testing.assert_array_equal(other[name], array, err_msg=name)
+        self.assertEqual(list(other.samples["text"]), list(self.found.samples["text"]))
+
+    def test_tables_are_columns_of_equal_length(self):
+        found = self.found
+        self.assertEqual(found.info["texts"], len(TEXTS))
+        self.assertEqual(found["mean"].shape, (2, 4, 8))
+        self.assertEqual(found["map"].shape, (4, 8, 32, 32))
+        self.assertEqual({name: len(column) for name, column in found.heads.items()}, dict.fromkeys(found.heads, 64))
+        self.assertEqual(found.heads["layer"].dtype, np.int64)
+        np.testing.assert_allclose(found.heads["mean"].reshape(2, 4, 8), found["mean"], rtol=1e-6)
+        entropy = found.samples["metric"] == "entropy"
+        self.assertEqual(int(entropy.sum()), 32 * 12)
+        self.assertLessEqual(set(found.samples["text"]), set(TEXTS))
+        self.assertEqual(sorted(set(found.samples["decile"][entropy])), list(range(10)))
+        np.testing.assert_allclose(found["distance"].sum(-1), 1, atol=1e-5)
+        np.testing.assert_allclose(found["positions"].sum(-1), 1, atol=1e-5)
+        np.testing.assert_allclose(found.attention["self"], found["distance"][..., 0].ravel(), atol=1e-6)
+        self.assertEqual(len(found.attention["queries"]), 32)
+        for table in (found.query_tokens, found.key_tokens, found.pairs):
+            np.testing.assert_allclose(table["mass"] / table["count"], table["weight"], rtol=1e-12)
+        self.assertIn("induction, entropy", repr(found))
+
+    def test_rows_with_a_member_and_generators_are_the_same(self):
+        rows = ({"caption": text, "number": number} for number, text in enumerate(TEXTS))
+        self.expect_same(headlight.survey(rows, field="caption", **OPTIONS))
+
+    def test_a_file_of_the_program_and_its_limit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "texts.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(TEXTS[:40]) + "\n")
+            out = os.path.join(folder, "out")
+            found = headlight.survey(path, limit=7, out=out, **OPTIONS)
+            self.assertEqual(found.info["texts"], 7)
+            np.testing.assert_array_equal(headlight.Survey(out)["mean"], found["mean"])
+            with self.assertRaisesRegex(headlight.HeadlightError, "is of another survey"):
+                headlight.survey(path, limit=8, out=out, **OPTIONS)
+
+    def test_what_is_no_text_is_refused(self):
+        for texts, message in (
+            ([1, 2], "text 0 is int, not str"),
+            ([{"words": "a"}], "a row has no 'text', but 'words'"),
+            ({"train": TEXTS, "test": TEXTS}, "not a mapping of 'train', 'test': choose one"),
+            ([], "standard input is empty"),
+            ("missing.txt", "missing.txt"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(headlight.HeadlightError, message):
+                headlight.survey(texts, **OPTIONS)
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(headlight.HeadlightError, "has no .parquet"):
+            headlight.survey(folder, **OPTIONS)
+        with self.assertRaisesRegex(headlight.HeadlightError, "unknown metric|--metrics"):
+            headlight.survey(TEXTS, metrics="nothing", model="captions-gpt2")
+
+    @unittest.skipUnless(HAS_ARROW, "there is no pyarrow")
+    def test_parquet_arrow_and_tables(self):
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+
+        table = arrow.table({"number": list(range(len(TEXTS))), "text": TEXTS})
+        self.expect_same(headlight.survey(table, **OPTIONS))
+        with tempfile.TemporaryDirectory() as folder:
+            parquet.write_table(table, os.path.join(folder, "texts.parquet"))
+            self.expect_same(headlight.survey(folder, **OPTIONS))
+            with self.assertRaisesRegex(headlight.HeadlightError, "no column|No match|not"):
+                headlight.survey(os.path.join(folder, "texts.parquet"), field="words", **OPTIONS)
+            for name, opened in (("stream", arrow.ipc.new_stream), ("file", arrow.ipc.new_file)):
+                path = os.path.join(folder, f"{name}.arrow")
+                with arrow.OSFile(path, "wb") as sink, opened(sink, table.schema) as writer:
+                    writer.write_table(table)
+                self.expect_same(headlight.survey(path, **OPTIONS))
+            with open(os.path.join(folder, "odd.arrow"), "wb") as file:
+                file.write(b"nothing of the kind")
+            with self.assertRaisesRegex(headlight.HeadlightError, "odd.arrow"):
+                headlight.survey(os.path.join(folder, "odd.arrow"), **OPTIONS)
+
+
+if __name__ == "__main__":
+    unittest.main()

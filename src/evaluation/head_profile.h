@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <utility>
+
+#include "evaluation/head_metric.h"
+#include "evaluation/token_sketch.h"
+
+namespace headlight::evaluation {
+
+inline constexpr std::uint32_t kNearBins = 33;   ///< of distances and positions 0, 1, …, 32
+inline constexpr std::uint32_t kPlaceBins = 43;  ///< then those to 64, to 128, …, to 32768
+inline constexpr std::uint32_t kMapTokens = 32;  ///< of the mean map
+
+/// The bin of a distance or a position; what is beyond the last bin is in it.
+std::uint32_t place_bin(std::uint32_t place);
+/// The largest place of a bin.
+std::uint32_t place_bin_end(std::uint32_t bin);
+
+/// What one head attends to, added up over texts whose attention A [query, key] is finite.
+struct HeadProfile {
+  std::uint64_t queries = 0;
+  double first = 0.0;                                ///< Σ A[q, 0]
+  double self = 0.0, self_squares = 0.0;             ///< Σ A[q, q], and of its squares
+  double distance = 0.0, distance_squares = 0.0;     ///< Σ A[q, k] |q − k|, and of (q − k)²
+  std::array<double, kPlaceBins> before = {};        ///< Σ A[q, k] by q − k, of keys up to the query
+  std::array<double, kPlaceBins> after = {};         ///< likewise by k − q, of keys after it
+  std::array<double, kPlaceBins> positions = {};     ///< by k
+  std::array<std::uint64_t, kNearBins> cells = {};   ///< how many cells are so far from the diagonal, on one side of it
+  std::array<std::uint64_t, kMapTokens> texts = {};  ///< that have a token at this position
+  std::array<double, kMapTokens* kMapTokens> map = {};
+  /// But for the first token as key: tokens by what they give as queries, by what they get as keys, and query << 32 | key of
+  /// each query's largest weight.
+  TokenSketch query_tokens = {}, key_tokens = {}, pairs = {};
+
+  /// Adds the profile of the texts that come next.
+  void merge(const HeadProfile& next);
+  double all() const;  ///< Σ A
+  /// Mean and standard deviation of the distance, by weight; 0 without any.
+  double mean_distance() const;
+  double distance_spread() const;
+  double self_spread() const;
+
+  bool operator==(const HeadProfile&) const = default;
+};
+
+/// Adds up the profiles of all heads over the texts of a shard.
+class ProfileMeter {
+ public:
+  /// `lines`: the tokens of each text; they must outlive the meter.
+  ProfileMeter(std::size_t heads, std::span<const std::vector<std::uint32_t>> lines);
+  /// `head`: among all layers'. The map is finite.
+  void add(std::size_t head, std::size_t line, const WeightMap& map);
+  /// Of each head; the meter is used up.
+  std::vector<HeadProfile> take();
+
+ private:
+  using Pair = std::pair<std::uint64_t, double>;
+  void add_rows(HeadProfile& profile, const WeightMap& map);
+  void add_tokens(std::size_t head, std::size_t line, const WeightMap& map);
+  std::vector<TokenCount> counts_of(const TokenCount* tally) const;
+
+  std::span<const std::vector<std::uint32_t>> lines_;
+  std::vector<std::uint32_t> vocabulary_;            ///< the tokens of all lines, ascending
+  std::vector<std::vector<std::uint32_t>> numbers_;  ///< of each line's tokens in it
+  std::vector<HeadProfile> profiles_;
+  std::vector<TokenCount> as_query_, as_key_;                ///< [head][number]
+  std::vector<std::vector<Pair>> pairs_;                     ///< [head]
+  std::vector<double> columns_, diagonals_;                  ///< of one map: by key, by key − query + n − 1
+  std::vector<double> given_;                                ///< by query, but for the first key
+  std::vector<std::pair<std::uint32_t, double>> strongest_;  ///< by query: its key
+};
+
+}  // namespace headlight::evaluation

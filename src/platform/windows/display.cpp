@@ -1,0 +1,10 @@
+#include "platform/display.h"
+
+namespace headlight::platform {
+
+bool has_display() { return true; }
+bool has_wayland() { return false; }
+bool may_find_wayland() { return false; }
+std::vector<const char*> surface_extensions() { return {"VK_KHR_win32_surface"}; }
+
+}  // namespace headlight::platform
