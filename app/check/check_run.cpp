@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/settings.h"
+#include "app/state/version.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "ops/tuning.h"
 #include "platform/child_program.h"
-#include "platform/folders.h"
 
 namespace headlight::app {
 namespace {
@@ -23,14 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kMostProcesses = 40;  // of one device
 constexpr std::size_t kLongestLine = 600;
 constexpr std::size_t kMostFailures = 30;  // told of one device, line by line
-
-/// `headlight` beside the running program, which is another one in tests; else the running one.
-std::filesystem::path own_program() {
-  const std::filesystem::path self = platform::program_file();
-  const std::filesystem::path beside = self.parent_path() / "headlight";
-  std::error_code failure;
-  return std::filesystem::exists(beside, failure) ? beside : self;
-}
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -91,7 +83,7 @@ class DeviceCheck {
  private:
   /// Follows a child to its end, and says how it was.
   std::string follow(std::uint32_t step, const std::stop_token& stops) {
-    std::vector<std::string> words{own_program().native(), "check", "--device", std::to_string(report_.device.index)};
+    std::vector<std::string> words{headlight_program().native(), "check", "--device", std::to_string(report_.device.index)};
     if (options_.is_quick) words.emplace_back("--quick");
     if (!options_.groups.empty())
       words.insert(words.end(), {"--groups", fmt::format("{}", fmt::join(options_.groups, ","))});

@@ -223,6 +223,9 @@ void ModelFlags::open_file(const std::string& file) {
     case FileKind::Lesson:
       read_lesson(path);
       return take(lesson_, "--lesson");
+    case FileKind::Survey:
+      survey_ = utf8(survey_folder(path));
+      return;
     case FileKind::Text:
       take(text_flag_, text_flag_);
       texts_ = {read_text(path)};

@@ -45,6 +45,10 @@ class ModelFlags {
   bool names_text() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty(); }
 
   bool names_model() const { return !model_.empty(); }
+  /// The folder of the survey that open_file() was given; empty: none.
+  const std::string& survey() const { return survey_; }
+  /// As --model does.
+  void use_model(std::string path) { model_ = std::move(path); }
 
   /// Was a model, a preset, a capture, a session or a playground setting given, not only a text?
   bool chooses_model() const {
@@ -58,8 +62,8 @@ class ModelFlags {
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
-  /// A file without a flag: a model, a capture, a session, a lesson or a text, as kind_of_file() finds. Throws Error where
-  /// there is no such file or it is no text, and UsageError beside a flag that names another one.
+  /// A file without a flag: a model, a capture, a session, a lesson, a survey or a text, as kind_of_file() finds. Throws
+  /// Error where there is no such file or it is no text, and UsageError beside a flag that names another one.
   void open_file(const std::string& file);
 
   /// Makes --layers and --heads, the sizes of a playground, a selection unless another flag asks for the playground, and
@@ -101,7 +105,7 @@ class ModelFlags {
   std::string preset_;
   std::vector<std::string> preset_edits_;  ///< "v=FILE", "v[2,1]=0.5", "seed=7"
   std::string capture_;
-  std::string lesson_;
+  std::string lesson_, survey_;
   std::size_t lesson_card_ = 0;
   std::string model_, default_model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;

@@ -106,8 +106,8 @@ Subcommand add_screenshot_command(CLI::App& app) {
             [&options](const std::string& text) { read_size(text, options); });
   image.take_number("--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", options.scale,
                     0.5f, 4.0f);
-  image.add("--survey", "DIR", "with what `headlight survey` found of the selected head, in the sidebar",
-            [&options](const std::string& text) { options.survey = read_survey(text); });
+  image.add("--survey", "DIR", "with what `headlight survey` found, in the view Corpus and the sidebar",
+            [&options](const std::string& text) { options.survey = read_survey(std::filesystem::absolute(text)); });
   image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
   image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);
   add_shown_flags(*command, *flags);

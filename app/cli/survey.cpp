@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
+#include "app/survey/survey_child.h"
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
 #include "core/atomic_file.h"
@@ -73,6 +75,9 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
               {{"texts", found.texts}, {"tokens", found.tokens}, {"odd", found.odd}, {"report", report}});
 }
 
+/// Was it started by a window, which reads what it writes?
+bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
+
 int survey(SurveyFlags& flags, Ranks& ranks) {
   const bool is_input = flags.corpus == kStandardInput;
   if (is_input && ranks.size() > 1) throw UsageError("- is rank 0's standard input alone: name a file");
@@ -96,6 +101,9 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   options.progress = [&](const SurveyProgress& progress) {
     if (!texts_before) texts_before = progress.texts;
     bar.show(progress.done, progress.shards);
+    if (!is_child()) return;
+    write_json({{"done", progress.done}, {"shards", progress.shards}, {"texts", progress.texts}});
+    std::cout << std::flush;
   };
   const auto began = std::chrono::steady_clock::now();
   const std::unique_ptr<SurveyFold> fold = run_survey(ranks, opened.model, *opened.corpus, options);
@@ -147,6 +155,7 @@ int run_command(SurveyFlags& flags) {
     inference::forget_weight_findings();
     return status;
   } catch (const std::exception& error) {
+    if (is_child()) write_json({{"error", error.what()}});
     if (ranks->size() == 1) throw;
     std::cerr << "headlight: " << one_line(error.what()) << '\n' << std::flush;
     ranks->abort();

@@ -45,9 +45,23 @@ std::optional<std::string> recover(ViewOptions& options) {
                      changed.empty() ? "" : ", ", changed);
 }
 
+/// Of --survey, or of the folder that is to be opened; that one is shown with its model, where that is here.
+void open_survey(ViewFlags& flags, ViewOptions& options) {
+  if (!flags.survey.empty()) options.survey = read_survey(std::filesystem::absolute(flags.survey));
+  if (flags.model.survey().empty()) return;
+  options.survey = read_survey(flags.model.survey());
+  if (flags.model.chooses_model()) return;
+  try {
+    flags.model.use_model(utf8(inference::find_model(chosen_model(options.survey->model, kCaptionWriter))));
+  } catch (const Error& error) {
+    options.warning = error.what();
+  }
+}
+
 int run_view(ViewFlags& flags) {
   if (!flags.file.empty()) flags.model.open_file(flags.file);
   ViewOptions options;
+  open_survey(flags, options);
   LoadedSettings loaded;
   try {
     options.settings_file = settings_path();
@@ -58,7 +72,7 @@ int run_view(ViewFlags& flags) {
   }
   if (loaded.warning) std::cerr << "headlight: " << one_line(*loaded.warning) << '\n';
   options.settings = std::move(loaded.settings);
-  options.warning = std::move(loaded.warning);
+  if (!options.warning) options.warning = std::move(loaded.warning);
   State& state = options.settings.state;
   if (flags.is_fresh) state = {};
   bool is_first = flags.is_fresh || !loaded.has_state;
@@ -85,6 +99,7 @@ int run_view(ViewFlags& flags) {
       options.warning = fmt::format("{}: {}", utf8(options.session->path.filename()), changed);
     }
   }
+  if (!flags.model.survey().empty()) state.view.tab = "corpus";
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.device = flags.device;
@@ -93,7 +108,6 @@ int run_view(ViewFlags& flags) {
   options.is_linkable = flags.is_linkable;
   options.lesson = flags.model.lesson();
   options.lesson_card = flags.model.lesson_card();
-  if (!flags.survey.empty()) options.survey = read_survey(flags.survey);
   if (const auto report = platform::take_crash_report(crash_report_file())) {
     const std::string line = fmt::format("The last start ended by a fault: {} says what was on screen.", report->string());
     options.warning = options.warning ? fmt::format("{} {}", *options.warning, line) : line;
@@ -108,10 +122,12 @@ Subcommand add_view_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "view");
   const auto flags = std::make_shared<ViewFlags>();
   FlagGroup(*command, "Text")
-      .add_argument("file", "[FILE]",
-                    "what to open, recognised by its content: a model's folder, .gguf, .safetensors or .bin file; a capture "
-                    "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
-                    flags->file);
+      .add_argument(
+          "file", "[FILE]",
+          "what to open, recognised by its content: a model's folder, .gguf, .safetensors or .bin file; a capture "
+          "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); the folder of a "
+          "survey; else a text",
+          flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);
   flags->model.add_lesson_flags(*command);
@@ -119,7 +135,8 @@ Subcommand add_view_command(CLI::App& app) {
   shown.take_number("--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", flags->scale, 0.5f,
                     4.0f);
   shown.turn("--fresh", "begin with the example sentence instead of the last one", flags->is_fresh);
-  shown.take("--survey", "DIR", "what `headlight survey` found of the selected head, in the sidebar", flags->survey);
+  shown.take("--survey", "DIR", "what `headlight survey` found: in the view Corpus, and of the selected head in the sidebar",
+             flags->survey);
   shown.take_choice("--link", "on|off",
                     "let programs of yours send attention to this window while they compute, over a socket in "
                     "XDG_RUNTIME_DIR (default on)",

@@ -62,6 +62,13 @@ const Words& words_of(FilePurpose purpose) {
       .hint = "~/capture.safetensors",
       .new_name = "",
       .extensions = {".safetensors", ".npz"}};
+  static const Words kOpenSurvey{.title = "Open survey",
+                                 .help = "The folder that headlight survey has written, or the survey.json in it",
+                                 .button = "Open",
+                                 .prefix = "survey_file.",
+                                 .hint = "~/survey",
+                                 .new_name = "",
+                                 .extensions = {".json"}};
   static const Words kOpenLens{.title = "Open linear lens",
                                .help =
                                    "A matrix and a bias for each layer of the model, as tuned-lens trains them: "
@@ -72,6 +79,8 @@ const Words& words_of(FilePurpose purpose) {
                                .new_name = "",
                                .extensions = {".safetensors", ".pt", ".bin"}};
   switch (purpose) {
+    case FilePurpose::OpenSurvey:
+      return kOpenSurvey;
     case FilePurpose::OpenLens:
       return kOpenLens;
     case FilePurpose::OpenCapture:

@@ -18,6 +18,8 @@ constexpr std::array kWords = {
     GlossaryEntry{"chat template",
                   "What an instruct model's files write a chat with: special tokens and names of roles around each turn."},
     GlossaryEntry{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
+    GlossaryEntry{"survey", "What headlight survey found of every head over a whole corpus of texts, in a folder."},
+    GlossaryEntry{"decile", "A tenth of the texts, in order of a metric: the first one has the lowest values."},
     GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
     GlossaryEntry{"layer",
                   "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},

@@ -30,6 +30,7 @@ bool is_lesson_path(const std::filesystem::path& path) {
 }  // namespace
 
 FileKind kind_of_file(const std::filesystem::path& path) {
+  if (!survey_folder(path).empty()) return FileKind::Survey;
   if (capture::is_capture_path(path)) return FileKind::Capture;
   if (is_model_path(path)) return FileKind::Model;
   if (path.extension() == ".json" && is_lesson_path(path)) return FileKind::Lesson;
@@ -59,6 +60,15 @@ bool is_model_path(const std::filesystem::path& path) {
   std::error_code failure;
   return path.extension() == ".gguf" || path.extension() == ".safetensors" || model::is_torch_file(path) ||
          std::filesystem::is_directory(path, failure);
+}
+
+std::filesystem::path survey_folder(const std::filesystem::path& path) {
+  constexpr const char* kDescription = "survey.json";
+  std::error_code ignored;
+  const std::filesystem::path folder = path.filename() == kDescription ? path.parent_path() : path;
+  if (!std::filesystem::is_regular_file(folder / kDescription, ignored)) return {};
+  const std::filesystem::path whole = std::filesystem::absolute(folder).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
 }
 
 std::filesystem::path expand_home(const std::string& typed) {

@@ -10,6 +10,7 @@ enum class FileKind : std::uint8_t {
   Capture,
   Session,  ///< or a figure that carries one
   Lesson,   ///< a JSON file with "headlight_lesson"
+  Survey,   ///< the folder that `headlight survey` writes, or its survey.json
   Text,
 };
 /// By its name, and by its content where the name says too little. A file that can't be read is of some kind, and opening
@@ -24,6 +25,9 @@ void open_text(const std::filesystem::path& path, State& state);
 
 /// Is it to be opened as a model: a folder, a .gguf or a .safetensors file, or one of PyTorch?
 bool is_model_path(const std::filesystem::path& path);
+
+/// The folder of a survey, whole, where `path` is one or is the survey.json in it; else empty.
+std::filesystem::path survey_folder(const std::filesystem::path& path);
 
 /// Expands "~" and "~/…" to the home folder, as a shell does. Throws Error when HOME isn't set.
 std::filesystem::path expand_home(const std::string& typed);

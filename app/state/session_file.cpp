@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 const fs::path kHome = "~";
 
-/// Replaces the paths of what is shown, of its lens, and of what it is compared with.
+/// Replaces the paths of what is shown, of its lens, of what it is compared with, and of the open survey.
 void replace_paths(State& state, const std::function<std::string(const std::string& path)>& replace) {
   const auto replace_in = [&](Source& source) {
     match(
@@ -31,6 +31,7 @@ void replace_paths(State& state, const std::function<std::string(const std::stri
         [&](Capture& capture) { capture.path = replace(capture.path); });
   };
   replace_in(state.source);
+  if (!state.corpus.folder.empty()) state.corpus.folder = replace(state.corpus.folder);
   if (!state.predictions.lens.empty()) state.predictions.lens = replace(state.predictions.lens);
   if (!state.compare.baseline) return;
   BaselineRun baseline = *state.compare.baseline;

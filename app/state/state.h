@@ -119,6 +119,7 @@ struct State : PassChanges {
   WhatIfChoices what_if;
   PatchingChoices patching;
   SideBySideChoices side_by_side;
+  CorpusChoices corpus;
 
   // Compiled once, in state.cpp, instead of in each of some fifty sources that copy, compare or drop a state.
   State();

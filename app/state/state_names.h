@@ -94,6 +94,10 @@ inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<SideMap>, 3> kSideMaps = {
     {{SideMap::OtherHead, "head"}, {SideMap::Baseline, "baseline"}, {SideMap::LayerMean, "layer-mean"}}};
+inline constexpr std::array<EnumName<CorpusMode>, 4> kCorpusModes = {{{CorpusMode::Scatter, "scatter"},
+                                                                      {CorpusMode::Layers, "layers"},
+                                                                      {CorpusMode::Table, "table"},
+                                                                      {CorpusMode::Head, "head"}}};
 inline constexpr std::array<EnumName<Ablation>, 3> kAblations = {
     {{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}, {Ablation::BaselineMean, "baseline-mean"}}};
 inline constexpr std::array<EnumName<PatchMap>, 5> kPatchMaps = {{{PatchMap::Residual, "residual"},

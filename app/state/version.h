@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -11,5 +12,8 @@ extern const std::string_view kCommit;
 
 /// "0.1.0 (9cfc9a31 2026-11-26)", or without a commit "0.1.0": for people. Files say HEADLIGHT_VERSION alone.
 std::string program_version();
+
+/// `headlight` beside the running program, which is another one in tests; else the running one: what runs as a child.
+std::filesystem::path headlight_program();
 
 }  // namespace headlight::app

@@ -300,4 +300,24 @@ struct SideBySideChoices {
   bool operator==(const SideBySideChoices&) const = default;
 };
 
+/// What the corpus view shows of a survey: all heads as dots by two numbers, by layer, or as a table, or one head's page.
+enum class CorpusMode : std::uint8_t { Scatter, Layers, Table, Head };
+inline constexpr std::uint32_t kDeciles = 10;  ///< of the texts, by a metric
+
+/// The corpus view's own settings. Names are those of metrics, or of other numbers of heads (HeadNumber); one that the
+/// survey lacks counts as none.
+struct CorpusChoices {
+  std::string folder = {};  ///< of the survey that is open; empty: none
+  CorpusMode mode = CorpusMode::Scatter;
+  std::string x = {}, y = {};  ///< of the dots; empty: the first metric and the second one
+  std::string color = {};      ///< of the dots; empty: the layer
+  std::string order = {};      ///< of the table; empty: by layer and head
+  std::string metric = {};     ///< whose examples are listed; empty: the first
+  std::uint32_t decile = 0;    ///< examples of that tenth of the texts, 1 the lowest values; 0: the highest ones of all
+  std::uint32_t layer = 0, head = 0;  ///< the chosen head where the survey's model isn't on show
+  bool lowest_first = false;          ///< of `order`
+
+  bool operator==(const CorpusChoices&) const = default;
+};
+
 }  // namespace headlight::app

@@ -30,6 +30,10 @@ template <auto member>
 auto in_receiver() {
   return at<&State::patching, &PatchingChoices::receiver, member>();
 }
+template <auto member>
+auto in_corpus() {
+  return at<&State::corpus, member>();
+}
 template <auto... members>
 auto in_heads() {
   return at<&State::heads, members...>();
@@ -258,6 +262,27 @@ void add_comparison(std::vector<Field>& fields) {
                                 in_receiver<&PathReceiver::recomputes_mlps>()));
 }
 
+/// What the view of a survey shows.
+void add_corpus(std::vector<Field>& fields) {
+  const auto text = [&](const char* key, const char* label, const Member<std::string>& at) {
+    fields.push_back(plain_field("corpus", key, label, at));
+  };
+  text("folder", "Open survey", in_corpus<&CorpusChoices::folder>());
+  fields.push_back(
+      choice_field("corpus", "mode", "Choose what is shown of the survey", in_corpus<&CorpusChoices::mode>(), kCorpusModes));
+  text("x", "Choose what places heads", in_corpus<&CorpusChoices::x>());
+  text("y", "Choose what places heads", in_corpus<&CorpusChoices::y>());
+  text("color", "Choose what colours heads", in_corpus<&CorpusChoices::color>());
+  text("order", "Order heads", in_corpus<&CorpusChoices::order>());
+  fields.push_back(switch_field("corpus", "lowest_first", "Order heads", in_corpus<&CorpusChoices::lowest_first>()));
+  text("metric", "Choose examples", in_corpus<&CorpusChoices::metric>());
+  fields.push_back(number_field("corpus", "decile", "Choose examples", in_corpus<&CorpusChoices::decile>(), 0U, kDeciles));
+  fields.push_back(
+      continuous(number_field("corpus", "layer", "Select head", in_corpus<&CorpusChoices::layer>(), 0U, kLastIndex)));
+  fields.push_back(
+      continuous(number_field("corpus", "head", "Select head", in_corpus<&CorpusChoices::head>(), 0U, kLastIndex)));
+}
+
 /// How the views of all heads score, order and filter them.
 void add_head_views(std::vector<Field>& fields) {
   const auto metric_field = [](const char* key, const char* label, const Member<std::optional<evaluation::HeadMetric>>& at) {
@@ -321,7 +346,8 @@ void add_view_parts(std::vector<Field>& fields) {
 }  // namespace
 
 void add_view_fields(std::vector<Field>& fields) {
-  for (const auto add : {add_view, add_single_views, add_view_parts, add_head_views, add_comparison}) add(fields);
+  for (const auto add : {add_view, add_single_views, add_view_parts, add_head_views, add_comparison, add_corpus})
+    add(fields);
 }
 
 std::vector<std::string> color_map_names() {

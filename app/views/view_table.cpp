@@ -150,6 +150,17 @@ constexpr std::array kViews = {
          .exported = &shown_map,
          .takes_arrows = true,
          .shows_all_heads = true},
+    View{
+        .id = "corpus",
+        .title = "Corpus",
+        .group = "Heads",
+        .help =
+            "What every head does over a whole corpus: a survey's heads as dots, by layer, as a table, and a page for each.",
+        .key = {Key::Digit0, {}, "0"},
+        .open = &open_corpus_view,
+        .exported = &shown_map,
+        .takes_arrows = true,
+        .words = "Scatter, By layer, survey, lasso, decile, Survey a text, notes"},
     View{.id = "predictions",
          .title = "Predictions",
          .group = "Why",

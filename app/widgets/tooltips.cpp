@@ -22,6 +22,11 @@ constexpr Line kLines[] = {
     Line{"compare.freeze", "From now on maps show how the run differs from what it is now (Ctrl+D)."},
     Line{"compare.return", "Puts text, settings, masks and heads back to what they were when the baseline was kept."},
     Line{"compare.stop", "Forgets the baseline (Ctrl+Shift+D)."},
+    Line{"corpus.decile.0", "The texts with the highest values of all."},
+    Line{"corpus.mode.0", "A dot for each head, by two numbers or in a plane."},
+    Line{"corpus.mode.1", "A dot for each head, by layer and one number."},
+    Line{"corpus.mode.2", "A line for each head, a column for each number."},
+    Line{"corpus.mode.3", "Everything of one head."},
     Line{"export.back", "Goes back to what is exported, and where to."},
     Line{"export.browse", "Looks for the folder."},
     Line{"export.cancel", "Stops the export; files that are finished stay."},
@@ -304,6 +309,7 @@ static_assert(std::ranges::is_sorted(kLines, {}, &Line::first));
 
 /// Of names that end in a number or a variable name, by prefix.
 constexpr std::array kFamilies = {
+    Line{"corpus.decile.", "A sample of that tenth of the texts by the metric: 1 has the lowest values, 10 the highest."},
     Line{"control.kind.", "Which attention: within the source, within the target, or from the target to the source."},
     Line{"folder.file.", "Opens this file."},
     Line{"folder.", "Goes into this folder."},

@@ -11,7 +11,8 @@
 namespace headlight::app {
 
 struct LinkSnapshot;
-struct Survey;
+class Models;
+class SurveyRoom;
 
 /// What the window's features share.
 struct Desk {
@@ -88,7 +89,7 @@ class Feature {
 
 /// Steps of a training that a program sends: `link` returns what has come so far.
 std::unique_ptr<Feature> link_feature(Desk& desk, std::function<std::shared_ptr<const LinkSnapshot>()> link);
-/// What a survey says of the selected head.
-std::unique_ptr<Feature> survey_feature(Desk& desk, Survey survey);
+/// The open survey.
+std::unique_ptr<Feature> survey_feature(Desk& desk, Models& models, SurveyRoom& room);
 
 }  // namespace headlight::app

@@ -17,6 +17,7 @@ void Sessions::open_files(const std::vector<std::string>& paths) {
   if (kind == FileKind::Capture) return models_.open_capture(path);
   if (kind == FileKind::Model) return models_.open(utf8(path));
   desk_.attempt([&] {
+    if (kind == FileKind::Survey) return show_survey(path);
     kind == FileKind::Session ? show_session(path) : kind == FileKind::Lesson ? lessons_.show(path) : show_text(path);
   });
 }
@@ -25,6 +26,14 @@ void Sessions::show_text(const fs::path& path) {
   app::open_text(path, desk_.state);
   desk_.notice = {};
   desk_.ui.ensure_glyphs(desk_.state.text());
+}
+
+void Sessions::show_survey(const fs::path& path) {
+  const fs::path folder = survey_folder(path);
+  if (folder.empty()) throw Error("{} is no survey: it has no survey.json, which headlight survey writes", utf8(path));
+  desk_.undo.seal();
+  desk_.state.corpus.folder = utf8(folder);
+  desk_.state.view.tab = "corpus";
 }
 
 void Sessions::show_session(const fs::path& path) {
@@ -89,6 +98,10 @@ void Sessions::open() {
 void Sessions::open_capture() {
   ask(FilePurpose::OpenCapture, capture_path(desk_.state.source),
       [this](const fs::path& path) { models_.show_capture(path); });
+}
+
+void Sessions::open_survey() {
+  ask(FilePurpose::OpenSurvey, desk_.state.corpus.folder, [this](const fs::path& path) { show_survey(path); });
 }
 
 void Sessions::open_lens() {

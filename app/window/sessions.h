@@ -22,7 +22,7 @@ class Sessions final : public Feature {
   std::filesystem::path open_path() const { return session_ ? session_->path : std::filesystem::path(); }
   /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
-  /// Dropped files: a text, a session, a lesson, or a model.
+  /// Dropped files: a text, a session, a lesson, a survey, or a model.
   void open_files(const std::vector<std::string>& paths);
 
   void save();
@@ -30,6 +30,7 @@ class Sessions final : public Feature {
   void open();
   void open_text();
   void open_capture();
+  void open_survey();
   void open_lens();
 
   void dialog(Frame& frame) override;
@@ -47,6 +48,8 @@ class Sessions final : public Feature {
   enum class RecordUse : std::uint8_t { None, Write, Compare };
 
   void show_text(const std::filesystem::path& path);
+  /// In the view of surveys. Throws Error where it is none.
+  void show_survey(const std::filesystem::path& path);
   /// Throws Error, as the next one: the session that is open stays.
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);

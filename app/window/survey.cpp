@@ -1,7 +1,8 @@
+#include "app/models/starter_view.h"
 #include "app/state/session_file.h"
-#include "app/survey/survey_reader.h"
+#include "app/survey/survey_room.h"
 #include "app/widgets/controls.h"
-#include "app/window/desk.h"
+#include "app/window/models.h"
 
 namespace headlight::app {
 namespace {
@@ -24,75 +25,119 @@ void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index,
   ImGui::TextUnformatted(fmt::format("{}.", head.place).c_str());
 }
 
-/// What a survey says of the selected head: its place by each metric, and the texts that show the chosen metric best.
-class SurveyedHeads final : public Feature {
+/// The open survey: what it says of the selected head, in the sidebar, and texts of it that are to be shown.
+class Surveys final : public Feature {
  public:
-  SurveyedHeads(Desk& desk, Survey survey) : Feature(desk), survey_(std::move(survey)) {}
+  Surveys(Desk& desk, Models& models, SurveyRoom& room) : Feature(desk), models_(models), room_(room) {}
 
-  void section(Frame& frame) override {
-    draw_section(frame, desk_.layout.sidebar, "survey", "What this head does", is_open_, [&] { draw(frame); });
+  void begin_frame() override {
+    const std::shared_ptr<const Survey> before = room_.survey();
+    if (const auto made = room_.update(desk_.state.corpus.folder, desk_.now_s)) {
+      desk_.undo.seal();
+      desk_.state.corpus.folder = utf8(*made);
+      desk_.tell(fmt::format("The survey is whole: {}", utf8(*made)));
+    }
+    if (room_.survey() != before) desk_.ui.request_redraw(2);
+    if (std::optional<AskedExample> asked = room_.take_asked()) begin_to_show(std::move(*asked));
+    if (!opening_ || !room_.survey()) return;
+    if (shows_its_model()) {
+      show(*std::exchange(opening_, std::nullopt));
+    } else if (!models_.jobs().is_opening()) {
+      opening_.reset();  // which couldn't be opened, and that was said
+    }
   }
 
+  void section(Frame& frame) override {
+    if (!room_.survey()) return;
+    draw_section(frame, desk_.layout.sidebar, "survey", "What this head does", is_open_,
+                 [&] { draw(frame, *room_.survey()); });
+  }
+
+  std::string pending() const override { return room_.is_reading() ? "a survey is read" : std::string(); }
+  double redraw_after_s() const override { return room_.wait_s(); }
+
  private:
-  void draw(Frame& frame) {
+  bool shows_its_model() const { return is_name_of(room_.survey()->model, model_path(desk_.state.source)); }
+
+  void draw(Frame& frame, const Survey& survey) {
     Form form(frame, desk_.typed, "survey");
     const Selection& selected = frame.state.selection;
     const std::uint32_t layer = selected.block.layer.value;
-    if (selected.block.kind != model::BlockKind::EncoderSelf || layer >= survey_.layers || selected.head >= survey_.heads)
+    if (selected.block.kind != model::BlockKind::EncoderSelf || layer >= survey.layers || selected.head >= survey.heads)
       return form.note("The survey has no such head.");
-    if (!is_name_of(survey_.model, model_path(frame.state.source))) {
+    if (!shows_its_model()) {
       form.warning(
-          fmt::format("Measured with {}, which is not on show.", utf8(std::filesystem::path(survey_.model).filename())));
+          fmt::format("Measured with {}, which is not on show.", utf8(std::filesystem::path(survey.model).filename())));
     }
-    form.note(fmt::format("L{}H{} over {} texts: mean \u00B1 spread, rank of {} heads", layer, selected.head, survey_.texts,
-                          survey_.layers * survey_.heads));
+    form.note(fmt::format("L{}H{} over {} texts: mean \u00B1 spread, rank of {} heads", layer, selected.head, survey.texts,
+                          survey.count()));
+    metric_ = std::min(metric_, survey.metrics.size() - 1);
     {
       const shell::ControlGroup group(frame.ui.keyboard(), "metrics");
-      for (std::size_t i = 0; i < survey_.metrics.size(); ++i) {
-        draw_surveyed_metric(frame, survey_, i, survey_.head(i, layer, selected.head), metric_);
+      for (std::size_t i = 0; i < survey.metrics.size(); ++i) {
+        draw_surveyed_metric(frame, survey, i, survey.head(i, layer, selected.head), metric_);
       }
     }
     ImGui::Separator();
-    const std::vector<SurveyExample>& examples = survey_.head(metric_, layer, selected.head).examples;
+    const std::vector<SurveyExample>& examples = survey.head(metric_, layer, selected.head).examples;
     const shell::ControlGroup group(frame.ui.keyboard(), "texts");
     for (std::size_t i = 0; i < examples.size(); ++i) {
       const SurveyExample& example = examples[i];
       frame.ui.ensure_glyphs(example.text);
       const std::string name = fmt::format("survey.example.{}", i);
       const std::string text = frame.ui.shaped(fmt::format("{:.3f}  {}", example.weight, example.text));
-      if (ImGui::Selectable(fmt::format("{}##{}", text, name).c_str())) desk_.post([this, example] { show(example); });
+      if (ImGui::Selectable(fmt::format("{}##{}", text, name).c_str())) {
+        desk_.post([this, asked = AskedExample{.example = example, .layer = layer, .head = selected.head}] {
+          desk_.stop_generating();
+          show(asked);
+        });
+      }
       mark_last_item(frame, name, "Shows this text, with the cell that has this weight pinned.");
     }
     if (examples.empty()) form.note("No text of the corpus has what this metric measures.");
   }
 
+  /// Of another model the survey's is opened first: text and cell come in the same frame as it, as one step of the history.
+  void begin_to_show(AskedExample asked) {
+    if (!room_.survey()) return;
+    desk_.stop_generating();  // not when the model is there: that would end the step
+    if (!shows_its_model()) {
+      desk_.attempt([&] { models_.open(utf8(chosen_model(room_.survey()->model, kCaptionWriter))); });
+    }
+    opening_ = std::move(asked);
+  }
+
   /// The text, with the cell that has the weight pinned.
-  void show(const SurveyExample& example) {
-    if (!is_model(desk_.state.source)) return;
-    desk_.stop_generating();
+  void show(const AskedExample& asked) {
+    const SurveyExample& example = asked.example;
+    if (!is_model(desk_.state.source) || !room_.survey()) return;
     desk_.undo.seal();
     desk_.state.model().text = example.text;
     desk_.state.selection.batch = 0;
-    if (is_name_of(survey_.model, model_path(desk_.state.source))) {
+    if (shows_its_model()) {
       // The same tokens as those that were measured, whatever the text's own settings would make of it.
       desk_.state.model().ids = {example.ids};
       desk_.state.view.pinned = attention::Cell{.query = example.query, .key = example.key};
+      select_head(desk_.state.selection, {.kind = model::BlockKind::EncoderSelf, .layer = {asked.layer}}, asked.head);
     } else {  // whose tokens are others
       desk_.state.model().ids.clear();
       desk_.state.view.pinned.reset();
     }
     desk_.ui.ensure_glyphs(example.text);
+    desk_.ui.request_redraw(2);
   }
 
-  Survey survey_;
-  std::size_t metric_ = 0;  ///< whose texts are listed
+  Models& models_;
+  SurveyRoom& room_;
+  std::optional<AskedExample> opening_;  ///< until its model is on show
+  std::size_t metric_ = 0;               ///< whose texts are listed
   bool is_open_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<Feature> survey_feature(Desk& desk, Survey survey) {
-  return std::make_unique<SurveyedHeads>(desk, std::move(survey));
+std::unique_ptr<Feature> survey_feature(Desk& desk, Models& models, SurveyRoom& room) {
+  return std::make_unique<Surveys>(desk, models, room);
 }
 
 }  // namespace headlight::app

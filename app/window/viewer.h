@@ -4,7 +4,7 @@
 #include "app/engine/model_cache.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
-#include "app/survey/survey_reader.h"
+#include "app/survey/survey_folder.h"
 
 namespace headlight::app {
 

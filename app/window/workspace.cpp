@@ -80,6 +80,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
     : desk_{.ui = ui,
             .settings = std::move(options.settings),
             .engine = options.started ? std::move(options.started) : std::make_unique<Engine>(options.engine)},
+      surveys_(options.engine.wake),
       lessons_(desk_),
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
       sessions_(desk_, models_, lessons_, std::move(options.session)),
@@ -89,6 +90,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       may_use_another_device_(options.may_use_another_device && !desk_.settings.device.empty()),
       shown_inputs_(run_inputs(State{})),
       export_dialog_(desk_.engine->shared_device(), options.engine.wake) {
+  add(survey_feature(desk_, models_, surveys_));
   if (options.warning) desk_.warn(*options.warning);
   desk_.ensure_glyphs();
   welcome_memory_.takes_focus = !options.focuses_text || is_notebook(desk_.state.source);
@@ -151,6 +153,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
                  .result = desk_.result,
                  .queries = queries_,
                  .items = &items_,
+                 .surveys = &surveys_,
                  .generation = &desk_.generation,
                  .commands = &desk_.commands,
                  .tips = &tips_};
@@ -275,6 +278,12 @@ void Workspace::request_what_is_seen() {
                          .opening = desk_.opening});
 }
 
+void Workspace::show_survey(Survey survey) {
+  desk_.state.corpus.folder = utf8(survey.directory);
+  surveys_.adopt(std::move(survey));
+  desk_.undo.adopt(desk_.state);
+}
+
 bool Workspace::shows_selected_map() const {
   const auto is_tile = [](const Query& query) { return std::holds_alternative<TileQuery>(query); };
   const auto first = std::ranges::find_if(queries_, is_tile);
@@ -384,6 +393,7 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     now_s += now_s - began_s < kSmooth_s ? kFrame_s : kCoarseFrame_s;
     export_dialog_.wait();
     models_.jobs().wait();
+    surveys_.wait();
     desk_.engine->wait_until_idle();
   }
   throw Error("the window never came to rest in {} simulated seconds: {}", kMaxRest_s, pending());

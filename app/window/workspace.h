@@ -7,7 +7,7 @@
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
 #include "app/state/recovery.h"
-#include "app/survey/survey_reader.h"
+#include "app/survey/survey_room.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/origin_dialog.h"
@@ -81,8 +81,9 @@ class Workspace final : private CommandHost {
   /// The view alone, and a lesson's card, in large type.
   void present() { desk_.is_presenting = true; }
 
-  /// What a survey says of the selected head is in the sidebar.
-  void show_survey(Survey survey) { add(survey_feature(desk_, std::move(survey))); }
+  /// Opens a survey, which was read already.
+  void show_survey(Survey survey);
+  const SurveyRoom& surveys() const { return surveys_; }
 
   /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws. `loss`:
   /// what happened, as an Error says it.
@@ -196,6 +197,7 @@ class Workspace final : private CommandHost {
   void open_session() override { sessions_.open(); }
   void open_text() override { sessions_.open_text(); }
   void open_capture() override { sessions_.open_capture(); }
+  void open_survey() override { sessions_.open_survey(); }
   void open_lens() override { sessions_.open_lens(); }
   void copy_figure() override;
   void copy_as_text() override;
@@ -282,6 +284,7 @@ class Workspace final : private CommandHost {
   void pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
 
   Desk desk_;
+  SurveyRoom surveys_;
   Lessons lessons_;
   Models models_;
   Sessions sessions_;

@@ -118,6 +118,15 @@ std::string in_words(const FlowFigure& figure) {
   return text + fmt::format("\n{} edges in all\n", edges.size());
 }
 
+std::string in_words(const DotsFigure& figure) {
+  std::string text = heads_of({"name", figure.x_title, figure.y_title, figure.color_title});
+  for (const DotsFigure::Dot& dot : std::span(figure.dots).first(std::min(figure.dots.size(), kMaxListed))) {
+    text +=
+        line_of({dot.name, digits(static_cast<float>(dot.at.x)), digits(static_cast<float>(dot.at.y)), digits(dot.color)});
+  }
+  return text + fmt::format("\n{} dots in all\n", figure.dots.size());
+}
+
 std::string drawn_words(const Drawing& drawing) {
   struct Words final : Canvas {
     void fill(Rect, Rgb) override {}

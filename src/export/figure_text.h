@@ -11,6 +11,7 @@ std::string in_words(const ContactSheet& sheet);
 std::string in_words(const PanelsFigure& figure);
 std::string in_words(const LinesFigure& figure);
 std::string in_words(const FlowFigure& figure);
+std::string in_words(const DotsFigure& figure);
 
 /// The texts of a drawing in the order of reading, those at one height on a line with tabs between them.
 std::string drawn_words(const Drawing& drawing);

@@ -209,6 +209,27 @@ inline constexpr std::size_t kMaxProductRows = 256;
 /// Throws Error where there is no key or no component, a key's products don't fit the components, or there are too many.
 std::unique_ptr<Drawing> make_drawing(ProductsFigure figure);
 
+/// Things as dots by two numbers, as a figure for a paper: axes with round ticks, a colour for a third number, and names
+/// beside some dots.
+struct DotsFigure {
+  struct Dot {
+    glm::dvec2 at{0.0};  ///< finite
+    float color = 0.0F;  ///< a number; NaN: it has none, and the dot is grey
+    std::string name = {};
+    bool is_named = false;  ///< the name is beside it
+  };
+
+  std::string title, subtitle;  ///< long ones are wrapped
+  std::string x_title, y_title, color_title;
+  bool has_whole_x = false;  ///< of indices, between which there are no ticks
+  std::vector<Dot> dots = {};
+  FigureStyle style = {};    ///< of whose parts title, settings, labels (names and ticks) and bar count
+  std::string session = {};  ///< metadata from which it can be made again; empty: none
+};
+
+/// Throws Error where there is no dot, a number isn't finite, or there are too many.
+std::unique_ptr<Drawing> make_drawing(DotsFigure figure);
+
 /// What a model predicts at one position, as a figure for a paper: the likeliest tokens as bars over an axis from 0 to 100
 /// %, and below them what each layer would predict (logit lens), coloured by probability.
 struct PredictionsFigure {

@@ -30,6 +30,8 @@ class ChildProgram {
   /// status 1"; empty: status 0.
   std::string end();
   void kill();
+  /// As a user's Ctrl-C: it may put things in order first.
+  void ask_to_end();
 
  private:
   std::intptr_t child_ = -1;  ///< −1: none runs

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "view/axis_ticks.h"
 #include "view/number_format.h"
 
 namespace headlight::view {
@@ -142,6 +143,16 @@ float row_maximum(std::span<const float> row) {
     if (std::isfinite(value)) largest = std::max(largest, value);
   }
   return largest;
+}
+
+std::vector<Tick> make_axis_ticks(ValueLimits limits, float length, float label_room, bool is_whole) {
+  constexpr float kMax = 11.0F;
+  const auto count = static_cast<std::uint32_t>(std::clamp(length / (1.5F * label_room), 2.0F, kMax));
+  std::vector<Tick> ticks = round_ticks(limits.low, limits.high, count).ticks;
+  if (!is_whole) return ticks;
+  std::erase_if(ticks, [](const Tick& tick) { return tick.value != std::round(tick.value); });
+  for (Tick& tick : ticks) tick.label = format_fixed(tick.value, 0);
+  return ticks;
 }
 
 std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height) {

@@ -15,7 +15,7 @@
 #include "app/state/settings.h"
 #include "app/state/state_json.h"
 #include "app/survey/survey_choices.h"
-#include "app/survey/survey_reader.h"
+#include "app/survey/survey_folder.h"
 #include "attention/expression_glsl.h"
 #include "evaluation/corpus_statistics.h"
 #include "export/figure_session.h"
@@ -107,7 +107,7 @@ void read_survey_files(std::string_view bytes) {
     begin += kMark.size();
     const std::size_t next = bytes.find(kMark, begin);
     const std::string_view file = bytes.substr(begin, next - begin);
-    for (const std::string_view name : {"survey.json", "heads.jsonl", "examples.jsonl"}) {
+    for (const std::string_view name : {"survey.json", "heads.jsonl", "examples.jsonl", "samples.jsonl", "tokens.jsonl", "map.npy"}) {
       if (file.starts_with(name))
         write_scratch("survey/" + std::string(name), file.substr(std::min(name.size() + 1, file.size())));
     }

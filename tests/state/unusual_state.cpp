@@ -134,6 +134,17 @@ State unusual_state() {
   const BaselineRun baseline{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.baseline = baseline, .is_second_text = true, .shows_difference = false};
+  state.corpus = {.folder = "surveys/captions",
+                  .mode = CorpusMode::Head,
+                  .x = "sink",
+                  .y = "entropy",
+                  .color = "distance",
+                  .order = "previous",
+                  .metric = "induction",
+                  .decile = 3,
+                  .layer = 2,
+                  .head = 7,
+                  .lowest_first = true};
   state.side_by_side = {.right = SideMap::Baseline, .is_chosen = true, .layer = 3, .head = 5};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
   state.patching = {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
+#include "files/npy.h"
 
 namespace headlight::test {
 
@@ -18,7 +20,8 @@ inline void write_small_survey(const std::filesystem::path& folder, const std::s
                   model));
   std::string heads, examples;
   for (int i = 0; i < 4; ++i) {
-    heads += fmt::format(R"({{"metric": "induction", "layer": {}, "head": {}, "texts": 7, "mean": 0.{}, "spread": 0.1}})",
+    heads += fmt::format(R"({{"metric": "induction", "layer": {}, "head": {}, "texts": 7, "mean": 0.{}, "spread": 0.1, )"
+                         R"("histogram": [4, 2, 1], "histogram_top": 1.5}})",
                          i / 2, i % 2, i + 1) +
              "\n";
     examples +=
@@ -30,6 +33,49 @@ inline void write_small_survey(const std::filesystem::path& folder, const std::s
   }
   write_file_atomically(folder / "heads.jsonl", heads);
   write_file_atomically(folder / "examples.jsonl", examples);
+}
+
+/// What later surveys have besides: a text of each tenth, tokens, and shares of attention. The last head attends to itself.
+inline void write_attention(const std::filesystem::path& folder) {
+  std::string samples, tokens;
+  for (int head = 0; head < 4; ++head) {
+    for (int decile = 0; decile < 10; ++decile) {
+      samples +=
+          fmt::format(
+              R"({{"metric": "induction", "layer": {}, "head": {}, "decile": {}, "value": 0.{}, "weight": 0.5, "query": 1, )"
+              R"("key": 0, "query_token": "b", "key_token": "a", "text": "tenth {}", "ids": [4, 5]}})",
+              head / 2, head % 2, decile, decile, decile + 1) +
+          "\n";
+    }
+    tokens +=
+        fmt::format(R"({{"layer": {}, "head": {}, "queries": 20, "first": 0.25, "self": 0.{}, "self_spread": 0.125, )"
+                    R"("distance": 2.5, "distance_spread": 1.5, )"
+                    R"("query_tokens": [{{"id": 5, "token": "dog", "mass": 3.5, "count": 7, "weight": 0.5}}], )"
+                    R"("key_tokens": [{{"id": 6, "token": "cat", "mass": 4.0, "count": 5, "weight": 0.8}}], )"
+                    R"("pairs": [{{"query_id": 5, "query": "dog", "key_id": 6, "key": "cat", "mass": 1.5, "count": 3, )"
+                    R"("weight": 0.5}}], "query_missed": 0, "key_missed": 0, "pair_missed": 0}})",
+                    head / 2, head % 2, head + 1) +
+        "\n";
+  }
+  write_file_atomically(folder / "samples.jsonl", samples);
+  write_file_atomically(folder / "tokens.jsonl", tokens);
+  Tensor bins(Shape{2, 2, 43}), map(Shape{2, 2, 32, 32}), relative(Shape{2, 2, 65});
+  bins.values[0] = 1.0F;
+  for (std::size_t head = 0; head < 4; ++head) {
+    for (std::size_t query = 0; query < 32; ++query) {
+      for (std::size_t key = 0; key < 32; ++key) {
+        const bool is_known = query < 8 && key < 8;
+        const bool is_there = head == 3 ? key == query : key == 0;
+        map.values[(head * 32 + query) * 32 + key] = !is_known  ? std::numeric_limits<float>::quiet_NaN()
+                                                     : is_there ? 1.0F
+                                                                : 0.0F;
+      }
+    }
+  }
+  write_file_atomically(folder / "distance.npy", files::encode_npy(bins));
+  write_file_atomically(folder / "positions.npy", files::encode_npy(bins));
+  write_file_atomically(folder / "map.npy", files::encode_npy(map));
+  write_file_atomically(folder / "relative.npy", files::encode_npy(relative));
 }
 
 }  // namespace headlight::test

@@ -1,4 +1,5 @@
 #include "view/value_scale.h"
+#include "view/axis_ticks.h"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +14,20 @@ using namespace headlight::view;
 
 TEST_SUITE("cpu") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  TEST_CASE("an axis has round ticks inside of it, and one of indices whole ones") {
+    const auto labels = [](const std::vector<Tick>& ticks) {
+      std::vector<std::string> texts;
+      for (const Tick& tick : ticks) texts.push_back(tick.label);
+      return texts;
+    };
+    using Labels = std::vector<std::string>;
+    CHECK(labels(make_axis_ticks({.low = -0.03F, .high = 0.77F}, 400.0F, 44.0F)) == Labels{"0.0", "0.2", "0.4", "0.6"});
+    CHECK(labels(make_axis_ticks({.low = -0.2F, .high = 3.2F}, 400.0F, 30.0F)) ==
+          Labels{"0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"});
+    CHECK(labels(make_axis_ticks({.low = -0.2F, .high = 3.2F}, 400.0F, 30.0F, true)) == Labels{"0", "1", "2", "3"});
+    CHECK(make_axis_ticks({.low = 1.0F, .high = 1.0F}, 400.0F, 30.0F).empty());
+  }
 
   TEST_CASE("scales ignore masked cells, infinities and fills") {
     const std::vector<float> values = {-3.0F, 2.0F, -kInfinity, -1e9F, 90.0F};

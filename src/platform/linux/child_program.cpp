@@ -79,6 +79,10 @@ std::string ChildProgram::end() {
   return WEXITSTATUS(status) == 0 ? std::string() : "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
+void ChildProgram::ask_to_end() {
+  if (child_ >= 0) ::kill(static_cast<pid_t>(child_), SIGTERM);
+}
+
 void ChildProgram::kill() {
   if (child_ >= 0) ::kill(static_cast<pid_t>(child_), SIGKILL);
 }

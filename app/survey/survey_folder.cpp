@@ -1,0 +1,356 @@
+#include "app/survey/survey_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/state/session_file.h"
+#include "app/survey/head_plane.h"
+#include "app/survey/survey_files.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "files/npy.h"
+#include "model/network.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxSurveyMetrics = 64, kMaxSurveyLayers = 4'096, kMaxExampleTokens = 32'768;
+constexpr std::size_t kMaxSurveyHeads = std::size_t{1} << 18, kMaxBins = 1'024, kMaxCounted = 1'000, kSampleDeciles = 10;
+constexpr const char* kAgain = "write it again with headlight survey";
+
+/// A member of an object. Throws json::exception where it is missing or of another type.
+template <typename Value>
+Value member(const json& object, const char* name) {
+  return object.at(name).get<Value>();
+}
+
+double finite_of(const json& object, const char* name) {
+  const auto value = member<double>(object, name);
+  if (!std::isfinite(value)) throw Error("'{}' is no finite number", name);
+  return value;
+}
+
+/// A whole number of 0 or more; get() would make one of any number.
+std::uint64_t count_of(const json& value, const char* name) {
+  if (!value.is_number_unsigned()) throw Error("'{}' is no count", name);
+  return value.get<std::uint64_t>();
+}
+
+std::uint32_t index_of(const json& line, const char* name, std::size_t end) {
+  const std::uint64_t value = count_of(line.at(name), name);
+  if (value >= end) throw Error("'{}' is {}, beyond {}", name, value, end);
+  return static_cast<std::uint32_t>(value);
+}
+
+std::vector<std::uint32_t> ids_of(const json& line) {
+  const auto& given = line.at("ids").get_ref<const json::array_t&>();
+  if (given.size() > kMaxExampleTokens) throw Error("a text has {} tokens", given.size());
+  std::vector<std::uint32_t> ids;
+  for (const json& id : given) {
+    const std::uint64_t value = count_of(id, "ids");
+    if (value > std::numeric_limits<std::uint32_t>::max()) throw Error("'ids' has {}", value);
+    ids.push_back(static_cast<std::uint32_t>(value));
+  }
+  return ids;
+}
+
+SurveyExample example_of(const json& line) {
+  SurveyExample example{.value = finite_of(line, "value"),
+                        .weight = finite_of(line, "weight"),
+                        .query_token = member<std::string>(line, "query_token"),
+                        .key_token = member<std::string>(line, "key_token"),
+                        .text = member<std::string>(line, "text"),
+                        .ids = ids_of(line)};
+  example.query = index_of(line, "query", example.ids.size());
+  example.key = index_of(line, "key", example.ids.size());
+  return example;
+}
+
+/// Calls `use(line)` for each line of a file of JSON objects.
+template <typename Use>
+void read_lines_of(const fs::path& file, Use&& use) {
+  const std::string text = read_file(file);
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    ++number;
+    try {
+      const Result<json> line = parse_json(std::string_view(text).substr(at, end - at));
+      if (!line) throw Error("{}", line.error());
+      use(*line);
+    } catch (const std::exception& error) {
+      throw Error("{} line {}: {}; {}", utf8(file), number, error.what(), kAgain);
+    }
+    at = end + 1;
+  }
+}
+
+std::size_t head_of(const json& line, const Survey& survey) {
+  return index_of(line, "layer", survey.layers) * std::size_t{survey.heads} + index_of(line, "head", survey.heads);
+}
+
+std::size_t cell_of(const json& line, const Survey& survey) {
+  const auto metric = std::ranges::find(survey.metrics, member<std::string>(line, "metric"));
+  if (metric == survey.metrics.end()) throw Error("the metric is none of survey.json's");
+  return static_cast<std::size_t>(metric - survey.metrics.begin()) * survey.count() + head_of(line, survey);
+}
+
+void read_head(const json& line, SurveyedHead& head) {
+  head.texts = count_of(line.at("texts"), "texts");
+  if (head.texts == 0) return;  // there is no mean
+  head.mean = finite_of(line, "mean");
+  head.spread = finite_of(line, "spread");
+  if (!line.contains("histogram")) return;
+  head.top = finite_of(line, "histogram_top");
+  if (head.top <= 0.0) throw Error("'histogram_top' is {}", head.top);
+  const auto& bins = line.at("histogram").get_ref<const json::array_t&>();
+  if (bins.size() > kMaxBins) throw Error("a histogram has {} bins", bins.size());
+  for (const json& bin : bins) head.histogram.push_back(static_cast<float>(count_of(bin, "histogram")));
+}
+
+std::vector<CountedToken> tokens_of(const json& line, const char* name, const char* query, const char* key) {
+  const auto& given = line.at(name).get_ref<const json::array_t&>();
+  if (given.size() > kMaxCounted) throw Error("'{}' has {} tokens", name, given.size());
+  std::vector<CountedToken> tokens;
+  for (const json& of : given) {
+    tokens.push_back({.query = query ? member<std::string>(of, query) : std::string(),
+                      .key = key ? member<std::string>(of, key) : std::string(),
+                      .mass = finite_of(of, "mass"),
+                      .weight = finite_of(of, "weight"),
+                      .count = count_of(of.at("count"), "count")});
+  }
+  return tokens;
+}
+
+void read_tokens(const json& line, HeadAttention& head) {
+  head.queries = count_of(line.at("queries"), "queries");
+  if (head.queries == 0) return;
+  head.first = finite_of(line, "first");
+  head.self = finite_of(line, "self");
+  head.self_spread = finite_of(line, "self_spread");
+  head.distance = finite_of(line, "distance");
+  head.distance_spread = finite_of(line, "distance_spread");
+  head.query_tokens = tokens_of(line, "query_tokens", "token", nullptr);
+  head.key_tokens = tokens_of(line, "key_tokens", nullptr, "token");
+  head.pairs = tokens_of(line, "pairs", "query", "key");
+}
+
+/// Shares of attention of every head; an array that isn't there leaves them empty.
+void read_array(Survey& survey, const char* name, std::vector<float> HeadAttention::*part, Shape shape) {
+  const fs::path file = survey.directory / name;
+  if (!fs::exists(file)) return;
+  try {
+    const std::string bytes = read_file(file);
+    const files::NpyHeader header = files::read_npy_header(bytes);
+    shape.insert(shape.begin(), {survey.layers, survey.heads});
+    if (header.type != "<f4" || header.is_fortran || header.shape != shape) {
+      throw Error("it holds {} of {}, not float32 of {}", header.type, to_string(header.shape), to_string(shape));
+    }
+    std::vector<float> values(header.count);
+    std::memcpy(values.data(), bytes.data() + header.begin, values.size() * sizeof(float));
+    constexpr float kMost = 1.0F + 1e-3F;  // sums of shares round
+    const auto is_odd = [](float value) { return value < 0.0F || value > kMost; };
+    if (std::ranges::any_of(values, is_odd)) throw Error("a share of attention is below 0 or above 1");
+    const auto size = static_cast<std::ptrdiff_t>(values.size() / survey.count());
+    for (std::size_t head = 0; head < survey.count(); ++head) {
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(head) * size;
+      (survey.attention[head].*part).assign(first, first + size);
+    }
+  } catch (const Error& error) {
+    throw Error("{}: {}; {}", utf8(file), error.what(), kAgain);
+  }
+}
+
+/// What a metric of an older file is called today.
+std::string today(const std::string& metric) {
+  const bool is_share = metric == "previous" || metric == "duplicate" || metric == "induction";
+  return is_share ? metric + "_mul" : metric == "relative" ? "evenness" : metric;
+}
+
+/// Returns the file's version.
+std::uint64_t read_description(Survey& survey) {
+  const fs::path file = survey.directory / "survey.json";
+  const json description = read_json(file);
+  try {
+    survey.model = found_path(member<std::string>(description, "model"), survey.directory);
+    if (description.contains("corpus")) survey.corpus = member<std::string>(description, "corpus");
+    survey.texts = count_of(description.at("texts"), "texts");
+    survey.metrics = member<std::vector<std::string>>(description, "metrics");
+    survey.layers = index_of(description, "layers", kMaxSurveyLayers);
+    survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
+    if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
+    if (survey.count() > kMaxSurveyHeads) throw Error("it has {} heads", survey.count());
+    if (survey.metrics.empty() || survey.metrics.size() > kMaxSurveyMetrics) throw Error("it has no metrics, or too many");
+    const std::uint64_t version = description.contains("version") ? count_of(description.at("version"), "version") : 1;
+    if (version > kSurveyVersion)
+      throw Error("it is of version {}, and this Headlight reads up to {}", version, kSurveyVersion);
+    return version;
+  } catch (const std::exception& error) {
+    throw Error("{}: {}; {}", utf8(file), error.what(), kAgain);
+  }
+}
+
+/// Places by mean, the highest first.
+void rank_heads(Survey& survey) {
+  const std::size_t heads = std::size_t{survey.layers} * survey.heads;
+  for (std::size_t first = 0; first < survey.found.size(); first += heads) {
+    std::vector<double> means;
+    for (std::size_t i = first; i < first + heads; ++i) means.push_back(survey.found[i].mean);
+    std::ranges::sort(means, std::greater());
+    for (std::size_t i = first; i < first + heads; ++i) {
+      const auto place = std::ranges::lower_bound(means, survey.found[i].mean, std::greater());
+      survey.found[i].place = 1 + static_cast<std::uint32_t>(place - means.begin());
+    }
+  }
+}
+
+/// The mean map of each head as a point: of two heads the distance is the one of Hellinger, which is 0 where they attend
+/// alike, of cells that every head knows.
+std::vector<std::vector<double>> map_points(const Survey& survey) {
+  std::vector<std::vector<double>> points(survey.count());
+  for (std::size_t cell = 0; cell < std::size_t{kMapEdge} * kMapEdge; ++cell) {
+    const auto lacks = [&](const HeadAttention& head) { return head.map.empty() || std::isnan(head.map[cell]); };
+    if (std::ranges::any_of(survey.attention, lacks)) continue;
+    for (std::size_t head = 0; head < points.size(); ++head) {
+      points[head].push_back(std::sqrt(double{survey.attention[head].map[cell]}));
+    }
+  }
+  return points;
+}
+
+/// Each metric's mean in units of its spread over heads, so that none counts more because its numbers are larger.
+std::vector<std::vector<double>> metric_points(const Survey& survey) {
+  std::vector<std::vector<double>> points(survey.count());
+  for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
+    double sum = 0.0, squares = 0.0, known = 0.0;
+    for (std::size_t head = 0; head < points.size(); ++head) {
+      if (survey.head(metric, head).texts == 0) continue;
+      sum += survey.head(metric, head).mean;
+      squares += survey.head(metric, head).mean * survey.head(metric, head).mean;
+      known += 1.0;
+    }
+    const double mean = sum / std::max(known, 1.0),
+                 spread = std::sqrt(std::max(squares / std::max(known, 1.0) - mean * mean, 0.0));
+    for (std::size_t head = 0; head < points.size(); ++head) {
+      const bool has_number = survey.head(metric, head).texts > 0 && spread > 0.0;
+      points[head].push_back(has_number ? (survey.head(metric, head).mean - mean) / spread : 0.0);
+    }
+  }
+  return points;
+}
+
+void add_columns(Survey& survey) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const auto add = [&](std::string name, bool is_plane, const auto& value) {
+    SurveyColumn& column =
+        survey.columns.emplace_back(SurveyColumn{.name = std::move(name), .values = {}, .is_plane = is_plane});
+    for (std::size_t head = 0; head < survey.count(); ++head) column.values.push_back(value(head));
+  };
+  for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
+    add(survey.metrics[metric], false, [&](std::size_t head) {
+      const SurveyedHead& found = survey.head(metric, head);
+      return found.texts > 0 ? found.mean : kNone;
+    });
+  }
+  if (std::ranges::any_of(survey.attention, [](const HeadAttention& head) { return head.queries > 0; })) {
+    const auto number = [&](double HeadAttention::*part) {
+      return [&survey, part](std::size_t head) {
+        return survey.attention[head].queries > 0 ? survey.attention[head].*part : kNone;
+      };
+    };
+    add("self", false, number(&HeadAttention::self));
+    add("first", false, number(&HeadAttention::first));
+  }
+  add("layer", false, [&](std::size_t head) { return static_cast<double>(head / survey.heads); });
+  const auto add_plane = [&](const std::string& name, const std::vector<std::vector<double>>& points) {
+    const std::vector<std::pair<double, double>> plane = head_plane(points);
+    if (plane.empty()) return;
+    add(name + ", axis 1", true, [&](std::size_t head) { return plane[head].first; });
+    add(name + ", axis 2", true, [&](std::size_t head) { return plane[head].second; });
+  };
+  add_plane("metrics", metric_points(survey));
+  add_plane("mean maps", map_points(survey));
+}
+
+}  // namespace
+
+std::string bin_name(std::size_t bin) {
+  if (bin <= kMapEdge) return fmt::format("{}", bin);
+  const std::size_t end = std::size_t{kMapEdge} << (bin - kMapEdge);
+  return fmt::format("{}\u2013{}", end / 2 + 1, end);
+}
+
+const SurveyColumn& Survey::column(std::string_view wanted, std::size_t otherwise) const {
+  const auto named = std::ranges::find(columns, wanted, &SurveyColumn::name);
+  return named == columns.end() ? columns[std::min(otherwise, columns.size() - 1)] : *named;
+}
+
+std::string Survey::name(std::size_t head) const { return fmt::format("L{}H{}", head / heads, head % heads); }
+
+std::size_t Survey::find(std::string_view wanted) const {
+  std::uint32_t layer = 0, head = 0;
+  const char* end = wanted.data() + wanted.size();
+  if (wanted.size() < 4 || (wanted[0] | 0x20) != 'l') return count();
+  const auto [middle, trouble] = std::from_chars(wanted.data() + 1, end, layer);
+  if (trouble != std::errc() || middle == end || (*middle | 0x20) != 'h') return count();
+  const auto [last, other_trouble] = std::from_chars(middle + 1, end, head);
+  const bool is_there = other_trouble == std::errc() && last == end && layer < layers && head < heads;
+  return is_there ? std::size_t{layer} * heads + head : count();
+}
+
+Survey read_survey(const fs::path& directory) {
+  Survey survey;
+  survey.directory = directory;
+  const std::uint64_t version = read_description(survey);
+  const fs::path heads = directory / "heads.jsonl";
+  const std::size_t cells = survey.metrics.size() * survey.count();
+  std::error_code ignored;  // a file that isn't there is named when it is read
+  const std::uintmax_t bytes = fs::file_size(heads, ignored);
+  if (!ignored && bytes < cells) throw Error("{} has fewer lines than survey.json has heads; write it again", utf8(heads));
+  survey.found.resize(cells);
+  survey.attention.resize(survey.count());
+  std::vector<bool> is_there(cells);
+  read_lines_of(heads, [&](const json& line) {
+    const std::size_t cell = cell_of(line, survey);
+    is_there[cell] = true;
+    survey.found[cell] = {};
+    read_head(line, survey.found[cell]);
+  });
+  if (std::ranges::find(is_there, false) != is_there.end()) {
+    throw Error("{} has no line for some heads; {}", utf8(heads), kAgain);
+  }
+  read_lines_of(directory / "examples.jsonl",
+                [&](const json& line) { survey.found[cell_of(line, survey)].examples.push_back(example_of(line)); });
+  if (const fs::path samples = directory / "samples.jsonl"; fs::exists(samples)) {
+    read_lines_of(samples, [&](const json& line) {
+      SurveyExample sample = example_of(line);
+      sample.decile = 1 + index_of(line, "decile", kSampleDeciles);
+      survey.found[cell_of(line, survey)].samples.push_back(std::move(sample));
+    });
+  }
+  if (const fs::path tokens = directory / "tokens.jsonl"; fs::exists(tokens)) {
+    read_lines_of(tokens, [&](const json& line) { read_tokens(line, survey.attention[head_of(line, survey)]); });
+  }
+  read_array(survey, "distance.npy", &HeadAttention::distances, {kAttentionBins});
+  read_array(survey, "positions.npy", &HeadAttention::positions, {kAttentionBins});
+  read_array(survey, "map.npy", &HeadAttention::map, {kMapEdge, kMapEdge});
+  read_array(survey, "relative.npy", &HeadAttention::relative, {2 * kRelativeReach + 1});
+  if (version < kSurveyVersion) std::ranges::transform(survey.metrics, survey.metrics.begin(), today);
+  rank_heads(survey);
+  add_columns(survey);
+  return survey;
+}
+
+}  // namespace headlight::app

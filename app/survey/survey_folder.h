@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace headlight::app {
+
+/// A text of a survey that shows what a head does.
+struct SurveyExample {
+  double value = 0.0, weight = 0.0;
+  std::uint32_t query = 0, key = 0;
+  std::uint32_t decile = 0;  ///< 1, the lowest values, to 10; 0: one of the highest of all texts
+  std::string query_token, key_token, text;
+  std::vector<std::uint32_t> ids;  ///< of the tokens that were measured
+};
+
+/// What a survey found of one head by one metric.
+struct SurveyedHead {
+  double mean = 0.0, spread = 0.0;  ///< where there are texts
+  std::uint64_t texts = 0;
+  std::uint32_t place = 0;                   ///< among all heads, from 1 on: the one with the highest mean is first
+  std::vector<float> histogram = {};         ///< texts by value, from 0 to `top`; may be empty
+  double top = 1.0;                          ///< above 0
+  std::vector<SurveyExample> examples = {};  ///< the highest values first
+  std::vector<SurveyExample> samples = {};   ///< of all texts, the lowest values first; none in older surveys
+};
+
+/// A token, or a pair of a query's token and a key's, and the attention of it.
+struct CountedToken {
+  std::string query, key;  ///< one is empty where no pair is counted
+  double mass = 0.0, weight = 0.0;
+  std::uint64_t count = 0;
+};
+
+/// What a survey found of one head whatever the metric; parts are empty where the folder has no file of them.
+struct HeadAttention {
+  double first = 0.0, self = 0.0, self_spread = 0.0;  ///< where there are `queries`
+  double distance = 0.0, distance_spread = 0.0;       ///< likewise, in tokens
+  std::uint64_t queries = 0;
+  std::vector<CountedToken> query_tokens = {}, key_tokens = {}, pairs = {};  ///< the largest mass first
+  std::vector<float> distances = {}, positions = {};  ///< [bin] shares of attention; bin_name() says of what
+  std::vector<float> map = {};                        ///< [query, key], kMapEdge each; NaN where no text is so long
+  std::vector<float> relative = {};                   ///< [key − query], from −kRelativeReach on; NaN likewise
+};
+inline constexpr std::uint32_t kAttentionBins = 43, kMapEdge = 32, kRelativeReach = 32;
+/// "7", "33–64": the distances or positions of a bin of HeadAttention.
+std::string bin_name(std::size_t bin);
+
+/// A number of every head, by which heads are placed, coloured and sorted.
+struct SurveyColumn {
+  std::string name;
+  std::vector<double> values;  ///< [layer][head]; NaN: the head has none
+  bool is_plane = false;       ///< a coordinate of a plane of heads, which means nothing by itself
+};
+
+/// The results that `headlight survey` wrote, read from its folder.
+struct Survey {
+  std::filesystem::path directory;
+  std::string model;   ///< its path, or its name (is_name_of())
+  std::string corpus;  ///< likewise; may be empty
+  std::uint64_t texts = 0;
+  std::uint32_t layers = 0, heads = 0;
+  std::vector<std::string> metrics;      ///< names
+  std::vector<SurveyedHead> found;       ///< [metric][layer][head]
+  std::vector<HeadAttention> attention;  ///< [layer][head]
+  /// Means of the metrics, "self" and "first" where they are known, "layer"; then planes, a pair of columns each.
+  std::vector<SurveyColumn> columns;
+
+  std::size_t count() const { return std::size_t{layers} * heads; }
+  const SurveyedHead& head(std::size_t metric, std::size_t head) const { return found[metric * count() + head]; }
+  const SurveyedHead& head(std::size_t metric, std::uint32_t layer, std::uint32_t head) const {
+    return found[(metric * layers + layer) * heads + head];
+  }
+  /// By name, else the one at `otherwise`.
+  const SurveyColumn& column(std::string_view name, std::size_t otherwise) const;
+  /// "L5H1", of its place among all heads.
+  std::string name(std::size_t head) const;
+  /// The place of "L5H1", in letters of any size; count(): there is none.
+  std::size_t find(std::string_view name) const;
+};
+
+/// Throws Error in one line naming the file that isn't there or isn't a survey's.
+Survey read_survey(const std::filesystem::path& directory);
+
+}  // namespace headlight::app

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <span>
+#include <unordered_map>
+
+#include "app/exports/running_text.h"
+#include "app/survey/survey_room.h"
+#include "app/widgets/controls.h"
+#include "export/drawing.h"
+
+namespace headlight::app {
+
+/// What the parts of the corpus view draw and change.
+struct CorpusScene {
+  Frame& frame;
+  SurveyRoom& room;
+  const Survey& survey;
+  const std::vector<std::size_t>& listed;  ///< heads of the table, in its order
+  std::vector<std::size_t>& lasso;         ///< heads that were encircled, ascending; empty: none, and all are listed
+  bool is_shown = false;                   ///< is the survey's model on show?
+
+  CorpusChoices& choices() const { return frame.state.corpus; }
+  /// The chosen head's place among all.
+  std::size_t chosen() const;
+  /// Chooses it here, and where the survey's model is on show in the whole window.
+  void choose(std::size_t head) const;
+  /// Its page.
+  void open(std::size_t head) const;
+  const HeadNote* note(std::size_t head) const;
+  /// "L5H1 induction?": with the user's label.
+  std::string title(std::size_t head) const;
+};
+
+/// What a column's number is, in a sentence.
+std::string column_help(const std::string& name);
+/// "0.312"; "–" for none.
+std::string column_number(double value);
+
+/// Heads as dots. [dot] everywhere; a dot with a NaN isn't drawn.
+struct DotPlot {
+  const char* name;
+  std::string x_title, y_title;
+  std::span<const double> x, y;
+  std::span<const shell::Color> colors;
+  std::span<const std::size_t> marked = {};  ///< framed, ascending; all others are paler where there are some
+  std::size_t chosen = 0;
+  bool has_whole_x = false;                       ///< of indices, between which there are no ticks
+  std::function<std::string(std::size_t)> label;  ///< beside the chosen dot, and beside marked ones where they are few
+};
+struct DotEvents {
+  std::optional<std::size_t> hovered, clicked;
+  bool is_double = false;
+  std::optional<std::vector<std::size_t>> lasso;  ///< a drag has ended: the dots in what it encircled
+};
+/// Into what is left of the region. `path`: of the drag, kept from frame to frame.
+DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path);
+/// Is the point inside of the closed path?
+bool is_inside(std::span<const glm::vec2> path, glm::vec2 point);
+
+/// All heads by two numbers, or by layer and one.
+void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path);
+/// What it shows as a figure.
+std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const CorpusChoices& choices,
+                                                   std::span<const std::size_t> marked, const HeadNotes& notes,
+                                                   view::ColorMap colors);
+
+/// Places of all heads whose label or name has `search` in it and that were encircled, in the order that was chosen.
+std::vector<std::size_t> listed_heads(const Survey& survey, const CorpusChoices& choices, const HeadNotes& notes,
+                                      std::span<const std::size_t> lasso, const std::string& search);
+/// `is_narrow`: beside the dots, with the numbers of their axes alone.
+void draw_head_table(const CorpusScene& scene, bool is_narrow);
+std::string corpus_csv(const Survey& survey, std::span<const std::size_t> heads, const HeadNotes& notes);
+
+/// Texts of examples as tokens in lines, which are made once for each.
+class ExampleTexts {
+ public:
+  void draw(const CorpusScene& scene, const SurveyExample& example, const std::string& name);
+
+ private:
+  std::unordered_map<const SurveyExample*, std::vector<RunningToken>> tokens_;
+  std::shared_ptr<const inference::LanguageModel> model_;  ///< whose tokens they are; null: their words
+};
+
+/// The mean map of a head, of the part that texts reach.
+void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const view::Rect& box, std::uint32_t place);
+
+/// Everything of one head.
+class HeadPage {
+ public:
+  void draw(const CorpusScene& scene);
+
+ private:
+  void draw_notes(const CorpusScene& scene, std::size_t head);
+  void draw_examples(const CorpusScene& scene, std::size_t head);
+
+  ExampleTexts texts_;
+};
+
+/// A text file that is surveyed in the background.
+class SurveyForm {
+ public:
+  void open(const Frame& frame);
+  /// The dialog, while it is open.
+  void draw(Frame& frame);
+  /// What runs, and how far it is; nothing where nothing does.
+  static void draw_progress(Frame& frame);
+
+ private:
+  bool is_open_ = false;
+  std::string corpus_, folder_, trouble_;
+  int limit_ = 0;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,205 @@
+#include "app/analyses/head_metric_text.h"
+#include "app/shell/heatmap_renderer.h"
+#include "app/views/corpus/corpus_parts.h"
+#include "app/widgets/range_bar.h"
+#include "app/widgets/shown_tile.h"
+#include "export/figures.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint64_t kMapKey = 0x636f7270'75736d61U;  // of images: "corpusma"
+
+bool is_by_layer(const CorpusChoices& choices) { return choices.mode == CorpusMode::Layers; }
+
+const SurveyColumn& color_column(const Survey& survey, const CorpusChoices& choices) {
+  return survey.column(choices.color.empty() ? "layer" : choices.color, survey.columns.size());
+}
+const SurveyColumn& x_column(const Survey& survey, const CorpusChoices& choices) {
+  return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices.x, 0);
+}
+const SurveyColumn& y_column(const Survey& survey, const CorpusChoices& choices) {
+  return survey.column(choices.y, survey.metrics.size() > 1 ? 1 : 0);
+}
+
+/// Low and high end of what is known.
+view::ValueLimits limits_of(const SurveyColumn& column) {
+  view::ValueLimits limits{.low = 0.0F, .high = 0.0F};
+  bool is_first = true;
+  for (const double value : column.values) {
+    if (!std::isfinite(value)) continue;
+    const auto number = static_cast<float>(value);
+    limits = is_first ? view::ValueLimits{number, number}
+                      : view::ValueLimits{std::min(limits.low, number), std::max(limits.high, number)};
+    is_first = false;
+  }
+  if (limits.high <= limits.low) limits.high = limits.low + 1.0F;
+  return limits;
+}
+
+/// A list of columns. Choosing a plane's axis shows the whole plane, whose columns are neighbours.
+void choose_column(const CorpusScene& scene, const char* name, const char* title, const SurveyColumn& shown,
+                   std::string& chosen, const char* explanation) {
+  constexpr float kListWidth = 132.0F;
+  Frame& frame = scene.frame;
+  ImFont* small = frame.ui.fonts().small;
+  continue_line(text_width(small, title) + 6.0F + kListWidth, 12.0F);
+  write_label(small, frame.ui.theme().text_dim, title);
+  ImGui::SameLine(0.0F, 6.0F);
+  ImGui::SetNextItemWidth(kListWidth);
+  OpenList list(frame, name, shown.name.c_str(), explanation);
+  if (!list) return;
+  const std::vector<SurveyColumn>& columns = scene.survey.columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!list.entry(columns[i].name.c_str(), columns[i].name, &columns[i] == &shown, column_help(columns[i].name).c_str()))
+      continue;
+    chosen = columns[i].name;
+    if (!columns[i].is_plane || is_by_layer(scene.choices()) || &chosen == &scene.choices().color) continue;
+    const std::size_t first = columns[i].name.ends_with(", axis 1") ? i : i - 1;
+    scene.choices().x = columns[first].name;
+    scene.choices().y = columns[first + 1].name;
+  }
+}
+
+/// Name, numbers and mean map of the head under the pointer.
+void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<const SurveyColumn* const> columns) {
+  constexpr float kSmallMap = 120.0F;
+  const Tooltip tooltip(scene.frame, around_pointer());
+  const shell::FontSet& fonts = scene.frame.ui.fonts();
+  write_text(fonts.strong, scene.frame.ui.theme().text, scene.title(head));
+  for (const SurveyColumn* column : columns) {
+    write_text(fonts.small, scene.frame.ui.theme().text,
+               fmt::format("{}: {}", column->name, column_number(column->values[head])));
+  }
+  if (scene.survey.attention[head].map.empty()) return;
+  write_text(fonts.small, scene.frame.ui.theme().text_dim, "mean map of the texts' beginnings");
+  draw_mean_map(scene.frame, scene.survey, head,
+                {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = glm::vec2(kSmallMap)}, 1);
+  ImGui::Dummy({kSmallMap, kSmallMap});
+}
+
+}  // namespace
+
+std::string column_help(const std::string& name) {
+  const std::vector<std::string> names = evaluation::metric_names();
+  const auto metric = std::ranges::find(names, name);
+  if (metric != names.end()) {
+    return fmt::format("{} Its mean over the texts.",
+                       text_of(static_cast<evaluation::HeadMetric>(metric - names.begin())).help);
+  }
+  if (name == "self") return "The mean weight of a token on itself.";
+  if (name == "first") return "The mean weight on the first token.";
+  if (name == "layer") return "The head's layer.";
+  if (name.starts_with("metrics,"))
+    return "Heads whose metrics are alike lie near each other (multidimensional scaling of all metrics).";
+  if (name.starts_with("mean maps,"))
+    return "Heads whose mean maps are alike lie near each other (multidimensional scaling of their distances).";
+  return "A number that the survey has for each head.";
+}
+
+std::string column_number(double value) {
+  return std::isfinite(value) ? view::format_number(static_cast<float>(value), 6) : std::string("\u2013");
+}
+
+void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const view::Rect& box, std::uint32_t place) {
+  const std::vector<float>& map = survey.attention[head].map;
+  std::uint32_t edge = 0;
+  while (edge < kMapEdge && !std::isnan(map[std::size_t{edge} * kMapEdge])) ++edge;
+  if (edge == 0) return;
+  std::vector<float> values;
+  float largest = 1e-6F;
+  for (std::uint32_t query = 0; query < edge; ++query) {
+    for (std::uint32_t key = 0; key < edge; ++key) {
+      const float value = map[std::size_t{query} * kMapEdge + key];
+      values.push_back(std::isnan(value) ? 0.0F : value);
+      largest = std::max(largest, values.back());
+    }
+  }
+  shell::HeatmapImage image;
+  shell::use_theme(image, frame.ui.theme());
+  image.key = kMapKey + place;
+  image.revision = std::hash<const void*>()(&survey) ^ (head * 0x9e3779b97f4a7c15U);
+  image.rows = image.columns = edge;
+  image.values = values;
+  image.color_map = weight_colors(frame.state);
+  image.high = largest;
+  image.spread = view::ScaleSpread::Root;  // weights on the first token would outshine all others
+  image.area = box;
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+}
+
+void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
+  Frame& frame = scene.frame;
+  CorpusChoices& choices = scene.choices();
+  const SurveyColumn &x = x_column(scene.survey, choices), &y = y_column(scene.survey, choices),
+                     &color = color_column(scene.survey, choices);
+  if (!is_by_layer(choices))
+    choose_column(scene, "corpus.x", "across", x, choices.x, "What places heads from left to right.");
+  choose_column(scene, "corpus.y", "up", y, choices.y, "What places heads from the bottom to the top.");
+  choose_column(scene, "corpus.color", "colour", color, choices.color, "What colours heads.");
+  shell::HeatmapImage bar;
+  const view::ValueLimits limits = limits_of(color);
+  bar.color_map = weight_colors(frame.state);
+  bar.low = limits.low;
+  bar.high = limits.high;
+  constexpr float kBar = 96.0F;
+  continue_line(kBar, 16.0F);
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
+  ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
+  std::vector<shell::Color> colors;
+  for (const double value : color.values) {
+    const float position = view::position_in(limits, view::ScaleSpread::Linear, static_cast<float>(value));
+    colors.push_back(std::isfinite(value) ? bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))]
+                                          : frame.ui.theme().missing);
+  }
+  const DotEvents events = draw_dots(frame,
+                                     {.name = "corpus.dots",
+                                      .x_title = x.name,
+                                      .y_title = y.name,
+                                      .x = x.values,
+                                      .y = y.values,
+                                      .colors = colors,
+                                      .marked = scene.lasso,
+                                      .chosen = scene.chosen(),
+                                      .has_whole_x = is_by_layer(choices),
+                                      .label = [&](std::size_t head) { return scene.title(head); }},
+                                     path);
+  if (events.hovered) {
+    const std::array<const SurveyColumn*, 3> numbers = {&x, &y, &color};
+    draw_dot_tooltip(scene, *events.hovered, numbers);
+  }
+  if (events.lasso) {
+    scene.lasso = *events.lasso;
+    frame.ui.request_redraw(2);  // the table lists them
+  }
+  if (events.clicked) events.is_double ? scene.open(*events.clicked) : scene.choose(*events.clicked);
+}
+
+std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const CorpusChoices& choices,
+                                                   std::span<const std::size_t> marked, const HeadNotes& notes,
+                                                   view::ColorMap colors) {
+  const SurveyColumn &x = x_column(survey, choices), &y = y_column(survey, choices), &color = color_column(survey, choices);
+  exporting::DotsFigure figure{
+      .title = is_by_layer(choices) ? fmt::format("{} by layer", y.name) : "Heads over a corpus",
+      .subtitle = fmt::format("{}, {} texts of {}; {} heads", utf8(std::filesystem::path(survey.model).filename()),
+                              survey.texts, utf8(std::filesystem::path(survey.corpus).filename()), survey.count()),
+      .x_title = x.name,
+      .y_title = y.name,
+      .color_title = color.name,
+      .has_whole_x = is_by_layer(choices)};
+  figure.style.color_map = colors;
+  for (std::size_t head = 0; head < survey.count(); ++head) {
+    if (!std::isfinite(x.values[head]) || !std::isfinite(y.values[head])) continue;
+    const auto note = notes.find(survey.name(head));
+    figure.dots.push_back(
+        {.at = {x.values[head], y.values[head]},
+         .color = static_cast<float>(color.values[head]),
+         .name = survey.name(head) + (note == notes.end() || note->second.label.empty() ? "" : " " + note->second.label),
+         .is_named = std::ranges::binary_search(marked, head)});
+  }
+  return figure.dots.empty() ? nullptr : exporting::make_drawing(std::move(figure));
+}
+
+}  // namespace headlight::app

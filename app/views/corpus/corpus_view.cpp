@@ -1,0 +1,199 @@
+#include "app/state/session_file.h"
+#include "app/views/corpus/corpus_parts.h"
+#include "app/views/open_views.h"
+#include "app/widgets/finding.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kSearchWidth = 130.0F, kBesideDots = 0.64F;
+
+/// In the order of CorpusMode.
+const std::vector<std::string>& corpus_modes() {
+  static const std::vector<std::string> kLabels = {"Scatter", "By layer", "Table", "Head"};
+  return kLabels;
+}
+
+/// What every head does over a corpus: a survey's folder.
+class CorpusView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.surveys) return;
+    SurveyRoom& room = *frame.surveys;
+    form_.draw(frame);
+    if (!room.survey()) return draw_empty(frame, room);
+    const Survey& survey = *room.survey();
+    if (survey_ != room.survey()) {
+      survey_ = room.survey();
+      page_ = {};
+      lasso_.clear();
+      search_.clear();
+    }
+    const CorpusScene scene{.frame = frame,
+                            .room = room,
+                            .survey = survey,
+                            .listed = listed_,
+                            .lasso = lasso_,
+                            .is_shown = is_name_of(survey.model, model_path(frame.state.source))};
+    draw_title(scene);
+    SurveyForm::draw_progress(frame);
+    draw_tools(scene);
+    listed_ = listed_heads(survey, frame.state.corpus, room.notes(), lasso_, search_);
+    keep_for_figure(scene);
+    move_by_keys(scene);
+    switch (frame.state.corpus.mode) {
+      case CorpusMode::Table:
+        return draw_head_table(scene, false);
+      case CorpusMode::Head:
+        return page_.draw(scene);
+      case CorpusMode::Scatter:
+      case CorpusMode::Layers:
+        break;
+    }
+    const ColumnPair pair{.share = kBesideDots, .least = 620.0F};
+    const auto dots = [&] { draw_scatter(scene, path_); };
+    if (!pair.is_wide()) return dots();
+    pair.draw(
+        dots, [&] { draw_head_table(scene, true); }, 0.0F);
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    const bool is_picture = choices_.mode == CorpusMode::Scatter || choices_.mode == CorpusMode::Layers;
+    return room_ && room_->survey() == survey_ && survey_ && is_picture
+               ? scatter_figure(*survey_, choices_, lasso_, room_->notes(), colors_)
+               : nullptr;
+  }
+
+ private:
+  void draw_empty(Frame& frame, const SurveyRoom& room) {
+    if (room.is_reading()) return draw_empty_note(frame, "corpus.empty", "Reading the survey\u2026", "");
+    SurveyForm::draw_progress(frame);
+    draw_empty_note(frame, "corpus.empty", room.error().empty() ? "No survey is open" : "This survey can't be read",
+                    room.error().empty() ? "A survey says what every head does over a whole corpus: open a folder that "
+                                           "headlight survey wrote, or start one on a text file."
+                                         : room.error());
+    go_below_note();
+    draw_open_buttons(frame);
+  }
+
+  void draw_open_buttons(Frame& frame) {
+    if (draw_button(frame, "corpus.open", "Open\u2026", "Asks for the folder of a survey."))
+      frame.start_command("file.open_survey");
+    ImGui::SameLine(0.0F, 6.0F);
+    const SurveyChild* child = frame.surveys->child();
+    ImGui::BeginDisabled(child && !child->view().has_ended);
+    if (draw_button(frame, "corpus.begin", "Survey a text\u2026",
+                    "Measures every head over a text file, in the background."))
+      form_.open(frame);
+    ImGui::EndDisabled();
+  }
+
+  void draw_title(const CorpusScene& scene) {
+    Frame& frame = scene.frame;
+    const float buttons = button_width(kCopyCsv) + button_width("Open\u2026") + button_width("Survey a text\u2026") + 12.0F;
+    const float end = ImGui::GetContentRegionMax().x - buttons;
+    const std::string name = utf8(scene.survey.directory.filename());
+    frame.ui.ensure_glyphs(name + scene.survey.corpus);
+    draw_view_title(frame, "Corpus", end - ImGui::GetCursorPosX() - 12.0F);
+    ImFont* small = frame.ui.fonts().small;
+    const float after = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F;
+    const std::string note = fmt::format("{} \u00B7 {} \u00B7 {} texts", name,
+                                         utf8(std::filesystem::path(scene.survey.model).filename()), scene.survey.texts);
+    if (end - after > 60.0F) {
+      ImGui::SameLine(0.0F, 12.0F);
+      draw_title_note(frame, fit_text(small, note, end - after - 12.0F));
+    }
+    ImGui::SameLine(end);
+    draw_open_buttons(frame);
+    ImGui::SameLine(0.0F, 6.0F);
+    if (draw_button(frame, "corpus.copy", kCopyCsv,
+                    "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.")) {
+      ImGui::SetClipboardText(corpus_csv(scene.survey, listed_, scene.room.notes()).c_str());
+    }
+  }
+
+  void draw_tools(const CorpusScene& scene) {
+    Frame& frame = scene.frame;
+    choose_segment(frame, "corpus.mode", corpus_modes(), frame.state.corpus.mode);
+    continue_line(kSearchWidth, 12.0F);
+    const bool is_confirmed = frame.ui.text_field(
+        "##search", search_, {.width = kSearchWidth, .hint = "L1H3, or a label", .enter_confirms = true, .limit = 200});
+    mark_last_item(frame, "corpus.search", "Lists heads by name or label; Enter goes to the page of the first one.");
+    const std::size_t named = scene.survey.find(search_);
+    if (is_confirmed && !search_.empty() && (named < scene.survey.count() || !listed_.empty())) {
+      scene.open(named < scene.survey.count() ? named : listed_.front());
+      search_.clear();
+      frame.ui.leave_text_field();
+    }
+    if (lasso_.empty()) return;
+    const std::string label = fmt::format("{} encircled \u00D7###free", lasso_.size());
+    continue_line(button_width(label.c_str()), 12.0F);
+    if (draw_button(frame, "corpus.free", label.c_str(), "Lists all heads again.")) lasso_.clear();
+  }
+
+  void move_by_keys(const CorpusScene& scene) const {
+    if (has_popup() || listed_.empty()) return;
+    const auto at = static_cast<std::size_t>(std::ranges::find(listed_, scene.chosen()) - listed_.begin());
+    const std::size_t last = listed_.size() - 1;
+    if (scene.frame.ui.is_pressed(shell::Key::Down)) scene.choose(listed_[at > last ? 0 : std::min(at + 1, last)]);
+    if (scene.frame.ui.is_pressed(shell::Key::Up))
+      scene.choose(listed_[at > last ? last : at - std::min<std::size_t>(at, 1)]);
+    if (scene.frame.ui.is_pressed(shell::Key::Enter)) scene.open(scene.chosen());
+  }
+
+  void keep_for_figure(const CorpusScene& scene) {
+    room_ = &scene.room;
+    choices_ = scene.choices();
+    if (const auto map = view::parse_color_map(scene.frame.state.view.color_map)) colors_ = *map;
+  }
+
+  SurveyForm form_;
+  HeadPage page_;
+  std::shared_ptr<const Survey> survey_;  ///< in the last frame
+  std::vector<std::size_t> lasso_;        ///< ascending
+  std::vector<std::size_t> listed_;       ///< in the last frame
+  std::vector<glm::vec2> path_;           ///< of a drag around dots
+  std::string search_;
+  // Of what was drawn last, for the figure.
+  const SurveyRoom* room_ = nullptr;
+  CorpusChoices choices_;
+  view::ColorMap colors_ = view::ColorMap::Viridis;
+};
+
+}  // namespace
+
+std::size_t CorpusScene::chosen() const {
+  const Selection& selected = frame.state.selection;
+  const bool is_known = selected.block.kind == model::BlockKind::EncoderSelf && selected.block.layer.value < survey.layers &&
+                        selected.head < survey.heads;
+  if (is_shown && is_known) return std::size_t{selected.block.layer.value} * survey.heads + selected.head;
+  const CorpusChoices& chosen = frame.state.corpus;
+  return std::size_t{std::min(chosen.layer, survey.layers - 1)} * survey.heads + std::min(chosen.head, survey.heads - 1);
+}
+
+void CorpusScene::choose(std::size_t head) const {
+  choices().layer = static_cast<std::uint32_t>(head / survey.heads);
+  choices().head = static_cast<std::uint32_t>(head % survey.heads);
+  const model::BlockRef block{.kind = model::BlockKind::EncoderSelf, .layer = {choices().layer}};
+  if (is_shown && frame.result.shapes.contains(block)) select_head(frame.state.selection, block, choices().head);
+  frame.ui.request_redraw(2);
+}
+
+void CorpusScene::open(std::size_t head) const {
+  choose(head);
+  choices().mode = CorpusMode::Head;
+}
+
+const HeadNote* CorpusScene::note(std::size_t head) const {
+  const auto found = room.notes().find(survey.name(head));
+  return found == room.notes().end() ? nullptr : &found->second;
+}
+
+std::string CorpusScene::title(std::size_t head) const {
+  const HeadNote* known = note(head);
+  return known && !known->label.empty() ? fmt::format("{} {}", survey.name(head), known->label) : survey.name(head);
+}
+
+std::unique_ptr<ViewPanel> open_corpus_view() { return std::make_unique<CorpusView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,179 @@
+#include <limits>
+
+#include <glm/geometric.hpp>
+
+#include "app/views/corpus/corpus_parts.h"
+#include "view/axis_ticks.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kLeftGutter = 58.0F, kBelowDots = 40.0F, kAboveDots = 8.0F, kRightOfDots = 14.0F;
+constexpr float kDot = 4.5F, kNear = 9.0F;
+constexpr std::size_t kMaxNamed = 12;
+
+struct DotAxis {
+  double low = 0.0, high = 1.0;
+};
+
+/// With some air at both ends.
+DotAxis axis_of(std::span<const double> values) {
+  DotAxis axis{.low = std::numeric_limits<double>::infinity(), .high = -std::numeric_limits<double>::infinity()};
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    axis.low = std::min(axis.low, value);
+    axis.high = std::max(axis.high, value);
+  }
+  if (axis.low > axis.high) return {};
+  const double air = axis.high > axis.low ? 0.06 * (axis.high - axis.low) : 0.5;
+  return {.low = axis.low - air, .high = axis.high + air};
+}
+
+class DotPainter {
+ public:
+  DotPainter(Frame& frame, const DotPlot& plot, const view::Rect& area)
+      : frame_(frame), plot_(plot), area_(area), x_(axis_of(plot.x)), y_(axis_of(plot.y)) {}
+
+  glm::vec2 place(std::size_t dot) const {
+    const auto across = static_cast<float>((plot_.x[dot] - x_.low) / (x_.high - x_.low));
+    const auto up = static_cast<float>((plot_.y[dot] - y_.low) / (y_.high - y_.low));
+    return area_.origin + area_.size * glm::vec2(across, 1.0F - up);
+  }
+  bool is_drawn(std::size_t dot) const { return std::isfinite(plot_.x[dot]) && std::isfinite(plot_.y[dot]); }
+
+  std::optional<std::size_t> nearest(glm::vec2 point) const {
+    std::optional<std::size_t> found;
+    float least = kNear;
+    for (std::size_t dot = 0; dot < plot_.x.size(); ++dot) {
+      const float distance = is_drawn(dot) ? glm::length(place(dot) - point) : kNear;
+      if (distance >= least) continue;
+      least = distance;
+      found = dot;
+    }
+    return found;
+  }
+
+  void draw_axes() const {
+    constexpr float kTickWidth = 44.0F;
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().small;
+    const float line = font_size(font);
+    const auto ticks = [](const DotAxis& axis, float length, float room, bool is_whole) {
+      return view::make_axis_ticks({.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)}, length,
+                                   room, is_whole);
+    };
+    outline_rect(area_, theme.border);
+    for (const view::Tick& tick : ticks(x_, area_.size.x, kTickWidth, plot_.has_whole_x)) {
+      const float x = area_.origin.x + area_.size.x * static_cast<float>((double{tick.value} - x_.low) / (x_.high - x_.low));
+      draw_line({x, area_.origin.y}, {x, area_.end().y}, shell::with_alpha(theme.border, 110));
+      put_text(font, {std::round(x - text_width(font, tick.label) * 0.5F), area_.end().y + 3.0F}, theme.text_dim,
+               tick.label);
+    }
+    for (const view::Tick& tick : ticks(y_, area_.size.y, 2.0F * line, false)) {
+      const float y = area_.end().y - area_.size.y * static_cast<float>((double{tick.value} - y_.low) / (y_.high - y_.low));
+      draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
+      put_text(font, {area_.origin.x - text_width(font, tick.label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim,
+               tick.label);
+    }
+    const std::string x_title = fit_text(font, plot_.x_title, area_.size.x);
+    put_text(font, {area_.end().x - text_width(font, x_title), area_.end().y + 4.0F + line}, theme.text, x_title);
+    const std::string y_title = fit_text(font, plot_.y_title, area_.size.y);
+    draw_turned_text(font, {area_.origin.x - kLeftGutter + line * 0.5F, area_.origin.y + text_width(font, y_title)},
+                     {0.0F, -1.0F}, theme.text, y_title);
+  }
+
+  void draw(std::optional<std::size_t> hovered) const {
+    const shell::Theme& theme = frame_.ui.theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const bool has_marks = !plot_.marked.empty();
+    for (std::size_t dot = 0; dot < plot_.x.size(); ++dot) {
+      if (!is_drawn(dot)) continue;
+      const bool is_marked = !has_marks || std::ranges::binary_search(plot_.marked, dot);
+      list->AddCircleFilled(place(dot), kDot, shell::with_alpha(plot_.colors[dot], is_marked ? 255 : 70));
+      list->AddCircle(place(dot), kDot, shell::with_alpha(theme.text, is_marked ? 120 : 40));
+    }
+    if (is_drawn(plot_.chosen)) list->AddCircle(place(plot_.chosen), kDot + 3.0F, theme.accent, 0, 2.0F);
+    if (hovered) list->AddCircle(place(*hovered), kDot + 3.0F, theme.text, 0, 1.5F);
+    if (plot_.marked.size() <= kMaxNamed) {
+      for (const std::size_t dot : plot_.marked) draw_name(dot);
+    }
+    draw_name(plot_.chosen);
+  }
+
+ private:
+  void draw_name(std::size_t dot) const {
+    if (!is_drawn(dot)) return;
+    ImFont* font = frame_.ui.fonts().small;
+    const std::string name = plot_.label(dot);
+    const float width = text_width(font, name);
+    glm::vec2 at = place(dot) + glm::vec2(kDot + 5.0F, -font_size(font) * 0.5F);
+    if (at.x + width > area_.end().x) at.x = place(dot).x - kDot - 5.0F - width;
+    put_text(font, glm::round(at), frame_.ui.theme().text, name);
+  }
+
+  Frame& frame_;
+  const DotPlot& plot_;
+  view::Rect area_;
+  DotAxis x_, y_;
+};
+
+}  // namespace
+
+bool is_inside(std::span<const glm::vec2> path, glm::vec2 point) {
+  bool inside = false;
+  for (std::size_t i = 0, before = path.size() - 1; i < path.size(); before = i++) {
+    const glm::vec2 a = path[i], b = path[before];
+    if ((a.y > point.y) == (b.y > point.y)) continue;
+    if (point.x < (b.x - a.x) * (point.y - a.y) / (b.y - a.y) + a.x) inside = !inside;
+  }
+  return inside;
+}
+
+DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path) {
+  DotEvents events;
+  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos()), room = to_glm(ImGui::GetContentRegionAvail());
+  const view::Rect area{.origin = start + glm::vec2(kLeftGutter, kAboveDots),
+                        .size = glm::max(room - glm::vec2(kLeftGutter + kRightOfDots, kAboveDots + kBelowDots), 40.0F)};
+  const DotPainter painter(frame, plot, area);
+  ImGui::SetCursorScreenPos(area.origin);
+  const bool is_clicked = click_area(plot.name, area.size);
+  const bool is_hovered = ImGui::IsItemHovered(), is_held = ImGui::IsItemActive();
+  const glm::vec2 pointer = pointer_position();
+  if (is_held && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    if (path.empty()) path.push_back(to_glm(ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left]));
+    if (glm::length(pointer - path.back()) > 1.0F) path.push_back(pointer);
+  }
+  if (is_hovered && path.empty()) events.hovered = painter.nearest(pointer);
+  if (!is_held && !path.empty()) {
+    events.lasso.emplace();
+    for (std::size_t dot = 0; dot < plot.x.size(); ++dot) {
+      if (painter.is_drawn(dot) && is_inside(path, painter.place(dot))) events.lasso->push_back(dot);
+    }
+    path.clear();
+  } else if (is_clicked) {
+    events.clicked = painter.nearest(pointer);
+    if (!events.clicked) events.lasso.emplace();  // a click beside the dots frees what was encircled
+  }
+  events.is_double = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+  if (events.is_double) events.clicked = painter.nearest(pointer);
+  // The dots have tooltips of their own.
+  mark_pointer_item(
+      frame, plot.name,
+      events.hovered ? "" : "Click: selects a head. Double click: its page. Drag around dots: lists them alone.");
+  painter.draw_axes();
+  painter.draw(events.hovered);
+  for (std::size_t dot = 0; frame.items && dot < plot.x.size(); ++dot) {
+    if (painter.is_drawn(dot))
+      frame.mark(fmt::format("{}.{}", plot.name, dot), {.origin = painter.place(dot) - 1.0F, .size = glm::vec2(2.0F)});
+  }
+  if (path.size() > 1) {
+    const std::vector<ImVec2> points(path.begin(), path.end());
+    ImGui::GetWindowDrawList()->AddPolyline(points.data(), static_cast<int>(points.size()), frame.ui.theme().accent,
+                                            ImDrawFlags_Closed, 1.5F);
+  }
+  ImGui::SetCursorScreenPos(to_imgui(start));
+  ImGui::Dummy(to_imgui(room));
+  return events;
+}
+
+}  // namespace headlight::app

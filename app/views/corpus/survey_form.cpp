@@ -1,0 +1,113 @@
+#include "app/state/opened_file.h"
+#include "app/views/corpus/corpus_parts.h"
+#include "app/widgets/finding.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr float kFormWidth = 560.0F;
+constexpr int kMaxLimit = 1'000'000'000;
+
+/// "captions-survey" beside "captions.txt".
+std::string proposed_folder(const std::string& corpus) {
+  const fs::path file(corpus);
+  return corpus.empty() ? std::string() : utf8(file.parent_path() / (utf8(file.stem()) + "-survey"));
+}
+
+}  // namespace
+
+void SurveyForm::open(const Frame& /*frame*/) {
+  is_open_ = true;
+  trouble_.clear();
+}
+
+void SurveyForm::draw(Frame& frame) {
+  const Dialog dialog(frame, "Survey a text", is_open_, kFormWidth);
+  if (!dialog.is_visible()) return;
+  const std::string model = model_path(frame.state.source);
+  const auto field = [&](const char* name, const char* label, std::string& text, const char* hint, const char* explanation) {
+    write_note(frame, label);
+    const bool is_changed = frame.ui.text_field(fmt::format("##{}", name).c_str(), text, {.hint = hint});
+    mark_last_item(frame, name, explanation);
+    return is_changed;
+  };
+  write_note(frame, model.empty()
+                        ? "What every head does over a whole corpus. Open a language model first (Ctrl+O)."
+                        : fmt::format("What every head of {} does over a whole corpus, measured in the background.",
+                                      utf8(fs::path(model).filename())));
+  const std::string proposed = proposed_folder(corpus_);
+  const bool is_proposed = folder_.empty() || folder_ == proposed;
+  if (field("corpus.form.file", "Text file, a text a line; .jsonl and .gz too", corpus_, "~/captions.txt",
+            "The corpus: a text a line, UTF-8, plain or .gz.") &&
+      is_proposed) {
+    folder_ = proposed_folder(corpus_);
+  }
+  field("corpus.form.folder", "Folder to write into, and to go on in", folder_, "~/captions-survey",
+        "Where the survey is written; one that was interrupted there goes on.");
+  ImGui::SetNextItemWidth(120.0F);
+  ImGui::InputInt("texts, 0: all##limit", &limit_, 0);
+  limit_ = std::clamp(limit_, 0, kMaxLimit);
+  mark_last_item(frame, "corpus.form.limit", "Only so many texts from the file's beginning are measured; 0: all of them.");
+  if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, "corpus.form.trouble");
+  ImGui::Spacing();
+  ImGui::BeginDisabled(model.empty() || corpus_.empty() || folder_.empty());
+  const bool is_begun = draw_button(frame, "corpus.form.start", "Start",
+                                    "Measures in a process of its own; the window goes on meanwhile.", 96.0F);
+  ImGui::EndDisabled();
+  ImGui::SameLine();
+  if (draw_button(frame, "corpus.form.cancel", "Cancel", "Leaves everything as it is.", 96.0F)) is_open_ = false;
+  if (is_begun) {
+    try {
+      frame.surveys->start({.corpus = fs::absolute(expand_home(corpus_)),
+                            .folder = fs::absolute(expand_home(folder_)).lexically_normal(),
+                            .model = model,
+                            .limit = static_cast<std::uint32_t>(limit_)});
+      is_open_ = false;
+    } catch (const std::exception& error) {
+      trouble_ = error.what();
+    }
+  }
+  if (!is_open_) ImGui::CloseCurrentPopup();
+}
+
+void SurveyForm::draw_progress(Frame& frame) {
+  SurveyChild* child = frame.surveys->child();
+  if (!child) return;
+  const SurveyChild::View view = child->view();
+  if (view.is_whole) return;
+  const std::string file = utf8(child->order().corpus.filename());
+  const shell::Theme& theme = frame.ui.theme();
+  std::string said = view.shards == 0
+                         ? fmt::format("Surveying {}\u2026", file)
+                         : fmt::format("{} {}: {} of {} shards, {} texts", view.has_ended ? "Paused:" : "Surveying", file,
+                                       view.done, view.shards, view.texts);
+  if (!view.error.empty()) said = view.error;
+  constexpr float kButton = 80.0F, kProgress = 120.0F;
+  const bool has_bar = view.error.empty() && view.shards > 0;
+  const float room = ImGui::GetContentRegionAvail().x - kButton - 24.0F - (has_bar ? kProgress + 10.0F : 0.0F);
+  frame.ui.ensure_glyphs(said);
+  write_label(frame.ui.fonts().small, view.error.empty() ? theme.text : theme.warning,
+              fit_text(frame.ui.fonts().small, said, room));
+  explain_last_item(frame, said.c_str());
+  frame.mark("corpus.progress", last_item_rect());
+  ImGui::SameLine(0.0F, 10.0F);
+  if (has_bar) {
+    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 8.0F);
+    const float share = static_cast<float>(view.done) / static_cast<float>(view.shards);
+    fill_rect(at, at + glm::vec2(kProgress, 8.0F), theme.field, 3.0F);
+    fill_rect(at, at + glm::vec2(kProgress * share, 8.0F), theme.accent, 3.0F);
+    ImGui::Dummy({kProgress, 16.0F});
+    ImGui::SameLine(0.0F, 10.0F);
+  }
+  if (view.has_ended) {
+    if (draw_button(frame, "corpus.resume", "Go on", "Goes on where it was.", kButton)) {
+      frame.surveys->start(SurveyOrder(child->order()));
+    }
+  } else if (draw_button(frame, "corpus.pause", "Pause", "Ends it for now; what is measured is kept.", kButton)) {
+    child->pause();
+  }
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,111 @@
+#include "core/error.h"
+#include "export/figure_frame.h"
+#include "export/figures.h"
+#include "view/axis_ticks.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kDotsWidth = 460.0F, kDotsHeight = 340.0F, kMinDotsWidth = 200.0F;
+constexpr float kLeftOfDots = 58.0F, kBelowDots = 44.0F, kDotsBarGap = 18.0F, kDotSize = 5.0F;
+constexpr float kTickText = kTextSize - 1.0F;
+constexpr std::size_t kMaxDots = 100'000;
+
+class DotsDrawing final : public FigureDrawing<DotsFigure> {
+ public:
+  explicit DotsDrawing(DotsFigure shown) : FigureDrawing(std::move(shown)) {
+    if (figure_.dots.empty() || figure_.dots.size() > kMaxDots) {
+      throw Error("a figure of dots has 1 to {} of them, not {}", kMaxDots, figure_.dots.size());
+    }
+    x_ = y_ = {.low = std::numeric_limits<float>::infinity(), .high = -std::numeric_limits<float>::infinity()};
+    std::vector<float> colors;
+    for (const DotsFigure::Dot& dot : figure_.dots) {
+      if (!std::isfinite(dot.at.x) || !std::isfinite(dot.at.y)) throw Error("'{}' has a place that isn't finite", dot.name);
+      widen(x_, static_cast<float>(dot.at.x));
+      widen(y_, static_cast<float>(dot.at.y));
+      if (std::isfinite(dot.color)) colors.push_back(dot.color);
+    }
+    add_air(x_);
+    add_air(y_);
+    view::ValueScale scale;
+    if (!colors.empty()) {
+      scale.low = *std::ranges::min_element(colors);
+      scale.high = std::max(*std::ranges::max_element(colors), scale.low + 1e-6F);
+      colors_ = {.low = scale.low, .high = scale.high};
+    }
+    if (figure_.style.parts.bar && !colors.empty()) {
+      bar_.emplace(scale, figure_.style, figure_.color_title, kDotsHeight, metrics_);
+    }
+    const float bar = bar_ ? kDotsBarGap + bar_->width() : 0.0F;
+    const float chosen = is_of_width() ? figure_.style.width : figure_.style.map_edge;
+    const float edge = chosen > 0.0F ? std::max(chosen - 2.0F * margin_ - kLeftOfDots - bar, kMinDotsWidth) : kDotsWidth;
+    const float top = lay_out_titles(kLeftOfDots + edge + bar);
+    plot_ = {.origin = {margin_ + kLeftOfDots, top},
+             .size = {edge, bar_ ? std::max(bar_->height(), kDotsHeight) : kDotsHeight}};
+    size_ = {plot_.end().x + bar + margin_, plot_.end().y + kBelowDots + margin_};
+  }
+
+  void draw_content(Canvas& canvas) const override {
+    if (figure_.style.parts.labels) draw_axes(canvas);
+    canvas.frame(plot_, paper_.outline, 0.75F);
+    for (const DotsFigure::Dot& dot : figure_.dots) {
+      const Rect box{.origin = place(dot) - 0.5F * kDotSize, .size = glm::vec2(kDotSize)};
+      const float position = view::position_in(colors_, view::ScaleSpread::Linear, dot.color);
+      canvas.fill(box, std::isfinite(dot.color) ? view::color(figure_.style.color_map, position) : paper_.muted);
+      canvas.frame(box, paper_.outline, 0.5F);
+    }
+    for (const DotsFigure::Dot& dot : figure_.dots) {
+      if (!dot.is_named || !figure_.style.parts.labels) continue;
+      const bool is_left = place(dot).x > plot_.center().x;
+      write(canvas, place(dot) + glm::vec2(is_left ? -kDotSize : kDotSize, 0.0F), printable(dot.name), paper_.ink,
+            is_left ? TextAlign::End : TextAlign::Start, kTickText);
+    }
+    if (bar_) bar_->draw(canvas, {plot_.end().x + kDotsBarGap, plot_.origin.y}, paper_);
+  }
+
+ private:
+  static void widen(view::ValueLimits& limits, float value) {
+    limits.low = std::min(limits.low, value);
+    limits.high = std::max(limits.high, value);
+  }
+  static void add_air(view::ValueLimits& limits) {
+    const float air = limits.high > limits.low ? 0.06F * (limits.high - limits.low) : 0.5F;
+    limits = {.low = limits.low - air, .high = limits.high + air};
+  }
+  static float share(const view::ValueLimits& limits, float value) {
+    return (value - limits.low) / (limits.high - limits.low);
+  }
+  glm::vec2 place(const DotsFigure::Dot& dot) const {
+    return plot_.origin +
+           plot_.size * glm::vec2(share(x_, static_cast<float>(dot.at.x)), 1.0F - share(y_, static_cast<float>(dot.at.y)));
+  }
+
+  void draw_axes(Canvas& canvas) const {
+    constexpr float kTickLength = 4.0F, kTickRoom = 36.0F;
+    for (const view::Tick& tick : view::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x)) {
+      const float x = plot_.origin.x + plot_.size.x * share(x_, tick.value);
+      canvas.line({x, plot_.end().y}, {x, plot_.end().y + kTickLength}, paper_.outline, 0.75F);
+      canvas.text({x, plot_.end().y + kTickLength + kTickText}, tick.label,
+                  {.size = kTickText, .color = paper_.muted, .align = TextAlign::Middle});
+    }
+    for (const view::Tick& tick : view::make_axis_ticks(y_, plot_.size.y, 2.0F * kTextSize)) {
+      const float y = plot_.end().y - plot_.size.y * share(y_, tick.value);
+      canvas.line({plot_.origin.x - kTickLength, y}, {plot_.origin.x, y}, paper_.outline, 0.75F);
+      write(canvas, {plot_.origin.x - kTickLength - 2.0F, y}, tick.label, paper_.muted, TextAlign::End, kTickText);
+    }
+    canvas.text({plot_.center().x, plot_.end().y + kBelowDots - 10.0F}, printable(figure_.x_title),
+                {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle});
+    canvas.text({plot_.origin.x - kLeftOfDots + kTextSize, plot_.center().y}, printable(figure_.y_title),
+                {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle, .degrees = 90.0F});
+  }
+
+  view::ValueLimits x_, y_, colors_;
+  std::optional<ColorBar> bar_;
+  Rect plot_;
+};
+
+}  // namespace
+
+std::unique_ptr<Drawing> make_drawing(DotsFigure figure) { return std::make_unique<DotsDrawing>(std::move(figure)); }
+
+}  // namespace headlight::exporting

@@ -1,0 +1,231 @@
+// The room of a survey: dots, table, a head's page, notes, texts in the window, and a survey that the window makes.
+#include <fstream>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "app/ui_driver.h"
+#include "support/temporary_directory.h"
+#include "survey/written_survey.h"
+
+namespace viewer_corpus_test {
+
+using namespace headlight;
+using namespace headlight::app;
+
+/// gpt2 with a survey of it in the view.
+struct OpenSurvey {
+  explicit OpenSurvey(const char* of = "gpt2", bool is_older = false) {
+    test::write_small_survey(folder.path(), kGoldenModels + of);
+    if (!is_older) test::write_attention(folder.path());
+    show_golden_model(ui, "gpt2");
+    ui.window().open_files({folder.path().string()});
+    ui.settle();
+  }
+
+  /// Around the dots of some heads, as a hand would.
+  void encircle(const std::vector<glm::vec2>& corners) {
+    ui.feed({shell::MouseMove{corners.front()}, shell::MouseClick{}});
+    for (const glm::vec2 corner : corners) ui.feed({shell::MouseMove{corner}});
+    ui.feed({shell::MouseClick{.down = false}});
+    ui.settle();
+  }
+
+  TemporaryDirectory folder;
+  UiDriver ui;
+};
+
+/// Until it is so, a minute at most: what goes on in other processes.
+bool becomes(UiDriver& ui, const std::function<bool()>& is_so) {
+  for (int moment = 0; moment < 1'200 && !is_so(); ++moment) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ui.settle();
+  }
+  return is_so();
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a dropped survey is shown, and a head that is clicked is selected in the whole window") {
+    OpenSurvey of;
+    CHECK(of.ui.state().view.tab == "corpus");
+    CHECK(of.ui.state().corpus.folder == of.folder.path().string());
+    REQUIRE(of.ui.window().surveys().survey());
+    CHECK(of.ui.sees("corpus.dots.3"));
+    check_tips(of.ui);
+    of.ui.click("corpus.dots.3");
+    CHECK(of.ui.state().selection.block.layer.value == 1);
+    CHECK(of.ui.state().selection.head == 1);
+    of.ui.click("corpus.row.L0H1");
+    CHECK(of.ui.state().selection.block.layer.value == 0);
+    of.ui.press(shell::Key::Down);
+    CHECK(of.ui.state().selection.block.layer.value == 1);
+    CHECK(of.ui.state().selection.head == 0);
+    of.ui.move_to("corpus.dots.0");
+    of.ui.wait(2.0);
+    of.ui.settle();
+    CHECK(of.ui.sees("tooltip"));
+  }
+
+  TEST_CASE("dots that are encircled are listed alone, until a click beside them") {
+    OpenSurvey of;
+    const glm::vec2 first = of.ui.rect("corpus.dots.0").origin;
+    of.encircle({first + glm::vec2(-9.0F, -9.0F), first + glm::vec2(11.0F, -9.0F), first + glm::vec2(11.0F, 11.0F),
+                 first + glm::vec2(-9.0F, 11.0F)});
+    CHECK(of.ui.sees("corpus.row.L0H0"));
+    CHECK_FALSE(of.ui.sees("corpus.row.L0H1"));
+    CHECK_FALSE(of.ui.sees("corpus.row.L1H1"));
+    of.ui.click("corpus.free");
+    CHECK(of.ui.sees("corpus.row.L1H1"));
+  }
+
+  TEST_CASE("by layer and as a table, sorted by what is clicked; both pictures are figures") {
+    OpenSurvey of;
+    of.ui.click("corpus.mode.2");
+    of.ui.click("corpus.order.induction");
+    CHECK(of.ui.state().corpus.order == "induction");
+    CHECK(of.ui.rect("corpus.row.L1H1").origin.y < of.ui.rect("corpus.row.L0H0").origin.y);
+    of.ui.click("corpus.order.induction");
+    CHECK(of.ui.rect("corpus.row.L1H1").origin.y > of.ui.rect("corpus.row.L0H0").origin.y);
+    check_tips(of.ui);
+    of.ui.click("corpus.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.find("name,layer,head,label,induction,self,first,") == 0);
+    CHECK(csv.find("\nL1H1,1,1,,0.4,0.4,0.25,") != std::string::npos);
+    for (const char* mode : {"corpus.mode.0", "corpus.mode.1"}) {
+      of.ui.click(mode);
+      const std::filesystem::path file = of.folder.path() / "heads.svg";
+      of.ui.window().write_figure(file);
+      const std::string svg = read_file(file);
+      CHECK(svg.find(mode == std::string("corpus.mode.0") ? "Heads over a corpus" : "by layer") != std::string::npos);
+      CHECK(svg.find(of.folder.path().string()) == std::string::npos);  // no path of this machine
+    }
+    CHECK(of.ui.window().describe().find("|L1H1|") != std::string::npos);
+  }
+
+  TEST_CASE("a head's page is found by name, and by the label that was given it") {
+    OpenSurvey of;
+    of.ui.click("corpus.search");
+    of.ui.type("l1h0");
+    of.ui.press(shell::Key::Enter);
+    CHECK(of.ui.state().corpus.mode == CorpusMode::Head);
+    CHECK(of.ui.state().selection.block.layer.value == 1);
+    CHECK(of.ui.state().selection.head == 0);
+    CHECK(of.ui.sees("corpus.map"));
+    CHECK(of.ui.sees("corpus.distances"));
+    CHECK(of.ui.sees("corpus.pair.0"));
+    check_tips(of.ui);
+    of.ui.fill_in("corpus.label", "copies");
+    of.ui.press(shell::Key::Right);
+    CHECK(of.ui.state().selection.head == 1);
+    of.ui.click("corpus.previous");
+    CHECK(of.ui.state().selection.head == 0);
+    of.ui.click("corpus.mode.2");
+    of.ui.fill_in("corpus.search", "COPI");
+    CHECK(of.ui.sees("corpus.row.L1H0"));
+    CHECK_FALSE(of.ui.sees("corpus.row.L1H1"));
+    of.ui.wait(5.0);
+    CHECK(becomes(of.ui, [&] { return std::filesystem::exists(of.folder.path() / "notes.json"); }));
+    CHECK(read_notes(of.folder.path()).at("L1H0").label == "copies");
+  }
+
+  TEST_CASE("a click on an example opens its tokens at the cell, as one step of the history") {
+    OpenSurvey of;
+    of.ui.click("corpus.mode.3");
+    of.ui.click("corpus.decile.10");
+    CHECK(of.ui.state().corpus.decile == 10);
+    REQUIRE(of.ui.sees("corpus.example.0"));
+    CHECK_FALSE(of.ui.sees("corpus.example.1"));
+    const State before = of.ui.state();
+    of.ui.click("corpus.example.0");
+    CHECK(of.ui.state().text() == "tenth 10");
+    CHECK(of.ui.state().model().ids == std::vector<std::vector<std::uint32_t>>{{4, 5}});
+    REQUIRE(of.ui.state().view.pinned);
+    CHECK(of.ui.state().view.pinned->query == 1);
+    CHECK(of.ui.result().shapes.begin()->second.queries == 2);
+    of.ui.press(shell::Key::Z, shell::kControl);
+    CHECK(of.ui.state() == before);
+    of.ui.click("corpus.decile.0");
+    CHECK(of.ui.sees("corpus.example.0"));
+  }
+
+  TEST_CASE("of another model that one is opened, with text, head and cell in the same step") {
+    OpenSurvey of("llama");
+    of.ui.click("corpus.mode.3");
+    of.ui.press(shell::Key::Right);
+    CHECK(of.ui.state().corpus.head == 1);
+    const State before = of.ui.state();
+    of.ui.click("corpus.example.0");
+    of.ui.settle();
+    CHECK(model_path(of.ui.state().source).find("llama") != std::string::npos);
+    CHECK(of.ui.state().text() == "text 1");
+    CHECK(of.ui.state().selection.head == 1);
+    REQUIRE(of.ui.state().view.pinned);
+    CHECK(of.ui.result().error.empty());
+    of.ui.press(shell::Key::Z, shell::kControl);
+    of.ui.settle();
+    CHECK(model_path(of.ui.state().source) == model_path(before.source));
+    CHECK(of.ui.state().text() == before.text());
+  }
+
+  TEST_CASE("what an older survey lacks, no survey, and a broken one are sentences") {
+    OpenSurvey of("gpt2", true);
+    of.ui.click("corpus.mode.3");
+    CHECK(of.ui.sees("corpus.older"));
+    CHECK_FALSE(of.ui.sees("corpus.map"));
+    of.ui.click("corpus.decile.3");
+    CHECK(of.ui.sees("corpus.no_samples"));
+    const TemporaryDirectory broken;
+    test::write_small_survey(broken.path(), "gpt2");
+    std::filesystem::remove(broken.path() / "heads.jsonl");
+    of.ui.window().open_files({broken.path().string()});
+    of.ui.settle();
+    CHECK(of.ui.sees("corpus.empty"));
+    CHECK(of.ui.window().surveys().error().find("heads.jsonl") != std::string::npos);
+  }
+
+  TEST_CASE("without a survey the view says how to come to one") {
+    UiDriver ui;
+    ui.show("corpus");
+    CHECK(ui.sees("corpus.empty"));
+    CHECK(ui.sees("corpus.begin"));
+    check_tips(ui);
+    ui.click("corpus.open");
+    CHECK(ui.window().file_dialog().is_open());
+  }
+
+  TEST_CASE("a survey that the window makes is paused, goes on, and is open when it is whole") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path corpus = folder.path() / "lines.txt", made = folder.path() / "made";
+    {
+      std::ofstream lines(corpus);
+      for (int i = 0; i < 6'000; ++i) lines << "the cat sat on the mat while the dog looked at it, " << i << " times\n";
+    }
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.show("corpus");
+    ui.click("corpus.begin");
+    check_tips(ui);
+    ui.fill_in("corpus.form.file", corpus.string());
+    ui.fill_in("corpus.form.folder", made.string());
+    ui.click("corpus.form.start");
+    REQUIRE(becomes(ui, [&] { return ui.sees("corpus.pause"); }));
+    ui.click("corpus.pause");
+    REQUIRE(becomes(ui, [&] { return ui.sees("corpus.resume"); }));
+    CHECK_FALSE(ui.window().surveys().survey());
+    ui.click("corpus.resume");
+    REQUIRE(becomes(ui, [&] { return ui.window().surveys().survey() != nullptr; }));
+    CHECK(ui.state().corpus.folder == made.string());
+    CHECK(ui.window().surveys().survey()->texts == 6'000);
+    CHECK(ui.window().surveys().survey()->metrics.size() == evaluation::kHeadMetrics);
+    CHECK_FALSE(ui.sees("corpus.progress"));
+    // What can't be measured is said in the program's own words.
+    ui.click("corpus.begin");
+    ui.fill_in("corpus.form.file", (folder.path() / "nothing.txt").string());
+    ui.fill_in("corpus.form.folder", (folder.path() / "other").string());
+    ui.click("corpus.form.start");
+    CHECK(becomes(ui, [&] { return ui.sees("corpus.resume"); }));
+    CHECK(ui.sees("corpus.progress"));
+  }
+}
+
+}  // namespace viewer_corpus_test
