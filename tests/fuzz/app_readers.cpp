@@ -107,7 +107,8 @@ void read_survey_files(std::string_view bytes) {
     begin += kMark.size();
     const std::size_t next = bytes.find(kMark, begin);
     const std::string_view file = bytes.substr(begin, next - begin);
-    for (const std::string_view name : {"survey.json", "heads.jsonl", "examples.jsonl", "samples.jsonl", "tokens.jsonl", "map.npy"}) {
+    for (const std::string_view name :
+         {"survey.json", "heads.jsonl", "examples.jsonl", "samples.jsonl", "tokens.jsonl", "map.npy"}) {
       if (file.starts_with(name))
         write_scratch("survey/" + std::string(name), file.substr(std::min(name.size() + 1, file.size())));
     }
@@ -127,8 +128,12 @@ void read_survey_files(std::string_view bytes) {
 /// What a survey goes on from.
 void read_statistics(std::string_view bytes) {
   using evaluation::HeadMetric;
-  const evaluation::CorpusMeasures measures{
-      .layers = 1, .heads = 2, .metrics = {HeadMetric::Induction, HeadMetric::Entropy}, .most_tokens = 9, .top = 3, .samples = 2};
+  const evaluation::CorpusMeasures measures{.layers = 1,
+                                            .heads = 2,
+                                            .metrics = {HeadMetric::Induction, HeadMetric::Entropy},
+                                            .most_tokens = 9,
+                                            .top = 3,
+                                            .samples = 2};
   expect_error_at_most([&] {
     evaluation::CorpusStatistics statistics = evaluation::decode_statistics(bytes, measures);
     const evaluation::CorpusStatistics next = statistics;
