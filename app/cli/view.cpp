@@ -52,7 +52,7 @@ void open_survey(ViewFlags& flags, ViewOptions& options) {
   options.survey = read_survey(flags.model.survey());
   if (flags.model.chooses_model()) return;
   try {
-    flags.model.use_model(utf8(inference::find_model(chosen_model(options.survey->model, kCaptionWriter))));
+    flags.model.use_model(utf8(inference::find_model(named_model(options.survey->model))));
   } catch (const Error& error) {
     options.warning = error.what();
   }

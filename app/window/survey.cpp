@@ -102,7 +102,7 @@ class Surveys final : public Feature {
     if (!room_.survey()) return;
     desk_.stop_generating();  // not when the model is there: that would end the step
     if (!shows_its_model()) {
-      desk_.attempt([&] { models_.open(utf8(chosen_model(room_.survey()->model, kCaptionWriter))); });
+      models_.open(named_model(room_.survey()->model));
     }
     opening_ = std::move(asked);
   }

@@ -167,6 +167,21 @@ TEST_SUITE("gpu") {
     CHECK(of.ui.state().text() == before.text());
   }
 
+  TEST_CASE("a bundled model, which a survey names without its folder, is found") {
+    const TemporaryDirectory folder;
+    test::write_small_survey(folder.path(), "captions-gpt2");
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.window().open_files({folder.path().string()});
+    ui.settle();
+    ui.click("corpus.mode.3");
+    ui.click("corpus.example.0");
+    ui.settle();
+    CHECK(std::filesystem::path(model_path(ui.state().source)).filename() == "captions-gpt2");
+    CHECK(ui.state().text() == "text 0");
+    CHECK(ui.state().model().ids == std::vector<std::vector<std::uint32_t>>{{5, 6, 7}});
+  }
+
   TEST_CASE("what an older survey lacks, no survey, and a broken one are sentences") {
     OpenSurvey of("gpt2", true);
     of.ui.click("corpus.mode.3");
