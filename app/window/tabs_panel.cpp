@@ -9,9 +9,9 @@ namespace headlight::app {
 namespace {
 
 constexpr float kLeft = 16.0F, kAtRight = 27.0F;  // at the left, and for the button at the right end
-constexpr float kMinTabGap = 13.0F, kMaxTabGap = 24.0F;
-constexpr float kBetweenGroups = 14.0F;  // and as much on the other side of the line between them
-constexpr float kAfterHeading = 12.0F;   // of a group's heading that stands before its tabs
+constexpr float kMinTabGap = 10.0F, kMaxTabGap = 24.0F;
+constexpr float kBetweenGroups = 11.0F;  // and as much on the other side of the line between them
+constexpr float kAfterHeading = 10.0F;   // of a group's heading that stands before its tabs
 constexpr float kHeadingHeight = 16.0F;  // of one that stands above them
 constexpr std::size_t kGroupsInFirstRow = 2;
 
@@ -212,11 +212,12 @@ class TabsPainter {
 TabWidths measure_tabs(const shell::Ui& ui, float insets) {
   const std::vector<ViewGroup> groups = view_groups();
   const std::span<const ViewGroup> all(groups);
-  const float first = row_width(ui, all.first(kGroupsInFirstRow), kMinTabGap, true);
-  const float second = row_width(ui, all.subspan(kGroupsInFirstRow), kMinTabGap, true);
-  const float headings = std::abs(heading_width(ui, all[0]) - heading_width(ui, all[kGroupsInFirstRow]));
-  return {.one_row = kLeft + insets + row_width(ui, all, kMinTabGap, false),
-          .two_rows = kLeft + insets + std::max(first, second) + headings};
+  const float column = std::max(heading_width(ui, all[0]), heading_width(ui, all[kGroupsInFirstRow]));
+  float longest = 0.0F;
+  for (const auto row : {all.first(kGroupsInFirstRow), all.subspan(kGroupsInFirstRow)}) {
+    longest = std::max(longest, row_width(ui, row, kMinTabGap, true) + column - heading_width(ui, row.front()));
+  }
+  return {.one_row = kLeft + insets + row_width(ui, all, kMinTabGap, false), .two_rows = kLeft + insets + longest};
 }
 
 void draw_tabs_panel(Frame& frame, TabRows rows, float tabs_width, float left_inset) {
