@@ -63,12 +63,14 @@ bool is_model_path(const std::filesystem::path& path) {
 }
 
 std::filesystem::path survey_folder(const std::filesystem::path& path) {
-  constexpr const char* kDescription = "survey.json";
-  std::error_code ignored;
-  const std::filesystem::path folder = path.filename() == kDescription ? path.parent_path() : path;
-  if (!std::filesystem::is_regular_file(folder / kDescription, ignored)) return {};
-  const std::filesystem::path whole = std::filesystem::absolute(folder).lexically_normal();
-  return whole.has_filename() ? whole : whole.parent_path();
+  for (const char* description : {"survey.json", "scatter_data.json"}) {  // ours, HeadVis'
+    std::error_code ignored;
+    const std::filesystem::path folder = path.filename() == description ? path.parent_path() : path;
+    if (!std::filesystem::is_regular_file(folder / description, ignored)) continue;
+    const std::filesystem::path whole = std::filesystem::absolute(folder).lexically_normal();
+    return whole.has_filename() ? whole : whole.parent_path();
+  }
+  return {};
 }
 
 std::filesystem::path expand_home(const std::string& typed) {

@@ -268,8 +268,11 @@ void add_corpus(std::vector<Field>& fields) {
     fields.push_back(plain_field("corpus", key, label, at));
   };
   text("folder", "Open survey", in_corpus<&CorpusChoices::folder>());
-  fields.push_back(
-      choice_field("corpus", "mode", "Choose what is shown of the survey", in_corpus<&CorpusChoices::mode>(), kCorpusModes));
+  fields.push_back(choice_field("corpus", "mode", "Choose what is shown of the survey", in_corpus<&CorpusChoices::mode>(),
+                                kCorpusModes,
+                                {.name = "--corpus",
+                                 .help = "the view Corpus: dots by two numbers, by layer, a table, or one head's page",
+                                 .tells_default = false}));
   text("x", "Choose what places heads", in_corpus<&CorpusChoices::x>());
   text("y", "Choose what places heads", in_corpus<&CorpusChoices::y>());
   text("color", "Choose what colours heads", in_corpus<&CorpusChoices::color>());

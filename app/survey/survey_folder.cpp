@@ -1,7 +1,6 @@
 #include "app/survey/survey_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -12,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/session_file.h"
-#include "app/survey/head_plane.h"
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -54,13 +52,13 @@ std::uint32_t index_of(const json& line, const char* name, std::size_t end) {
   return static_cast<std::uint32_t>(value);
 }
 
-std::vector<std::uint32_t> ids_of(const json& line) {
-  const auto& given = line.at("ids").get_ref<const json::array_t&>();
+std::vector<std::uint32_t> ids_of(const json& line, const char* name) {
+  const auto& given = line.at(name).get_ref<const json::array_t&>();
   if (given.size() > kMaxExampleTokens) throw Error("a text has {} tokens", given.size());
   std::vector<std::uint32_t> ids;
   for (const json& id : given) {
-    const std::uint64_t value = count_of(id, "ids");
-    if (value > std::numeric_limits<std::uint32_t>::max()) throw Error("'ids' has {}", value);
+    const std::uint64_t value = count_of(id, name);
+    if (value > std::numeric_limits<std::uint32_t>::max()) throw Error("'{}' has {}", name, value);
     ids.push_back(static_cast<std::uint32_t>(value));
   }
   return ids;
@@ -72,7 +70,7 @@ SurveyExample example_of(const json& line) {
                         .query_token = member<std::string>(line, "query_token"),
                         .key_token = member<std::string>(line, "key_token"),
                         .text = member<std::string>(line, "text"),
-                        .ids = ids_of(line)};
+                        .ids = ids_of(line, "ids")};
   example.query = index_of(line, "query", example.ids.size());
   example.key = index_of(line, "key", example.ids.size());
   return example;
@@ -156,7 +154,8 @@ void read_array(Survey& survey, const char* name, std::vector<float> HeadAttenti
     const files::NpyHeader header = files::read_npy_header(bytes);
     shape.insert(shape.begin(), {survey.layers, survey.heads});
     if (header.type != "<f4" || header.is_fortran || header.shape != shape) {
-      throw Error("it holds {} of {}, not float32 of {}", header.type, to_string(header.shape), to_string(shape));
+      throw Error("it holds {} of {}, not float32 of {}", header.type, headlight::to_string(header.shape),
+                  headlight::to_string(shape));
     }
     std::vector<float> values(header.count);
     std::memcpy(values.data(), bytes.data() + header.begin, values.size() * sizeof(float));
@@ -179,6 +178,12 @@ std::string today(const std::string& metric) {
   return is_share ? metric + "_mul" : metric == "relative" ? "evenness" : metric;
 }
 
+void check_sizes(const Survey& survey) {
+  if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
+  if (survey.count() > kMaxSurveyHeads) throw Error("it has {} heads", survey.count());
+  if (survey.metrics.empty() || survey.metrics.size() > kMaxSurveyMetrics) throw Error("it has no metrics, or too many");
+}
+
 /// Returns the file's version.
 std::uint64_t read_description(Survey& survey) {
   const fs::path file = survey.directory / "survey.json";
@@ -190,9 +195,7 @@ std::uint64_t read_description(Survey& survey) {
     survey.metrics = member<std::vector<std::string>>(description, "metrics");
     survey.layers = index_of(description, "layers", kMaxSurveyLayers);
     survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
-    if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
-    if (survey.count() > kMaxSurveyHeads) throw Error("it has {} heads", survey.count());
-    if (survey.metrics.empty() || survey.metrics.size() > kMaxSurveyMetrics) throw Error("it has no metrics, or too many");
+    check_sizes(survey);
     const std::uint64_t version = description.contains("version") ? count_of(description.at("version"), "version") : 1;
     if (version > kSurveyVersion)
       throw Error("it is of version {}, and this Headlight reads up to {}", version, kSurveyVersion);
@@ -216,105 +219,89 @@ void rank_heads(Survey& survey) {
   }
 }
 
-/// The mean map of each head as a point: of two heads the distance is the one of Hellinger, which is 0 where they attend
-/// alike, of cells that every head knows.
-std::vector<std::vector<double>> map_points(const Survey& survey) {
-  std::vector<std::vector<double>> points(survey.count());
-  for (std::size_t cell = 0; cell < std::size_t{kMapEdge} * kMapEdge; ++cell) {
-    const auto lacks = [&](const HeadAttention& head) { return head.map.empty() || std::isnan(head.map[cell]); };
-    if (std::ranges::any_of(survey.attention, lacks)) continue;
-    for (std::size_t head = 0; head < points.size(); ++head) {
-      points[head].push_back(std::sqrt(double{survey.attention[head].map[cell]}));
-    }
-  }
-  return points;
+/// A text of HeadVis' folder, in which tokens are spelled out one by one.
+SurveyExample headvis_example(const json& line) {
+  SurveyExample example;
+  example.value = finite_of(line, "value");
+  example.weight = finite_of(line, "weight");
+  example.text = member<std::string>(line, "text");
+  example.ids = ids_of(line, "token_ids");
+  const auto& tokens = line.at("tokens").get_ref<const json::array_t&>();
+  if (tokens.size() != example.ids.size()) throw Error("a text has {} tokens and {} ids", tokens.size(), example.ids.size());
+  example.query = index_of(line, "query", tokens.size());
+  example.key = index_of(line, "key", tokens.size());
+  example.query_token = tokens[example.query].get<std::string>();
+  example.key_token = tokens[example.key].get<std::string>();
+  if (!line.at("decile").is_null()) example.decile = 1 + index_of(line, "decile", kSampleDeciles);
+  return example;
 }
 
-/// Each metric's mean in units of its spread over heads, so that none counts more because its numbers are larger.
-std::vector<std::vector<double>> metric_points(const Survey& survey) {
-  std::vector<std::vector<double>> points(survey.count());
+/// heads/L5H1.json: texts by metric, and the members of a line of tokens.jsonl where it has them.
+void read_headvis_head(const json& file, std::size_t head, Survey& survey) {
   for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
-    double sum = 0.0, squares = 0.0, known = 0.0;
-    for (std::size_t head = 0; head < points.size(); ++head) {
-      if (survey.head(metric, head).texts == 0) continue;
-      sum += survey.head(metric, head).mean;
-      squares += survey.head(metric, head).mean * survey.head(metric, head).mean;
-      known += 1.0;
+    const json& sequences = file.at("sequences");
+    if (!sequences.contains(survey.metrics[metric])) continue;
+    SurveyedHead& found = survey.found[metric * survey.count() + head];
+    for (const json& line : sequences.at(survey.metrics[metric]).get_ref<const json::array_t&>()) {
+      SurveyExample example = headvis_example(line);
+      (example.decile > 0 ? found.samples : found.examples).push_back(std::move(example));
     }
-    const double mean = sum / std::max(known, 1.0),
-                 spread = std::sqrt(std::max(squares / std::max(known, 1.0) - mean * mean, 0.0));
-    for (std::size_t head = 0; head < points.size(); ++head) {
-      const bool has_number = survey.head(metric, head).texts > 0 && spread > 0.0;
-      points[head].push_back(has_number ? (survey.head(metric, head).mean - mean) / spread : 0.0);
+    std::ranges::reverse(found.samples);  // of equal values, too, the order is that of samples.jsonl
+    std::ranges::stable_sort(found.samples, {}, &SurveyExample::value);
+  }
+  if (file.contains("queries")) read_tokens(file, survey.attention[head]);
+}
+
+/// Calls `use(content)` with a JSON file of HeadVis' folder; what it throws names the file.
+template <typename Use>
+void read_headvis_file(const fs::path& file, Use&& use) {
+  const json content = read_json(file);
+  try {
+    use(content);
+  } catch (const std::exception& error) {
+    throw Error("{}: {}; write it again with headlight survey --headvis", utf8(file), error.what());
+  }
+}
+
+/// config.json, scatter_data.json and heads/L#H#.json, as write_headvis() names their members.
+void read_headvis(Survey& survey) {
+  read_headvis_file(survey.directory / "config.json", [&](const json& config) {
+    survey.model = found_path(member<std::string>(config, "model"), survey.directory);
+    survey.corpus = member<std::string>(config, "dataset");
+    survey.texts = count_of(config.at("n_sequences"), "n_sequences");
+    survey.metrics = member<std::vector<std::string>>(config, "metrics");
+    survey.layers = index_of(config, "n_layers", kMaxSurveyLayers);
+    survey.heads = index_of(config, "n_heads", model::kMaxModelHeads + 1);
+    check_sizes(survey);
+  });
+  survey.attention.resize(survey.count());
+  read_headvis_file(survey.directory / "scatter_data.json", [&](const json& scatter) {
+    if (scatter.size() != survey.count()) throw Error("it has {} heads, not {}", scatter.size(), survey.count());
+    survey.found.resize(survey.metrics.size() * survey.count());
+    std::vector<bool> is_there(survey.count());
+    for (const json& line : scatter) {
+      const std::size_t head = head_of(line, survey);
+      is_there[head] = true;
+      for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
+        const json& numbers = line.at("metrics");
+        if (numbers.at(survey.metrics[metric]).is_null()) continue;  // no text has what it measures
+        SurveyedHead& found = survey.found[metric * survey.count() + head];
+        found.mean = finite_of(numbers, survey.metrics[metric].c_str());
+        found.texts = survey.texts;
+      }
     }
+    if (std::ranges::find(is_there, false) != is_there.end()) throw Error("some heads are missing");
+  });
+  for (std::size_t head = 0; head < survey.count(); ++head) {
+    read_headvis_file(survey.directory / "heads" / (survey.name(head) + ".json"),
+                      [&](const json& file) { read_headvis_head(file, head, survey); });
   }
-  return points;
 }
 
-void add_columns(Survey& survey) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const auto add = [&](std::string name, bool is_plane, const auto& value) {
-    SurveyColumn& column =
-        survey.columns.emplace_back(SurveyColumn{.name = std::move(name), .values = {}, .is_plane = is_plane});
-    for (std::size_t head = 0; head < survey.count(); ++head) column.values.push_back(value(head));
-  };
-  for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
-    add(survey.metrics[metric], false, [&](std::size_t head) {
-      const SurveyedHead& found = survey.head(metric, head);
-      return found.texts > 0 ? found.mean : kNone;
-    });
-  }
-  if (std::ranges::any_of(survey.attention, [](const HeadAttention& head) { return head.queries > 0; })) {
-    const auto number = [&](double HeadAttention::*part) {
-      return [&survey, part](std::size_t head) {
-        return survey.attention[head].queries > 0 ? survey.attention[head].*part : kNone;
-      };
-    };
-    add("self", false, number(&HeadAttention::self));
-    add("first", false, number(&HeadAttention::first));
-  }
-  add("layer", false, [&](std::size_t head) { return static_cast<double>(head / survey.heads); });
-  const auto add_plane = [&](const std::string& name, const std::vector<std::vector<double>>& points) {
-    const std::vector<std::pair<double, double>> plane = head_plane(points);
-    if (plane.empty()) return;
-    add(name + ", axis 1", true, [&](std::size_t head) { return plane[head].first; });
-    add(name + ", axis 2", true, [&](std::size_t head) { return plane[head].second; });
-  };
-  add_plane("metrics", metric_points(survey));
-  add_plane("mean maps", map_points(survey));
-}
-
-}  // namespace
-
-std::string bin_name(std::size_t bin) {
-  if (bin <= kMapEdge) return fmt::format("{}", bin);
-  const std::size_t end = std::size_t{kMapEdge} << (bin - kMapEdge);
-  return fmt::format("{}\u2013{}", end / 2 + 1, end);
-}
-
-const SurveyColumn& Survey::column(std::string_view wanted, std::size_t otherwise) const {
-  const auto named = std::ranges::find(columns, wanted, &SurveyColumn::name);
-  return named == columns.end() ? columns[std::min(otherwise, columns.size() - 1)] : *named;
-}
-
-std::string Survey::name(std::size_t head) const { return fmt::format("L{}H{}", head / heads, head % heads); }
-
-std::size_t Survey::find(std::string_view wanted) const {
-  std::uint32_t layer = 0, head = 0;
-  const char* end = wanted.data() + wanted.size();
-  if (wanted.size() < 4 || (wanted[0] | 0x20) != 'l') return count();
-  const auto [middle, trouble] = std::from_chars(wanted.data() + 1, end, layer);
-  if (trouble != std::errc() || middle == end || (*middle | 0x20) != 'h') return count();
-  const auto [last, other_trouble] = std::from_chars(middle + 1, end, head);
-  const bool is_there = other_trouble == std::errc() && last == end && layer < layers && head < heads;
-  return is_there ? std::size_t{layer} * heads + head : count();
-}
-
-Survey read_survey(const fs::path& directory) {
-  Survey survey;
-  survey.directory = directory;
+/// The files that `headlight survey --out` writes.
+void read_own(Survey& survey) {
   const std::uint64_t version = read_description(survey);
-  const fs::path heads = directory / "heads.jsonl";
+  const fs::path heads = survey.directory / "heads.jsonl";
   const std::size_t cells = survey.metrics.size() * survey.count();
   std::error_code ignored;  // a file that isn't there is named when it is read
   const std::uintmax_t bytes = fs::file_size(heads, ignored);
@@ -331,16 +318,16 @@ Survey read_survey(const fs::path& directory) {
   if (std::ranges::find(is_there, false) != is_there.end()) {
     throw Error("{} has no line for some heads; {}", utf8(heads), kAgain);
   }
-  read_lines_of(directory / "examples.jsonl",
+  read_lines_of(survey.directory / "examples.jsonl",
                 [&](const json& line) { survey.found[cell_of(line, survey)].examples.push_back(example_of(line)); });
-  if (const fs::path samples = directory / "samples.jsonl"; fs::exists(samples)) {
+  if (const fs::path samples = survey.directory / "samples.jsonl"; fs::exists(samples)) {
     read_lines_of(samples, [&](const json& line) {
       SurveyExample sample = example_of(line);
       sample.decile = 1 + index_of(line, "decile", kSampleDeciles);
       survey.found[cell_of(line, survey)].samples.push_back(std::move(sample));
     });
   }
-  if (const fs::path tokens = directory / "tokens.jsonl"; fs::exists(tokens)) {
+  if (const fs::path tokens = survey.directory / "tokens.jsonl"; fs::exists(tokens)) {
     read_lines_of(tokens, [&](const json& line) { read_tokens(line, survey.attention[head_of(line, survey)]); });
   }
   read_array(survey, "distance.npy", &HeadAttention::distances, {kAttentionBins});
@@ -348,6 +335,18 @@ Survey read_survey(const fs::path& directory) {
   read_array(survey, "map.npy", &HeadAttention::map, {kMapEdge, kMapEdge});
   read_array(survey, "relative.npy", &HeadAttention::relative, {2 * kRelativeReach + 1});
   if (version < kSurveyVersion) std::ranges::transform(survey.metrics, survey.metrics.begin(), today);
+}
+
+}  // namespace
+
+Survey read_survey(const fs::path& directory) {
+  Survey survey;
+  survey.directory = directory;
+  if (fs::exists(directory / "survey.json") || !fs::exists(directory / "scatter_data.json")) {
+    read_own(survey);
+  } else {
+    read_headvis(survey);
+  }
   rank_heads(survey);
   add_columns(survey);
   return survey;

@@ -57,7 +57,7 @@ struct SurveyColumn {
   bool is_plane = false;       ///< a coordinate of a plane of heads, which means nothing by itself
 };
 
-/// The results that `headlight survey` wrote, read from its folder.
+/// What `headlight survey` found, read from its folder.
 struct Survey {
   std::filesystem::path directory;
   std::string model;   ///< its path, or its name (is_name_of())
@@ -83,7 +83,11 @@ struct Survey {
   std::size_t find(std::string_view name) const;
 };
 
-/// Throws Error in one line naming the file that isn't there or isn't a survey's.
+/// Adds Survey::columns, of what else is known.
+void add_columns(Survey& survey);
+
+/// The folder that `headlight survey --out` wrote, or, as far as it goes, HeadVis' folder as `--headvis` writes it. Throws
+/// Error in one line naming the file that isn't there or isn't a survey's.
 Survey read_survey(const std::filesystem::path& directory);
 
 }  // namespace headlight::app

@@ -156,11 +156,11 @@ constexpr std::array kViews = {
         .group = "Heads",
         .help =
             "What every head does over a whole corpus: a survey's heads as dots, by layer, as a table, and a page for each.",
-        .key = {Key::Digit0, {}, "0"},
+        .key = {Key::U, {}, "U"},
         .open = &open_corpus_view,
         .exported = &shown_map,
         .takes_arrows = true,
-        .words = "Scatter, By layer, survey, lasso, decile, Survey a text, notes"},
+        .words = "Scatter, By layer, survey, lasso, decile, Survey a text, notes, Cancel, Go on"},
     View{.id = "predictions",
          .title = "Predictions",
          .group = "Why",

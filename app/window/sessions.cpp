@@ -30,7 +30,9 @@ void Sessions::show_text(const fs::path& path) {
 
 void Sessions::show_survey(const fs::path& path) {
   const fs::path folder = survey_folder(path);
-  if (folder.empty()) throw Error("{} is no survey: it has no survey.json, which headlight survey writes", utf8(path));
+  if (folder.empty())
+    throw Error("{} is no survey: it has neither survey.json, which headlight survey writes, nor scatter_data.json",
+                utf8(path));
   desk_.undo.seal();
   desk_.state.corpus.folder = utf8(folder);
   desk_.state.view.tab = "corpus";

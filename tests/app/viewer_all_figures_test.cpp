@@ -44,9 +44,9 @@ std::string write_figures(UiDriver& ui, const fs::path& folder, const std::strin
   return {};
 }
 
-/// Views without a figure: the grid and two texts have no tab, and patching needs a run to compare with.
+/// Views without a figure: the grid and two texts have no tab, patching needs a run to compare with, and corpus a survey.
 bool may_have_none(std::string_view view, std::uint32_t tokens) {
-  return view == "patching" || (view == "flow" && tokens == 1);
+  return view == "patching" || view == "corpus" || (view == "flow" && tokens == 1);
 }
 
 }  // namespace

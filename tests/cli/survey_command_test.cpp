@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/survey/survey_folder.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"
+#include "support/error_message.h"
 #include "support/program.h"
 
 namespace survey_command_test {
@@ -97,6 +101,41 @@ TEST_SUITE("gpu") {
       CHECK(sequences.back()["decile"] == 0);
       CHECK(sequences[3]["decile"] == 9);
     }
+    const app::Survey ours = app::read_survey(out), theirs = app::read_survey(headvis);
+    CHECK(theirs.texts == ours.texts);
+    CHECK(theirs.model == "captions-gpt2");
+    for (std::size_t head = 0; head < ours.count(); ++head) {
+      const app::SurveyedHead &found = ours.head(1, head), &again = theirs.head(1, head);
+      CHECK(again.mean == found.mean);
+      CHECK(again.place == found.place);
+      REQUIRE(again.examples.size() == found.examples.size());
+      CHECK(again.examples[0].text == found.examples[0].text);
+      CHECK(again.examples[0].query_token == found.examples[0].query_token);
+      REQUIRE(again.samples.size() == found.samples.size());
+      CHECK(again.samples[0].decile == 1);
+      CHECK(again.samples.back().ids == found.samples.back().ids);
+      REQUIRE(theirs.attention[head].pairs.size() == ours.attention[head].pairs.size());
+      CHECK(theirs.attention[head].pairs[0].mass == ours.attention[head].pairs[0].mass);
+      CHECK(theirs.attention[head].self == ours.attention[head].self);
+    }
+    const auto complaint = [&](const fs::path& file, const std::string& from, const std::string& to) {
+      const std::string right = read_file(headvis / file);
+      std::string wrong = right;
+      REQUIRE(wrong.find(from) != std::string::npos);
+      write_file_atomically(headvis / file, wrong.replace(wrong.find(from), from.size(), to));
+      const std::string message = test::error_message([&] { app::read_survey(headvis); });
+      write_file_atomically(headvis / file, right);
+      return message;
+    };
+    CHECK(complaint("config.json", "\"n_heads\": 8", "\"n_heads\": 9").find("scatter_data.json: it has 32 heads, not 36") !=
+          std::string::npos);
+    CHECK(complaint("config.json", "\"n_layers\": 4", "\"n_layers\": -4").find("config.json: 'n_layers' is no count") !=
+          std::string::npos);
+    CHECK(complaint("scatter_data.json", "\"head\":1", "\"head\":0").find("some heads are missing") != std::string::npos);
+    CHECK(complaint("scatter_data.json", "\"entropy\":", "\"entropi\":").find("scatter_data.json: ") != std::string::npos);
+    CHECK(complaint("heads/L1H2.json", "\"tokens\":[", "\"tokens\":[\"\",").find("L1H2.json: a text has ") !=
+          std::string::npos);
+    CHECK(complaint("heads/L1H2.json", "\"decile\":9", "\"decile\":10").find("'decile' is 10") != std::string::npos);
   }
 
   TEST_CASE("parts of another corpus, model or flags can't be merged, nor damaged ones") {
