@@ -82,6 +82,10 @@ void add_columns(Survey& survey) {
   add_plane("mean maps", map_points(survey));
 }
 
+std::string SurveyedHead::mean_text() const {
+  return std::isnan(spread) ? fmt::format("{:.3f}", mean) : fmt::format("{:.3f} \u00B1 {:.3f}", mean, spread);
+}
+
 std::string bin_name(std::size_t bin) {
   if (bin <= kMapEdge) return fmt::format("{}", bin);
   const std::size_t end = std::size_t{kMapEdge} << (bin - kMapEdge);

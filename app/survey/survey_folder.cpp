@@ -287,6 +287,7 @@ void read_headvis(Survey& survey) {
         if (numbers.at(survey.metrics[metric]).is_null()) continue;  // no text has what it measures
         SurveyedHead& found = survey.found[metric * survey.count() + head];
         found.mean = finite_of(numbers, survey.metrics[metric].c_str());
+        found.spread = std::numeric_limits<double>::quiet_NaN();
         found.texts = survey.texts;
       }
     }

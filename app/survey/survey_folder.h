@@ -20,13 +20,16 @@ struct SurveyExample {
 
 /// What a survey found of one head by one metric.
 struct SurveyedHead {
-  double mean = 0.0, spread = 0.0;  ///< where there are texts
+  double mean = 0.0, spread = 0.0;  ///< where there are texts; the spread is NaN in HeadVis' folder, which has none
   std::uint64_t texts = 0;
   std::uint32_t place = 0;                   ///< among all heads, from 1 on: the one with the highest mean is first
   std::vector<float> histogram = {};         ///< texts by value, from 0 to `top`; may be empty
   double top = 1.0;                          ///< above 0
   std::vector<SurveyExample> examples = {};  ///< the highest values first
   std::vector<SurveyExample> samples = {};   ///< of all texts, the lowest values first; none in older surveys
+
+  /// "0.083 ± 0.039".
+  std::string mean_text() const;
 };
 
 /// A token, or a pair of a query's token and a key's, and the attention of it.

@@ -42,7 +42,7 @@ std::string why_no_predictions(const Frame& frame) {
 }
 
 std::string why_no_parts_of_logits(const Frame& frame) {
-  if (const std::string why = why_no_predictions(frame); !why.empty()) return why;
+  if (std::string why = why_no_predictions(frame); !why.empty()) return why;
   const std::string why = frame.result.network ? attribution::why_not_attributable(*frame.result.network) : std::string();
   if (why.empty()) return {};
   return fmt::format(

@@ -9,18 +9,20 @@ namespace {
 
 /// Where numbers begin in a row, as shares of the panel's width.
 constexpr float kMeanColumn = 0.42F, kRankColumn = 0.86F;
+constexpr float kNameGap = 6.0F;  // after a metric's name
 
 /// One metric of the head: its mean and rank; a click chooses whose texts are listed.
 void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index, const SurveyedHead& head,
                           std::size_t& metric) {
   const std::string name = fmt::format("survey.metric.{}", index);
   const float left = ImGui::GetCursorPosX(), width = ImGui::GetContentRegionAvail().x;
-  if (ImGui::Selectable(fmt::format("{}##{}", survey.metrics[index], name).c_str(), index == metric)) metric = index;
+  const std::string shown = fit_text(ImGui::GetFont(), survey.metrics[index], std::floor(width * kMeanColumn) - kNameGap);
+  if (ImGui::Selectable(fmt::format("{}##{}", shown, name).c_str(), index == metric)) metric = index;
   mark_last_item(frame, name, "Mean and spread over the corpus, and the head's rank among all; a click lists its texts.");
   if (index == metric) frame.ui.keyboard().prefer_last();
   ImGui::SameLine(left + std::floor(width * kMeanColumn));
   if (head.texts == 0) return ImGui::TextUnformatted("\u2013");  // no text has what it measures
-  ImGui::TextUnformatted(fmt::format("{:.3f} \u00B1 {:.3f}", head.mean, head.spread).c_str());
+  ImGui::TextUnformatted(head.mean_text().c_str());
   ImGui::SameLine(left + std::floor(width * kRankColumn));
   ImGui::TextUnformatted(fmt::format("{}.", head.place).c_str());
 }

@@ -108,6 +108,7 @@ TEST_SUITE("gpu") {
       const app::SurveyedHead &found = ours.head(1, head), &again = theirs.head(1, head);
       CHECK(again.mean == found.mean);
       CHECK(again.place == found.place);
+      CHECK(found.mean_text().starts_with(again.mean_text() + " \u00B1 "));
       REQUIRE(again.examples.size() == found.examples.size());
       CHECK(again.examples[0].text == found.examples[0].text);
       CHECK(again.examples[0].query_token == found.examples[0].query_token);

@@ -77,9 +77,9 @@ void draw_bars(Frame& frame, const std::string& name, view::Rect box, std::span<
 void draw_metric_card(const CorpusScene& scene, CardFlow& flow, std::size_t metric, std::size_t head) {
   const SurveyedHead& found = scene.survey.head(metric, head);
   const std::string& name = scene.survey.metrics[metric];
-  const std::string title = found.texts == 0 ? fmt::format("{}: no text has it", name)
-                                             : fmt::format("{} {:.3f} \u00B1 {:.3f}, rank {} of {}", name, found.mean,
-                                                           found.spread, found.place, scene.survey.count());
+  const std::string title =
+      found.texts == 0 ? fmt::format("{}: no text has it", name)
+                       : fmt::format("{} {}, rank {} of {}", name, found.mean_text(), found.place, scene.survey.count());
   const double step = found.top / static_cast<double>(std::max<std::size_t>(found.histogram.size(), 1));
   const bool is_share = found.top == 1.0;  // all of which have one scale
   const std::span<const float> bins = is_share ? found.histogram : without_empty_end(found.histogram);
