@@ -71,7 +71,10 @@ void add_columns(Survey& survey) {
     add("self", false, number(&HeadAttention::self));
     add("first", false, number(&HeadAttention::first));
   }
-  add("layer", false, [&](std::size_t head) { return static_cast<double>(head / survey.heads); });
+  add("layer", false, [&](std::size_t head) {
+    const std::size_t layer = head / survey.heads;
+    return static_cast<double>(layer);
+  });
   const auto add_plane = [&](const std::string& name, const std::vector<std::vector<double>>& points) {
     const std::vector<std::pair<double, double>> plane = head_plane(points);
     if (plane.empty()) return;
