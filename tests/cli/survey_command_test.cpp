@@ -124,7 +124,7 @@ TEST_SUITE("gpu") {
       std::string wrong = right;
       REQUIRE(wrong.find(from) != std::string::npos);
       write_file_atomically(headvis / file, wrong.replace(wrong.find(from), from.size(), to));
-      const std::string message = test::error_message([&] { app::read_survey(headvis); });
+      std::string message = test::error_message([&] { app::read_survey(headvis); });
       write_file_atomically(headvis / file, right);
       return message;
     };
