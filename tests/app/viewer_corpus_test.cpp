@@ -3,6 +3,7 @@
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <imgui.h>
 
 #include "app/ui_driver.h"
 #include "support/temporary_directory.h"

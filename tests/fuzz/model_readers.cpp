@@ -52,7 +52,7 @@ void read_torch(std::string_view bytes) {
 
 void read_index(std::string_view bytes) {
   static const fs::path kFolder = [] {
-    const fs::path folder = scratch_folder() / "sharded";
+    fs::path folder = scratch_folder() / "sharded";
     fs::create_directories(folder);
     for (const auto& entry : fs::directory_iterator(golden_models() / "llama-sharded")) {
       fs::copy_file(entry, folder / entry.path().filename(), fs::copy_options::overwrite_existing);
