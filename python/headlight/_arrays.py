@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,22 @@ import numpy.typing as npt
 from ._program import HeadlightError
 
 Array = npt.NDArray[Any]
+
+
+class ArraysByName(Mapping[str, Array]):
+    """A read-only dictionary of arrays."""
+
+    _arrays: dict[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
 
 TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Array
+from ._arrays import Array, ArraysByName
 from ._captures import Capture
 from ._program import HeadlightError, call
 from ._windows import input_flags
 
 
-class Run(Mapping[str, Array]):
+class Run(ArraysByName):
     """Arrays by name: "weights" [layer, batch, head, query, key], or "encoder_weights", "cross_weights", … of an
     encoder-decoder; "logits", "hidden" and so on, as `headlight export --help` lists them."""
 
@@ -29,15 +29,6 @@ class Run(Mapping[str, Array]):
             name, extension = os.path.splitext(os.path.basename(stage["file"]))
             if extension == ".npy":
                 self._arrays[name] = np.load(os.path.join(folder, stage["file"]), allow_pickle=False)
-
-    def __getitem__(self, name: str) -> Array:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
 
     @staticmethod
     def _without_padding(tokens: Mapping[str, Any]) -> list[list[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array
+from ._arrays import Array, ArraysByName
 from ._program import DONE, HeadlightError, program, reason
 
 Columns = dict[str, Array]
@@ -114,7 +114,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     return columns
 
 
-class Survey(Mapping[str, Array]):
+class Survey(ArraysByName):
     """What `headlight survey` found. As a mapping its arrays by name: "mean" [metric, layer, head], "map", "distance" and so on
     (docs/SURVEYS.md). Its tables are dictionaries of columns of equal length, as pandas.DataFrame(survey.heads) takes them."""
 
@@ -142,15 +142,6 @@ class Survey(Mapping[str, Array]):
             _columns([{"layer": row["layer"], "head": row["head"], **entry} for row in profiles for entry in row[name]])
             for name in ("query_tokens", "key_tokens", "pairs")
         )
-
-    def __getitem__(self, name: str) -> Array:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
 
     def __repr__(self) -> str:
         return f"<headlight.Survey of {self.info['texts']} texts: {', '.join(self.info['metrics'])}>"
