@@ -20,14 +20,6 @@ namespace atomic_file_posix_test {
 
 using namespace headlight;
 
-namespace {
-
-std::ptrdiff_t entries(const std::filesystem::path& folder) {
-  return std::distance(std::filesystem::directory_iterator(folder), {});
-}
-
-}  // namespace
-
 TEST_SUITE("cpu") {
   TEST_CASE("the next program removes what a killed one left") {
     const TemporaryDirectory directory;
@@ -45,21 +37,21 @@ TEST_SUITE("cpu") {
     };
     const bool has_nameless = [&] {
       const AtomicFile probe(path);
-      return entries(directory.path()) == 0;
+      return directory.entries() == 0;
     }();
     write_and_die(AtomicFile::Staging::Nameless);
-    if (has_nameless) CHECK(entries(directory.path()) == 0);
+    if (has_nameless) CHECK(directory.entries() == 0);
     write_and_die(AtomicFile::Staging::Named);
-    REQUIRE(entries(directory.path()) > 0);
+    REQUIRE(directory.entries() > 0);
     // A recent one may belong to a program that is still writing.
     { AtomicFile other(path, AtomicFile::Staging::Named); }
-    CHECK(entries(directory.path()) > 0);
+    CHECK(directory.entries() > 0);
     write_file_atomically(directory.path() / "file.tmp", std::string_view("the user's own"));
     for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
       std::filesystem::last_write_time(entry, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
     }
     { AtomicFile other(path, AtomicFile::Staging::Named); }
-    CHECK(entries(directory.path()) == 1);
+    CHECK(directory.entries() == 1);
     CHECK(read_file(directory.path() / "file.tmp") == "the user's own");
   }
 

@@ -13,14 +13,6 @@ namespace atomic_file_test {
 
 using namespace headlight;
 
-namespace {
-
-std::ptrdiff_t entries(const std::filesystem::path& folder) {
-  return std::distance(std::filesystem::directory_iterator(folder), {});
-}
-
-}  // namespace
-
 TEST_SUITE("cpu") {
   TEST_CASE("a file is replaced as a whole, and no temporary file is left over") {
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / "headlight-atomic-file-test";
@@ -56,12 +48,12 @@ TEST_SUITE("cpu") {
         CHECK(read_file(path) == "old");
       }
       CHECK(read_file(path) == "old");
-      CHECK(entries(directory.path()) == 1);
+      CHECK(directory.entries() == 1);
       AtomicFile file(path, staging);
       file.append("new");
       file.finish();
       CHECK(read_file(path) == "new");
-      CHECK(entries(directory.path()) == 1);
+      CHECK(directory.entries() == 1);
     }
   }
 
