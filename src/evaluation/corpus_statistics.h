@@ -75,9 +75,9 @@ struct CorpusMeasures {
   std::uint32_t most_tokens = 0;  ///< of a text
   std::uint32_t top = 0;          ///< best examples of each head and metric
   std::uint32_t samples = 0;      ///< examples of each head and metric for the deciles
-  bool packs = false;             ///< a text has those that follow it behind it, as long as there is room (corpus_rows())
-  bool is_chat = false;           ///< texts are chats, which the model's template writes: each the user's turn
-  bool thinks = true;             ///< the template's switch, where it has one
+  bool packs = false;    ///< the texts that follow one are in the same row, as long as there is room (corpus_rows())
+  bool is_chat = false;  ///< texts are chats, which the model's template writes: each the user's turn
+  bool thinks = true;    ///< the template's switch, where it has one
 
   std::size_t cells() const { return metrics.size() * layers * heads; }
   /// The largest value of a metric that the histogram tells apart: 1 of shares, ln(most_tokens) nats, most_tokens.

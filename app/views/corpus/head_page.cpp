@@ -83,7 +83,8 @@ void draw_metric_card(const CorpusScene& scene, CardFlow& flow, std::size_t metr
   const double step = found.top / static_cast<double>(std::max<std::size_t>(found.histogram.size(), 1));
   const bool is_share = found.top == 1.0;  // all of which have one scale
   const std::span<const float> bins = is_share ? found.histogram : without_empty_end(found.histogram);
-  flow.card(title, kCardBars, [&](const view::Rect& box) {
+  flow.card(title, bins.empty() ? 0.0F : kCardBars, [&](const view::Rect& box) {
+    if (bins.empty()) return;  // HeadVis' folder has none
     const auto about = [&](std::size_t bin) {
       return fmt::format("{} from {:.3g} to {:.3g}: {} of {} texts", name, step * static_cast<double>(bin),
                          step * static_cast<double>(bin + 1), bins[bin], found.texts);
