@@ -177,4 +177,4 @@ def _after_zeros(part: Any, count: int) -> Any:
 def _cat(parts: Sequence[Any]) -> Any:
     import torch
 
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=2)
