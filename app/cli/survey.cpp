@@ -57,7 +57,7 @@ ShardRange part_of(const std::string& text, std::uint64_t shards) {
 void write_results(const SurveyFlags& flags, const SurveyResults& results) {
   const evaluation::CorpusStatistics& found = results.statistics;
   const CorpusFile& corpus = *results.survey.corpus;
-  if (found.texts == 0) throw Error("{} has no text that can be measured", utf8(corpus.path()));
+  if (found.texts == 0 && flags.shard.empty()) throw Error("{} has no text that can be measured", utf8(corpus.path()));
   write_survey_files(flags.directory, results);
   if (!flags.headvis.empty()) write_headvis(flags.headvis, results);
   if (!flags.site.empty()) write_survey_site(flags.site, results);
@@ -86,9 +86,9 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   flags.choices.model = chosen_model(flags.model, kCaptionWriter);
   flags.choices.format.is_json = flags.is_jsonl || is_json_lines(flags.corpus);
   const OpenedSurvey opened = open_survey(flags.choices, flags.directory);
-  if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / kStateFile);
   SurveyOptions options{.directory = flags.directory, .identity = opened.identity, .devices = flags.devices};
   if (!flags.shard.empty()) options.part = part_of(flags.shard, opened.corpus->shards());
+  if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / kStateFile);
   ProgressBar bar("shards", ranks.rank() != 0);
   std::optional<std::uint64_t> texts_before;
   std::mutex device_lock;
@@ -127,7 +127,7 @@ int merge(SurveyFlags& flags) {
   SurveyChoices choices = read_choices(flags.parts.front());
   if (!flags.corpus.empty()) choices.corpus = flags.corpus;
   choices.model = chosen_model(flags.model.empty() ? named_model(utf8(choices.model)) : flags.model, kCaptionWriter);
-  if (choices.corpus == kStandardInput)
+  if (flags.corpus.empty() && choices.corpus.filename() == kStandardInputName)
     throw Error("{} is of standard input, which can't be read again", utf8(flags.parts[0]));
   const OpenedSurvey opened = open_survey(std::move(choices), flags.directory);
   make_directories(flags.directory);

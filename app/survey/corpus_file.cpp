@@ -22,10 +22,19 @@ void expect_copied(const fs::path& folder, const std::string& name, const std::e
               error.message());
 }
 
+/// Where the line `most` ends in a part of a text, of `size` bytes, which begins after `lines`; none: npos. Counts on.
+std::size_t nth_line_end(std::string_view part, std::size_t size, std::uint64_t most, std::uint64_t& lines) {
+  part = part.substr(0, size);
+  for (std::size_t end = part.find('\n'); end != std::string::npos; end = part.find('\n', end + 1)) {
+    if (++lines == most) return end;
+  }
+  return std::string::npos;
+}
+
 }  // namespace
 
 CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusFormat format)
-    : path_(path == kStandardInput ? "standard input" : path), format_(std::move(format)) {
+    : path_(path == kStandardInput ? kStandardInputName : path), format_(std::move(format)) {
   TextBytes text(path);
   std::string part(kCopiedAtOnce, '\0');
   const std::size_t first = text.read(part.data(), part.size());  // refuses what is no text
@@ -39,11 +48,11 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
   }
   if (!is_input) {
     const std::optional<platform::FileStamp> stamp = platform::stamp_of(path);
-    identity_ = fmt::format("{} ({} bytes, changed {})", utf8(path_), bytes_, stamp ? stamp->written_ns : 0);
+    identity_ = fmt::format("{} ({} bytes, changed {})", utf8(path_.filename()), bytes_, stamp ? stamp->written_ns : 0);
   }
   if (format_.share < 1.0) identity_ += fmt::format(", a sample of {}", format_.share);
   if (format_.most_lines > 0) {
-    cut_after(format_.most_lines);
+    if (!is_input && !text.is_packed()) cut_after(format_.most_lines);
     identity_ += fmt::format(", {} lines", format_.most_lines);
   }
   if (!format_.is_json) return;
@@ -59,22 +68,27 @@ void CorpusFile::copy(TextBytes& text, std::string_view first, const fs::path& f
   uLong checksum = ::crc32(0, nullptr, 0);
   std::string part(first);
   part.resize(kCopiedAtOnce);
+  std::uint64_t lines = 0;
   for (std::size_t count = first.size(); count > 0; count = text.read(part.data(), part.size())) {
+    const std::size_t end =
+        format_.most_lines == 0 ? std::string::npos : nth_line_end(part, count, format_.most_lines, lines);
+    if (end < count) count = end + 1;
     expect_copied(folder, text.name(), platform::write_all(file_.number(), {part.data(), count}));
     checksum = ::crc32(checksum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(count));
     bytes_ += count;
+    if (end != std::string::npos) break;  // the rest isn't read: there may be no end of it
   }
   identity_ = fmt::format("{} ({} bytes, CRC-32 {:08x})", text.name(), bytes_, checksum);
 }
 
-void CorpusFile::cut_after(std::uint64_t lines) {
+void CorpusFile::cut_after(std::uint64_t most_lines) {
+  std::uint64_t lines = 0;
   for (std::uint64_t offset = 0; offset < bytes_; offset += kCopiedAtOnce) {
     const std::string part = read(offset, kCopiedAtOnce);
-    for (std::size_t end = part.find('\n'); end != std::string::npos; end = part.find('\n', end + 1)) {
-      if (--lines > 0) continue;
-      bytes_ = offset + end + 1;
-      return;
-    }
+    const std::size_t end = nth_line_end(part, part.size(), most_lines, lines);
+    if (end == std::string::npos) continue;
+    bytes_ = offset + end + 1;
+    return;
   }
 }
 

@@ -11,6 +11,9 @@ inline constexpr std::uint64_t kShardBytes = std::uint64_t{16} << 10;
 /// Longer lines are skipped.
 inline constexpr std::uint64_t kLongestCorpusLine = std::uint64_t{1} << 20;
 
+/// What standard input is called where a corpus' path is shown.
+inline constexpr const char* kStandardInputName = "standard input";
+
 /// Lines of one shard.
 struct CorpusShard {
   std::vector<evaluation::CorpusText> texts;
@@ -40,7 +43,7 @@ class CorpusFile {
   const std::filesystem::path& path() const { return path_; }
   /// Of the unpacked text, up to the last line that is read.
   std::uint64_t bytes() const { return bytes_; }
-  /// What distinguishes this corpus from others: its path, size, time of the last change and format; of standard input a
+  /// What distinguishes this corpus from others: its name, size, time of the last change and format; of standard input a
   /// check sum.
   const std::string& identity() const { return identity_; }
   std::uint64_t shards() const { return (bytes_ + kShardBytes - 1) / kShardBytes; }
@@ -53,7 +56,7 @@ class CorpusFile {
  private:
   void copy(TextBytes& text, std::string_view first, const std::filesystem::path& folder);
   void check_first_object() const;
-  void cut_after(std::uint64_t lines);
+  void cut_after(std::uint64_t most_lines);
   std::string read(std::uint64_t offset, std::uint64_t size) const;
   std::string line_at(std::uint64_t offset) const;
   static std::string tidy(std::string line, std::uint64_t offset);

@@ -13,7 +13,7 @@ namespace headlight::app {
 struct SurveyOrder {
   std::filesystem::path corpus, folder;
   std::string model;
-  std::uint32_t limit = 0;  ///< texts of the corpus, a sample of them; 0: all
+  std::uint32_t limit = 0;  ///< texts, the first of the corpus; 0: all
 
   bool operator==(const SurveyOrder&) const = default;
 };

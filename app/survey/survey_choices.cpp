@@ -29,7 +29,8 @@ std::string fingerprint(const fs::path& path) {
   } else {
     look_at(path);
   }
-  return fmt::format("{} ({} bytes, changed {})", utf8(fs::canonical(path)), bytes, changed.time_since_epoch().count());
+  return fmt::format("{} ({} bytes, changed {})", utf8(fs::canonical(path).filename()), bytes,
+                     changed.time_since_epoch().count());
 }
 
 std::uint64_t count_in(const nlohmann::json& json, const char* name, std::uint64_t most) {

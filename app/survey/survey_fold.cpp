@@ -80,8 +80,9 @@ ShardRange SurveyFold::take_in(const std::filesystem::path& file) {
   const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
   if (!bytes.starts_with(head)) {
     const std::size_t end = bytes.find('\n', kSurveyMagic.size());
-    throw Error("{} is of another survey ({}) than {}; choose another --out, or --restart", utf8(file),
-                bytes.substr(kSurveyMagic.size(), end - kSurveyMagic.size()), identity_.text());
+    throw Error("{} is of another survey ({}) than {}{}", utf8(file),
+                bytes.substr(kSurveyMagic.size(), end - kSurveyMagic.size()), identity_.text(),
+                file == file_ ? "; choose another --out, or --restart" : "");
   }
   std::string_view rest = std::string_view(bytes).substr(head.size());
   const auto take = [&]<typename Number>(Number& number) {
@@ -110,7 +111,11 @@ ShardRange SurveyFold::take_in(const std::filesystem::path& file) {
         (after != nodes_.begin() && std::prev(after)->first + (std::uint64_t{1} << std::prev(after)->second.level) > at)) {
       throw Error("{} has shard {} a second time", utf8(file), at);
     }
-    add(at, {.level = level, .sum = evaluation::decode_statistics(rest.substr(0, size), identity_.measures)});
+    try {
+      add(at, {.level = level, .sum = evaluation::decode_statistics(rest.substr(0, size), identity_.measures)});
+    } catch (const Error& error) {
+      throw Error("{}: {}; measure again with --restart", utf8(file), error.what());
+    }
     rest.remove_prefix(size);
     at += run;
   }

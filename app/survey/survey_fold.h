@@ -11,7 +11,7 @@ namespace headlight::app {
 /// What identifies a survey: what it measures, of what, with which model. A survey that was interrupted goes on only with
 /// the same, and parts are merged only where they have the same.
 struct SurveyIdentity {
-  std::string corpus;  ///< path, size, time of the last change, and how it is read
+  std::string corpus;  ///< name, size, time of the last change, and how it is read: the same after it was moved
   std::string model;   ///< likewise of its files
   evaluation::CorpusMeasures measures = {};
   bool is_half = false;  ///< weights are rounded to float16

@@ -36,7 +36,8 @@ Value member(const json& object, const char* name) {
 
 double finite_of(const json& object, const char* name) {
   const auto value = member<double>(object, name);
-  if (!std::isfinite(value)) throw Error("'{}' is no finite number", name);
+  // Drawn as float.
+  if (!(std::abs(value) <= double{std::numeric_limits<float>::max()})) throw Error("'{}' is no finite number", name);
   return value;
 }
 
@@ -274,8 +275,12 @@ void read_headvis(Survey& survey) {
     survey.heads = index_of(config, "n_heads", model::kMaxModelHeads + 1);
     check_sizes(survey);
   });
+  const fs::path all_heads = survey.directory / "scatter_data.json";
+  if (fs::file_size(all_heads) < survey.metrics.size() * survey.count()) {
+    throw Error("{} is shorter than the numbers of all heads that config.json names", utf8(all_heads));
+  }
   survey.attention.resize(survey.count());
-  read_headvis_file(survey.directory / "scatter_data.json", [&](const json& scatter) {
+  read_headvis_file(all_heads, [&](const json& scatter) {
     if (scatter.size() != survey.count()) throw Error("it has {} heads, not {}", scatter.size(), survey.count());
     survey.found.resize(survey.metrics.size() * survey.count());
     std::vector<bool> is_there(survey.count());

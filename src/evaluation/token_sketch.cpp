@@ -13,11 +13,12 @@ namespace headlight::evaluation {
 TokenSketch::TokenSketch(std::vector<TokenCount> counts) : counters_(std::move(counts)) { shrink(); }
 
 TokenSketch::TokenSketch(std::vector<TokenCount> counters, double missed) : counters_(std::move(counters)), missed_(missed) {
+  constexpr double kRounding = 1.0 + 1e-9;  // of two sums that are rounded by themselves
   bool is_right = counters_.size() <= kCounters && missed >= 0.0;
   for (std::size_t i = 0; i < counters_.size(); ++i) {
     const TokenCount& counter = counters_[i];
     is_right = is_right && (i == 0 || counters_[i - 1].key < counter.key) && counter.count > 0 && counter.sure > 0.0 &&
-               std::isfinite(counter.mass) && std::isfinite(counter.sure);
+               std::isfinite(counter.mass) && std::isfinite(counter.sure) && counter.sure <= counter.mass * kRounding;
   }
   if (!is_right) throw Error("the survey's statistics have a list of tokens that can't be");
 }

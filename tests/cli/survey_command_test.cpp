@@ -43,10 +43,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("parts and folders that aren't right are refused in one line") {
     const TemporaryDirectory folder;
     const fs::path corpus = write_corpus(folder.path());
-    for (const char* part : {"0/3", "4/3", "3", "/", "1/0", "a/b", "1/2/3", ""}) {
+    for (const char* part : {"0/3", "4/3", "3", "/", "1/0", "a/b", "1/2/3"}) {
       const Outcome outcome = survey(corpus, folder.path() / "out", {"--shard", part});
       CAPTURE(std::string(part));
-      if (*part == 0) continue;  // as without the flag
       CHECK(outcome.status == 2);
       CHECK(outcome.err.find("--shard") != std::string::npos);
     }
@@ -68,6 +67,38 @@ TEST_SUITE("cpu") {
 }
 
 TEST_SUITE("gpu") {
+  TEST_CASE("parts without a text are merged, and a corpus that was moved is the same") {
+    const TemporaryDirectory folder;
+    const fs::path corpus = folder.path() / "corpus.txt", moved = folder.path() / "elsewhere" / "corpus.txt";
+    write_file_atomically(corpus, std::string("a man with a ball and a man with a dog\na dog and a dog\n"));  // one shard
+    std::vector<std::string> merge = {"survey", "merge", "--corpus", moved.string()};
+    for (const char* part : {"1/3", "2/3", "3/3"}) {
+      const fs::path out = folder.path() / ("part-" + std::string(1, *part));
+      const Outcome outcome = survey(corpus, out, {"--shard", part});
+      INFO(outcome.err);
+      REQUIRE(outcome.status == 0);
+      merge.push_back(out.string());
+    }
+    const fs::path whole = folder.path() / "whole", merged = folder.path() / "merged";
+    REQUIRE(survey(corpus, whole, {}).status == 0);
+    CHECK(survey(corpus, whole, {"--restart", "--shard", "9/8"}).status == 2);
+    CHECK(fs::exists(whole / "survey.state"));  // a refused command removes nothing
+    fs::create_directories(moved.parent_path());
+    fs::rename(corpus, moved);
+    merge.insert(merge.end(), {"--out", merged.string()});
+    const Outcome outcome = run_headlight(merge);
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    for (const char* file : {"heads.jsonl", "examples.jsonl", "samples.jsonl", "tokens.jsonl", "map.npy"}) {
+      CHECK_MESSAGE(read_file(merged / file) == read_file(whole / file), file);
+    }
+    write_file_atomically(moved, std::string("another text\n"));
+    const Outcome other = run_headlight(merge);
+    CHECK(other.status == 1);
+    CHECK(other.err.find("is of another survey (") != std::string::npos);
+    CHECK(other.err.find("--restart") == std::string::npos);  // which a merge doesn't have
+  }
+
   TEST_CASE("the folder for HeadVis has the published names, and the numbers of the survey") {
     const TemporaryDirectory folder;
     const fs::path out = folder.path() / "out", headvis = folder.path() / "headvis";
@@ -131,6 +162,8 @@ TEST_SUITE("gpu") {
     CHECK(complaint("config.json", "\"n_heads\": 8", "\"n_heads\": 9").find("scatter_data.json: it has 32 heads, not 36") !=
           std::string::npos);
     CHECK(complaint("config.json", "\"n_layers\": 4", "\"n_layers\": -4").find("config.json: 'n_layers' is no count") !=
+          std::string::npos);
+    CHECK(complaint("config.json", "\"n_layers\": 4", "\"n_layers\": 4000").find("shorter than the numbers of all heads") !=
           std::string::npos);
     CHECK(complaint("scatter_data.json", "\"head\":1", "\"head\":0").find("some heads are missing") != std::string::npos);
     CHECK(complaint("scatter_data.json", "\"entropy\":", "\"entropi\":").find("scatter_data.json: ") != std::string::npos);

@@ -34,7 +34,8 @@ TEST_SUITE("cpu") {
     CHECK(read_notes(folder.path()) == notes);
     write_notes(folder.path(), {{"L0H1", {}}});
     CHECK(read_notes(folder.path()).empty());
-    for (const char* broken : {"[]", "{\"heads\": 1}", "{\"heads\": {\"L0H0\": {\"label\": 3}}}", "{", "{\"heads\": [1]}"}) {
+    for (const char* broken : {"[]", "{\"version\": 2, \"heads\": {}}", "{\"version\": 1, \"heads\": []}", "{\"heads\": 1}",
+                               "{\"heads\": {\"L0H0\": {\"label\": 3}}}", "{", "{\"heads\": [1]}"}) {
       write_file_atomically(folder.path() / "notes.json", broken);
       const std::string message = test::error_message([&] { read_notes(folder.path()); });
       CHECK_MESSAGE(message.find("notes.json") != std::string::npos, broken);

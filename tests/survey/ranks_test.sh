@@ -78,7 +78,7 @@ survey piped <"$folder/corpus.txt"
 same_numbers piped
 survey piped <"$folder/corpus.txt"
 grep -q "5 of 5 shards are measured already" "$folder/piped.err" || fail "standard input is measured again"
-[ -z "$(find "$folder/packed" "$folder/piped" -name 'corpus-*')" ] || fail "a copy of the corpus is left over"
+[ -z "$(find "$folder/packed" "$folder/piped" -name 'scratch-*')" ] || fail "a copy of the corpus is left over"
 flags=("${plain[@]}")
 
 # In parts, as the jobs of an array measure them, and merged in another order.
@@ -110,8 +110,13 @@ merge sample-merged sample-2 sample-1 || fail "merge of samples: $(cat "$folder/
 cmp "$folder/sample/examples.jsonl" "$folder/sample-merged/examples.jsonl" || fail "a sample depends on the parts"
 sampled=$(sed -n 's/^  "texts": \([0-9]*\),/\1/p' "$folder/sample/survey.json")
 [ "$sampled" -gt $((lines / 8)) ] && [ "$sampled" -lt $((lines * 3 / 8)) ] || fail "a quarter of $lines lines are $sampled"
+{ yes "a man with a ball" || true; } | timeout 60 "$program" survey - "${plain[@]:1}" --limit 3 --out "$folder/endless" >/dev/null 2>&1 ||
+  fail "--limit doesn't end a text without an end"
+grep -q '"texts": 3,' "$folder/endless/survey.json" || fail "--limit 3 isn't three texts"
 survey packed-rows --pack --tokens 64
-grep -q '"pack": true' "$folder/packed-rows/survey.json" || fail "survey.json doesn't say that texts are packed"
+for part in 1 2; do survey "packed-$part" --pack --tokens 64 --shard "$part/2"; done
+merge packed-merged packed-1 packed-2 || fail "merge of packed rows: $(cat "$folder/packed-merged.err")"
+cmp "$folder/packed-rows/tokens.jsonl" "$folder/packed-merged/tokens.jsonl" || fail "packed rows depend on the parts"
 
 command -v mpirun >/dev/null || skip "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
 ranks() { # ranks NUMBER OUT; more than there are cores, which Open MPI 4 and 5 have to be told by variables of their own

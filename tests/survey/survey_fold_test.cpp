@@ -30,6 +30,16 @@ CorpusStatistics statistics_of(std::uint64_t shard) {
   std::mt19937_64 generator(shard);
   std::uniform_real_distribution<double> uniform;
   made.texts = 1;
+  for (evaluation::HeadProfile& profile : made.profiles) {  // more tokens than a sketch has counters
+    std::vector<evaluation::TokenCount> counts;
+    for (std::uint64_t key = shard % 7; key < 500; key += 1 + generator() % 3) {
+      const double mass = uniform(generator);
+      counts.push_back({.key = key, .mass = mass, .count = 1, .sure = mass});
+    }
+    profile.pairs = evaluation::TokenSketch(std::move(counts));
+    profile.queries = 1;
+    profile.self = uniform(generator);
+  }
   for (auto& metric : made.metrics) metric.add(uniform(generator) * (shard % 3 == 0 ? 1e9 : 1e-9), 1.0);
   return made;
 }

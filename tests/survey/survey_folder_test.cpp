@@ -122,6 +122,8 @@ TEST_SUITE("cpu") {
           std::string::npos);
     CHECK(complaint("examples.jsonl", "[5, 6, 7]", "[\"x\"]").find("examples.jsonl line 4: ") != std::string::npos);
     CHECK(complaint("heads.jsonl", "\"mean\": 0.4", "\"mean\": 1e999").find("heads.jsonl line 4: ") != std::string::npos);
+    CHECK(complaint("heads.jsonl", "\"mean\": 0.4", "\"mean\": 1e300").find("'mean' is no finite number") !=
+          std::string::npos);
     CHECK(complaint("heads.jsonl", "_top\": 1.5", "_top\": 0").find("'histogram_top' is 0") != std::string::npos);
     CHECK(complaint("heads.jsonl", "[4, 2, 1]", "[4, -2, 1]").find("'histogram' is no count") != std::string::npos);
     CHECK(complaint("samples.jsonl", "\"decile\": 9", "\"decile\": 10").find("samples.jsonl line 40: 'decile' is 10") !=
