@@ -78,10 +78,14 @@ void SurveyRoom::start(const SurveyOrder& order) {
 }
 
 void SurveyRoom::keep_notes(double now_s) {
-  if (is_there(writing_)) notes_error_ = writing_.get();
+  if (is_there(writing_)) write_error_ = writing_.get();
   const double quiet_s = survey_ && reads_notes_ ? unsaved_.wait_s(notes_, now_s) : std::numeric_limits<double>::infinity();
   wait_s_ = std::min(wait_s_, quiet_s);
   if (quiet_s > 0.0 || writing_.valid()) return;
+  write_notes_now();
+}
+
+void SurveyRoom::write_notes_now() {
   unsaved_.settle(notes_);
   writing_ = std::async(std::launch::async, &trouble_of_writing, survey_->directory, notes_);
 }
@@ -97,11 +101,12 @@ std::optional<fs::path> SurveyRoom::update(const fs::path& folder, double now_s)
   if (is_there(reading_)) take(reading_.get());
   if (folder != folder_ && !reading_.valid() && !writing_.valid()) {
     if (survey_ && reads_notes_ && std::isfinite(unsaved_.wait_s(notes_, now_s))) {
-      writing_ = std::async(std::launch::async, &trouble_of_writing, survey_->directory, notes_);
+      write_notes_now();  // before anything is read, as it may be the same file
+    } else {
+      take({});
+      folder_ = folder;
+      if (!folder.empty()) reading_ = std::async(std::launch::async, &SurveyRoom::read, folder);
     }
-    take({});
-    folder_ = folder;
-    if (!folder.empty()) reading_ = std::async(std::launch::async, &SurveyRoom::read, folder);
   }
   wait_s_ = reading_.valid() || writing_.valid() || (child_ && !is_child_told_) ? kLook_s
                                                                                 : std::numeric_limits<double>::infinity();

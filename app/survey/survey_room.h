@@ -40,7 +40,7 @@ class SurveyRoom {
   const HeadNotes& notes() const { return notes_; }
   void write_note(const std::string& head, HeadNote note);
   /// Why notes can't be read or kept; then they can't be changed, or are in the window alone.
-  const std::string& notes_error() const { return notes_error_; }
+  const std::string& notes_error() const { return write_error_.empty() ? notes_error_ : write_error_; }
   bool can_write_notes() const { return reads_notes_; }
 
   /// Makes a survey, or goes on with one; none may be under way.
@@ -66,15 +66,16 @@ class SurveyRoom {
   static Read read(const std::filesystem::path& folder);
   void take(Read read);
   void keep_notes(double now_s);
+  void write_notes_now();
 
   std::function<void()> wake_;
   std::filesystem::path folder_;
   std::shared_ptr<const Survey> survey_;
-  std::string error_, notes_error_;
+  std::string error_, notes_error_, write_error_;  ///< of reading, of reading notes, of the last writing of notes
   std::future<Read> reading_;
   HeadNotes notes_;
   QuietChange<HeadNotes> unsaved_{HeadNotes()};
-  std::future<std::string> writing_;  ///< of notes; what went wrong
+  std::future<std::string> writing_;  ///< notes; what went wrong
   bool reads_notes_ = false;          ///< the file could be read, or there is none
   std::unique_ptr<SurveyChild> child_;
   bool is_child_told_ = false;
