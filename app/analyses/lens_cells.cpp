@@ -29,11 +29,14 @@ std::uint32_t stream_width(const model::Network& network) {
 std::shared_future<SharedLens> opened_lens(const std::string& file, std::uint32_t layers, std::uint32_t d_model) {
   using Key = std::tuple<std::string, fs::file_time_type, std::uint32_t, std::uint32_t>;
   static std::mutex mutex;
-  static std::pair<Key, std::shared_future<SharedLens>> newest;
   std::error_code failure;
   const Key key{file, fs::last_write_time(file, failure), layers, d_model};
   const std::lock_guard lock(mutex);
+  static std::pair<Key, std::shared_future<SharedLens>> newest;
+  static std::vector<std::shared_future<SharedLens>> left;  // while they are read: their end would be waited for
+  std::erase_if(left, [](const auto& lens) { return lens.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   if (newest.first != key || !newest.second.valid()) {
+    if (newest.second.valid()) left.push_back(newest.second);
     newest = {key, std::async(std::launch::async, [file, layers, d_model]() -> SharedLens {
                 return std::make_shared<const model::LinearLens>(model::open_linear_lens(file, layers, d_model));
               })};
@@ -58,7 +61,7 @@ LensCell lens_cell(std::span<const float> logits, std::span<const float> last, s
   std::ranges::copy(likeliest, cell.likeliest.begin());
   const double sum = log_sum_exp(logits), of_last = log_sum_exp(last);
   const auto best = std::ranges::max_element(last) - last.begin();
-  cell.ranked = std::min(ranked.value_or(static_cast<std::uint32_t>(best)), static_cast<std::uint32_t>(logits.size() - 1));
+  cell.ranked = ranked && *ranked < logits.size() ? *ranked : static_cast<std::uint32_t>(best);
   const float wanted = logits[cell.ranked];
   cell.rank = 1;
   for (std::size_t id = 0; id < logits.size(); ++id) {

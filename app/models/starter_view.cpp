@@ -103,7 +103,7 @@ std::optional<fs::path> find_bundled_model(std::string_view name) {
 std::string named_model(const std::string& name) {
   std::error_code failure;
   if (name.empty() || fs::exists(name, failure)) return name;
-  const std::optional<fs::path> bundled = find_bundled_model(name);
+  const std::optional<fs::path> bundled = find_bundled_model(utf8(fs::path(name).filename()));
   return bundled ? bundled->string() : name;
 }
 

@@ -67,8 +67,7 @@ std::filesystem::path survey_folder(const std::filesystem::path& path) {
     std::error_code ignored;
     const std::filesystem::path folder = path.filename() == description ? path.parent_path() : path;
     if (!std::filesystem::is_regular_file(folder / description, ignored)) continue;
-    const std::filesystem::path whole = std::filesystem::absolute(folder).lexically_normal();
-    return whole.has_filename() ? whole : whole.parent_path();
+    return std::filesystem::absolute(folder / description).lexically_normal().parent_path();
   }
   return {};
 }

@@ -186,7 +186,10 @@ std::string found_path(const std::string& name, const fs::path& folder) {
 }
 
 bool is_name_of(const std::string& name, const std::string& path) {
-  return !path.empty() && (name == path || name == model::model_name(path));
+  if (path.empty()) return false;
+  if (name == path || name == model::model_name(path)) return true;
+  std::error_code failure;
+  return !fs::exists(name, failure) && fs::path(name).filename() == fs::path(model::model_name(path)).filename();
 }
 
 State findable_state(const State& state, const fs::path& folder) {

@@ -54,7 +54,7 @@ std::string portable_state(const State& state, const std::filesystem::path& fold
 std::string findable_path(const std::string& path, const std::filesystem::path& folder);
 /// The path that a file in `folder` names so, if there is something; else the name.
 std::string found_path(const std::string& name, const std::filesystem::path& folder);
-/// Is it the model at `path` that a file names so?
+/// Is it the model at `path` that a file names so? Of a name that is no path, or no longer one, the last part decides.
 bool is_name_of(const std::string& name, const std::string& path);
 /// The state with its paths as findable_path() names them.
 State findable_state(const State& state, const std::filesystem::path& folder);

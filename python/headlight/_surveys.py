@@ -132,16 +132,16 @@ class Survey(ArraysByName):
             profiles = _rows(os.path.join(folder, "tokens.jsonl"))
             self.examples = _columns(_rows(os.path.join(folder, "examples.jsonl")))  #: the best texts: place, value, text, …
             self.samples = _columns(_rows(os.path.join(folder, "samples.jsonl")))  #: a sample: decile, value, text, …
-        except (OSError, ValueError) as error:
+            #: A row for each metric, layer and head: texts, mean, spread, least, most.
+            self.heads = _columns([{key: row[key] for key in row if key != "histogram"} for row in heads])
+            #: A row for each layer and head: queries, first, self, distance, their spreads, and what the lists may have missed.
+            self.attention = _columns([{key: row[key] for key in row if not isinstance(row[key], list)} for row in profiles])
+            self.query_tokens, self.key_tokens, self.pairs = (  #: a row for each layer, head and token: mass, count, weight
+                _columns([{"layer": row["layer"], "head": row["head"], **entry} for row in profiles for entry in row[name]])
+                for name in ("query_tokens", "key_tokens", "pairs")
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise HeadlightError(f"{folder} is no survey's folder: {error}") from None
-        #: A row for each metric, layer and head: texts, mean, spread, least, most.
-        self.heads = _columns([{key: row[key] for key in row if key != "histogram"} for row in heads])
-        #: A row for each layer and head: queries, first, self, distance, their spreads, and what the lists may have missed.
-        self.attention = _columns([{key: row[key] for key in row if not isinstance(row[key], list)} for row in profiles])
-        self.query_tokens, self.key_tokens, self.pairs = (  #: a row for each layer, head and token: mass, count, weight
-            _columns([{"layer": row["layer"], "head": row["head"], **entry} for row in profiles for entry in row[name]])
-            for name in ("query_tokens", "key_tokens", "pairs")
-        )
 
     def __repr__(self) -> str:
         return f"<headlight.Survey of {self.info['texts']} texts: {', '.join(self.info['metrics'])}>"

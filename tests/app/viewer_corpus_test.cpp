@@ -210,11 +210,12 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a survey that the window makes is paused, goes on, and is open when it is whole") {
+    constexpr int kTexts = 20'000;  // more than are measured until "Pause" is clicked on a busy machine
     const TemporaryDirectory folder;
     const std::filesystem::path corpus = folder.path() / "lines.txt", made = folder.path() / "made";
     {
       std::ofstream lines(corpus);
-      for (int i = 0; i < 6'000; ++i) lines << "the cat sat on the mat while the dog looked at it, " << i << " times\n";
+      for (int i = 0; i < kTexts; ++i) lines << "the cat sat on the mat while the dog looked at it, " << i << " times\n";
     }
     UiDriver ui;
     show_golden_model(ui, "gpt2");
@@ -231,7 +232,7 @@ TEST_SUITE("gpu") {
     ui.click("corpus.resume");
     REQUIRE(becomes(ui, [&] { return ui.window().surveys().survey() != nullptr; }));
     CHECK(ui.state().corpus.folder == made.string());
-    CHECK(ui.window().surveys().survey()->texts == 6'000);
+    CHECK(ui.window().surveys().survey()->texts == kTexts);
     CHECK(ui.window().surveys().survey()->metrics.size() == evaluation::kHeadMetrics);
     CHECK_FALSE(ui.sees("corpus.progress"));
     // What can't be measured is said in the program's own words.

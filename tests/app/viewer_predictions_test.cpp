@@ -124,6 +124,11 @@ TEST_SUITE("gpu") {
     const std::string csv = ImGui::GetClipboardText();
     CHECK(csv.starts_with("layers,position,token,likeliest 1,probability 1,"));
     CHECK(std::ranges::count(csv, '\n') == 1 + 3 * static_cast<int>(last.end - last.first));
+    const view::Rect other = ui.rect(fmt::format("lens.cell.2.{}", last.first));
+    ui.feed(shell::click_at(other.center()));
+    ui.feed(shell::click_at(other.center()));
+    CHECK(ui.state().predictions.part == PredictionsPart::Position);
+    ui.click("prediction.positions.2");
     // The keyboard walks from cell to cell; on the chosen one Enter opens its position.
     ui.click(fmt::format("lens.cell.1.{}", last.first));
     ui.press(Key::Tab);

@@ -139,6 +139,8 @@ TEST_SUITE("cpu") {
     CHECK(is_name_of("owner/tiny", "/elsewhere/hub/models--owner--tiny/snapshots/0123"));
     CHECK(!is_name_of("gpt", model.string()));
     CHECK(!is_name_of("", ""));
+    CHECK(is_name_of("../moved/gpt2", model.string()));  // which isn't there any more
+    CHECK(!is_name_of(model.parent_path().string(), model.string()));
     setenv("HOME", before.c_str(), 1);
   }
 

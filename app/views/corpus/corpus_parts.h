@@ -67,8 +67,15 @@ std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const C
 /// Places of all heads whose label or name has `search` in it and that were encircled, in the order that was chosen.
 std::vector<std::size_t> listed_heads(const Survey& survey, const CorpusChoices& choices, const HeadNotes& notes,
                                       std::span<const std::size_t> lasso, const std::string& search);
-/// `is_narrow`: beside the dots, with the numbers of their axes alone.
-void draw_head_table(const CorpusScene& scene, bool is_narrow);
+/// The table, which scrolls to a head when it is chosen.
+class HeadTableView {
+ public:
+  /// `is_narrow`: beside the dots, with the numbers of their axes alone.
+  void draw(const CorpusScene& scene, bool is_narrow);
+
+ private:
+  std::optional<std::size_t> shown_;  ///< the head that was chosen last
+};
 std::string corpus_csv(const Survey& survey, std::span<const std::size_t> heads, const HeadNotes& notes);
 
 /// Texts of examples as tokens in lines, which are made once for each.
@@ -77,7 +84,11 @@ class ExampleTexts {
   void draw(const CorpusScene& scene, const SurveyExample& example, const std::string& name);
 
  private:
-  std::unordered_map<const SurveyExample*, std::vector<RunningToken>> tokens_;
+  struct Tokens {
+    std::vector<RunningToken> running;
+    bool are_tokens = false;  ///< else words
+  };
+  std::unordered_map<const SurveyExample*, Tokens> tokens_;
   std::shared_ptr<const inference::LanguageModel> model_;  ///< whose tokens they are; null: their words
 };
 

@@ -67,7 +67,8 @@ void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<cons
   constexpr float kSmallMap = 120.0F;
   const Tooltip tooltip(scene.frame, around_pointer());
   const shell::FontSet& fonts = scene.frame.ui.fonts();
-  write_text(fonts.strong, scene.frame.ui.theme().text, scene.title(head));
+  scene.frame.ui.ensure_glyphs(scene.title(head));
+  write_text(fonts.strong, scene.frame.ui.theme().text, scene.frame.ui.shaped(scene.title(head)));
   for (const SurveyColumn* column : columns) {
     write_text(fonts.small, scene.frame.ui.theme().text,
                fmt::format("{}: {}", column->name, column_number(column->values[head])));

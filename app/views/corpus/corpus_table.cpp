@@ -143,7 +143,7 @@ std::vector<std::size_t> listed_heads(const Survey& survey, const CorpusChoices&
   return heads;
 }
 
-void draw_head_table(const CorpusScene& scene, bool is_narrow) {
+void HeadTableView::draw(const CorpusScene& scene, bool is_narrow) {
   CorpusTable table(scene, is_narrow);
   const bool is_wide = table.width() > ImGui::GetContentRegionAvail().x;
   begin_bare_region("table", {0.0F, 0.0F},
@@ -152,6 +152,11 @@ void draw_head_table(const CorpusScene& scene, bool is_narrow) {
   table.draw_header();
   begin_bare_region("rows", {table.width() + ImGui::GetStyle().ScrollbarSize, 0.0F});
   const shell::ControlGroup group(scene.frame.ui.keyboard(), "heads");
+  if (std::exchange(shown_, scene.chosen()) != scene.chosen()) {
+    const auto at = std::ranges::find(scene.listed, scene.chosen());
+    const float top = kTableRow * static_cast<float>(at - scene.listed.begin());
+    if (at != scene.listed.end()) scroll_into_view(top, top + kTableRow);
+  }
   if (scene.listed.empty()) write_note(scene.frame, "No head has this name or label.");
   draw_rows(scene.listed.size(), kTableRow, 1.0F, [&](std::size_t row, float y) { table.draw_row(scene.listed[row], y); });
   ImGui::EndChild();

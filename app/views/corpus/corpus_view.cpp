@@ -43,7 +43,7 @@ class CorpusView final : public ViewPanel {
     move_by_keys(scene);
     switch (frame.state.corpus.mode) {
       case CorpusMode::Table:
-        return draw_head_table(scene, false);
+        return table_.draw(scene, false);
       case CorpusMode::Head:
         return page_.draw(scene);
       case CorpusMode::Scatter:
@@ -54,7 +54,7 @@ class CorpusView final : public ViewPanel {
     const auto dots = [&] { draw_scatter(scene, path_); };
     if (!pair.is_wide()) return dots();
     pair.draw(
-        dots, [&] { draw_head_table(scene, true); }, 0.0F);
+        dots, [&] { table_.draw(scene, true); }, 0.0F);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -149,6 +149,7 @@ class CorpusView final : public ViewPanel {
 
   SurveyForm form_;
   HeadPage page_;
+  HeadTableView table_;
   std::shared_ptr<const Survey> survey_;  ///< in the last frame
   std::vector<std::size_t> lasso_;        ///< ascending
   std::vector<std::size_t> listed_;       ///< in the last frame

@@ -104,10 +104,13 @@ class DotPainter {
   void draw_name(std::size_t dot) const {
     if (!is_drawn(dot)) return;
     ImFont* font = frame_.ui.fonts().small;
-    const std::string name = plot_.label(dot);
+    const std::string label = plot_.label(dot);
+    frame_.ui.ensure_glyphs(label);
+    const float right = area_.end().x - place(dot).x - kDot - 5.0F, left = place(dot).x - area_.origin.x - kDot - 5.0F;
+    const std::string name = fit_text(font, frame_.ui.shaped(label), std::max(left, right));
     const float width = text_width(font, name);
     glm::vec2 at = place(dot) + glm::vec2(kDot + 5.0F, -font_size(font) * 0.5F);
-    if (at.x + width > area_.end().x) at.x = place(dot).x - kDot - 5.0F - width;
+    if (width > right) at.x = place(dot).x - kDot - 5.0F - width;
     put_text(font, glm::round(at), frame_.ui.theme().text, name);
   }
 

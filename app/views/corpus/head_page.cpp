@@ -183,6 +183,26 @@ void draw_attention_cards(const CorpusScene& scene, CardFlow& flow, std::size_t 
   draw_token_card(scene, flow, "corpus.pair", "pairs: query \u2192 its largest key", "Weight of the pair:", found.pairs);
 }
 
+struct Labels {
+  std::vector<std::string> labels;
+  bool are_tokens = false;  ///< those that were measured; else words
+};
+
+/// The tokens of an example by the model on show. Without one, and where it is another than the measured one, as far as its
+/// ids can tell: the words, whose marks are before them.
+Labels labels_of(const SurveyExample& example, const inference::LanguageModel* model) {
+  try {
+    inference::PromptText prompt;
+    prompt.ids.push_back(example.ids);
+    if (model && model->tokenizer) return {inference::make_prompt(*model, prompt).input.source.texts.at(0), true};
+  } catch (const Error&) {
+  }
+  Labels words;
+  std::istringstream text(fmt::format("{} \u2192 {}:  {}", example.query_token, example.key_token, example.text));
+  for (std::string word; text >> word;) words.labels.push_back("\u00B7" + word);
+  return words;
+}
+
 }  // namespace
 
 void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, const std::string& name) {
@@ -191,21 +211,13 @@ void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, 
   ImFont *body = frame.ui.fonts().body, *mono = frame.ui.fonts().mono;
   const std::shared_ptr<const inference::LanguageModel> model = scene.is_shown ? frame.result.model : nullptr;
   if (std::exchange(model_, model) != model) tokens_.clear();
-  auto [found, is_new] = tokens_.try_emplace(&example);
-  std::vector<RunningToken>& tokens = found->second;
-  if (is_new) {
-    std::vector<std::string> labels;
-    if (model && model->tokenizer) {
-      inference::PromptText prompt;
-      prompt.ids.push_back(example.ids);
-      labels = inference::make_prompt(*model, prompt).input.source.texts.at(0);
-    } else {  // its words, whose marks are before them
-      std::istringstream words(fmt::format("{} \u2192 {}:  {}", example.query_token, example.key_token, example.text));
-      for (std::string word; words >> word;) labels.push_back("\u00B7" + word);
-    }
-    for (const std::string& label : labels) frame.ui.ensure_glyphs(label);
-    tokens = running_tokens(labels, {}, 0);
+  auto known = tokens_.find(&example);
+  if (known == tokens_.end()) {
+    Labels made = labels_of(example, model.get());
+    for (const std::string& label : made.labels) frame.ui.ensure_glyphs(label);
+    known = tokens_.emplace(&example, Tokens{running_tokens(made.labels, {}, 0), made.are_tokens}).first;
   }
+  const std::vector<RunningToken>& tokens = known->second.running;
   constexpr float kNumberRoom = 52.0F;
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
   const float line = font_size(body) + 6.0F, width = std::max(ImGui::GetContentRegionAvail().x - kNumberRoom, 60.0F);
@@ -233,7 +245,8 @@ void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, 
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const view::Rect box{.origin = lines.tokens[i].origin + start + glm::vec2(kNumberRoom, 0.0F),
                          .size = lines.tokens[i].size};
-    const bool is_query = model && i == example.query, is_key = model && i == example.key;
+    const bool has_cell = known->second.are_tokens, is_query = has_cell && i == example.query,
+               is_key = has_cell && i == example.key;
     if (is_key) fill_rect(box, theme.key_fill, 3.0F);
     if (is_query) is_key ? outline_rect(box, theme.query, 3.0F, 2.0F) : fill_rect(box, theme.query_fill, 3.0F);
     put_text(body, box.origin + glm::vec2(1.0F, 1.0F), theme.text, frame.ui.shaped(tokens[i].place.text));

@@ -1,8 +1,10 @@
 #include "app/views/heads/composition_arcs.h"
 
 #include <map>
+#include <set>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
@@ -81,7 +83,11 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
   ImGui::BeginChild("arcs", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
   const BlockShapes& shapes = frame.result.shapes;
   std::size_t heads = 0;
-  for (const auto& [block, shape] : shapes) heads += shape.heads;
+  std::set<model::BlockKind> kinds;
+  for (const auto& [block, shape] : shapes) {
+    heads += shape.heads;
+    kinds.insert(block.kind);
+  }
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float free = room.x - 12.0F - kLayerGap * static_cast<float>(shapes.size());
   const float step =
@@ -97,7 +103,8 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
     for (const auto& entry : shapes) {
       const model::BlockRef block = entry.first;
       put_text(frame.ui.fonts().small, {x, line + kDot + 4.0F}, block == selection.block ? theme.accent : theme.text_dim,
-               fmt::format("L{}", block.layer.value));
+               kinds.size() > 1 ? fmt::format("{} {}", kind_name(frame.result, block.kind), block.layer.value)
+                                : fmt::format("L{}", block.layer.value));
       for (std::uint32_t head = 0; head < entry.second.heads; ++head, x += step) {
         const HeadRef ref{.block = block, .head = head};
         places[ref] = {x + step * 0.5F, line};
@@ -116,7 +123,9 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
   }
   const float highest = line - origin.y - 8.0F;
   float longest = 1.0F;
-  for (const DrawnArc& arc : arcs) longest = std::max(longest, places[arc.arc->reader].x - places[arc.arc->writer].x);
+  for (const DrawnArc& arc : arcs) {
+    longest = std::max(longest, std::abs(places[arc.arc->reader].x - places[arc.arc->writer].x));
+  }
   const glm::vec2 pointer = pointer_position();
   const DrawnArc* nearest = nullptr;
   float reach = ImGui::IsWindowHovered() && pointer.y < line ? kArcReach : 0.0F;

@@ -86,6 +86,9 @@ class VocabularyPanel final : public FindPanel {
     if (tokens.ids.size() < line + tokens.length || tokens.length == 0) return std::nullopt;
     const auto id_at = [&](std::uint32_t at) { return tokens.ids[line + std::min(at, tokens.length - 1)]; };
     std::optional<std::uint32_t>& read = frame.state.heads.read_token;
+    const auto& embedding = selection.block.kind == model::BlockKind::EncoderSelf ? frame.result.network->source_embedding
+                                                                                  : frame.result.network->target_embedding;
+    const bool is_other_models = read && embedding && *read >= embedding->table.axis(0);
     if (!read && frame.state.view.pinned) chosen_ = frame.state.view.pinned->query;
     chosen_ = std::min(chosen_, tokens.start(selection.batch) + std::max(tokens.lengths[selection.batch], 1U) - 1);
     if (read && id_at(chosen_) != *read) {
@@ -110,7 +113,7 @@ class VocabularyPanel final : public FindPanel {
       chosen_ = *events.chosen;
       read = id_at(chosen_);
     }
-    return read.value_or(id_at(chosen_));
+    return is_other_models && !events.chosen ? id_at(chosen_) : read.value_or(id_at(chosen_));
   }
 
   /// Sets positions_.
@@ -132,14 +135,15 @@ class VocabularyPanel final : public FindPanel {
         is_learned ? embedding->positions.axis(0) - embedding->position_offset - 1 : kMaxCircuitDistance;
     continue_line(160.0F, kListGap);
     ImGui::SetNextItemWidth(160.0F);
-    int distance = static_cast<int>(std::min(choices.distance, last));
+    int distance = static_cast<int>(std::min(choices.distance, last));  // which another model may have more of
     const int most = static_cast<int>(std::min(last, std::max(frame.result.input->keys(block.kind).length, 64U)));
-    ImGui::SliderInt("##distance", &distance, 0, most, "distance %d", ImGuiSliderFlags_AlwaysClamp);
+    bool is_changed = ImGui::SliderInt("##distance", &distance, 0, most, "distance %d", ImGuiSliderFlags_AlwaysClamp);
     mark_last_item(frame, "heads.vocabulary.distance", "Tokens from the query back to the key.");
-    step_by_keys(frame, distance, 0, most, 1);
-    choices.distance = static_cast<std::uint32_t>(distance);
-    const std::uint32_t query = std::min(std::max(chosen_, choices.distance), last);
-    positions_ = {.query = query, .key = query - choices.distance};
+    is_changed |= step_by_keys(frame, distance, 0, most, 1);
+    const auto back = static_cast<std::uint32_t>(distance);
+    if (is_changed) choices.distance = back;
+    const std::uint32_t query = std::min(std::max(chosen_, back), last);
+    positions_ = {.query = query, .key = query - back};
   }
 
   std::string about_text(const Frame& frame, std::uint32_t token) const {

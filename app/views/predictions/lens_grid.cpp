@@ -94,13 +94,13 @@ void LensGrid::draw_controls(Frame& frame, const PredictionPosition& position) {
     continue_line(kListRoom, 12.0F);
     ImGui::SetNextItemWidth(kListRoom);
     const std::string automatic = "of the last layer\u2019s likeliest";
-    const std::string shown = choices.ranked ? fmt::format("of {}", quoted(frame, *choices.ranked)) : automatic;
+    const std::string shown = question_.ranked ? fmt::format("of {}", quoted(frame, *question_.ranked)) : automatic;
     constexpr const char* kHelp =
         "The token whose rank is shown: the one that the last layer finds likeliest at each position, or one of the chosen "
         "position's likeliest. Shift and a click on a cell take that cell's.";
     frame.ui.ensure_glyphs(shown);
     if (OpenList list(frame, "lens.ranked", shown.c_str(), kHelp); list) {
-      if (list.entry(automatic.c_str(), "none", !choices.ranked, kHelp)) choices.ranked.reset();
+      if (list.entry(automatic.c_str(), "none", !question_.ranked, kHelp)) choices.ranked.reset();
       const Prediction* known =
           frame.ask(PredictionQuery{.batch = position.batch, .token = position.token, .layer = layers_});
       for (std::size_t i = 0; known && i < known->candidates.size(); ++i) {
@@ -125,7 +125,9 @@ void LensGrid::draw_legend(Frame& frame) const {
   const bool is_rank = frame.state.predictions.lens_color == LensColor::Rank;
   const bool is_share = frame.state.predictions.lens_color == LensColor::Probability;
   const std::string low = is_rank ? std::to_string(vocabulary_) : "0";
-  const std::string high = is_rank ? "1" : is_share ? "100 %" : fmt::format("{:.1f} nats", limits.high);
+  const char* bound =
+      frame.state.predictions.lens_color == LensColor::Divergence ? "\u2265 " : "";  // it has no largest number
+  const std::string high = is_rank ? "1" : is_share ? "100 %" : fmt::format("{}{:.1f} nats", bound, limits.high);
   const std::string lens =
       frame.state.predictions.lens.empty()
           ? "Each state through the final norm and the unembedding"
@@ -162,17 +164,18 @@ void LensGrid::draw_cell(Frame& frame, const PredictionPosition& position, std::
                         cell->divergence, quoted(frame, cell->ranked), cell->rank);
     frame.ui.ensure_glyphs(words);
   }
-  mark_last_item(frame, name, cell ? words.c_str() : "Being computed.");
+  mark_last_item(frame, name, cell ? words.c_str() : trouble_.empty() ? "Being computed." : trouble_.c_str());
   if (is_chosen) frame.ui.keyboard().prefer_last();
   if (is_clicked && ImGui::GetIO().KeyShift && cell && cell->known > 0) {
     state.predictions.ranked = cell->likeliest.front().id;
     state.predictions.lens_color = LensColor::Rank;
   } else if (is_clicked) {
-    is_opened_ = is_chosen && (frame.ui.keyboard().is_active() || ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left));
+    is_opened_ = is_chosen && frame.ui.keyboard().is_active();
     choose_position(frame, token);
     state.selection.block.layer.value = std::max(layer, 1U) - 1;
     shown_token_ = token;
   }
+  if (is_hovered && is_chosen && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) is_opened_ = true;
   const shell::Theme& theme = frame.ui.theme();
   if (!cell || cell->known == 0) return fill_rect(box, theme.missing, 2.0F);
   const Coloring& by = coloring(state);
@@ -296,7 +299,10 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copie
   layers_ = predicting_layers(*frame.result.network);
   vocabulary_ = frame.result.network->layers->unembedding->linear.out();
   const PredictionsChoices& choices = frame.state.predictions;
-  question_ = {.batch = position.batch, .ranked = choices.ranked, .lens = choices.lens};
+  // A token that this model doesn't have is none.
+  question_ = {.batch = position.batch,
+               .ranked = choices.ranked && *choices.ranked < vocabulary_ ? choices.ranked : std::nullopt,
+               .lens = choices.lens};
   is_hovered_ = is_opened_ = false;
   draw_controls(frame, position);
   draw_legend(frame);
@@ -323,8 +329,8 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copie
   kept_.masked_title = "not computed";
   kept_.subtitle = fmt::format("the likeliest token that each layer's state is read as{}",
                                choices.lens_color != LensColor::Rank ? ""
-                               : choices.ranked ? fmt::format("; rank of {}", quoted(frame, *choices.ranked))
-                                                : "; rank of the last layer's likeliest");
+                               : question_.ranked ? fmt::format("; rank of {}", quoted(frame, *question_.ranked))
+                                                  : "; rank of the last layer's likeliest");
   kept_.marks_empty_rows = false;
   kept_.style.limits = by.limits(vocabulary_);
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
