@@ -18,6 +18,7 @@
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"
+#include "app/analyses/token_losses.h"
 #include "app/analyses/vocabulary_tokens.h"
 
 namespace headlight::app {
@@ -25,11 +26,11 @@ namespace headlight::app {
 /// One of all questions that analyses answer.
 struct AnalysisQuery {
   using Question =
-      std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LogitQuestion, LogitSourcesQuestion, FlowQuestion,
-                   RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion,
-                   PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion, KeptActivationQuestion,
-                   CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion, VerificationQuestion, LensQuestion,
-                   LensTableQuestion, VocabularyQuestion>;
+      std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LargestActivationsQuestion, LogitQuestion,
+                   LogitSourcesQuestion, FlowQuestion, RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion,
+                   KnockoutsQuestion, FromToQuestion, PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion,
+                   KeptActivationQuestion, CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion,
+                   VerificationQuestion, LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.
