@@ -218,6 +218,9 @@ void ModelFlags::open_file(const std::string& file) {
       return take(model_, "--model");
     case FileKind::Capture:
       return take(capture_, "--capture");
+    case FileKind::Steps:
+      steps_ = utf8(path);
+      return;
     case FileKind::Session:
       return take(session_file_, "--session");
     case FileKind::Lesson:

@@ -47,6 +47,8 @@ class ModelFlags {
   bool names_model() const { return !model_.empty(); }
   /// The folder of the survey that open_file() was given; empty: none.
   const std::string& survey() const { return survey_; }
+  /// Of open_file(): the file with steps of a training; empty: none.
+  const std::string& steps() const { return steps_; }
   /// As --model does.
   void use_model(std::string path) { model_ = std::move(path); }
 
@@ -105,7 +107,7 @@ class ModelFlags {
   std::string preset_;
   std::vector<std::string> preset_edits_;  ///< "v=FILE", "v[2,1]=0.5", "seed=7"
   std::string capture_;
-  std::string lesson_, survey_;
+  std::string lesson_, survey_, steps_;
   std::size_t lesson_card_ = 0;
   std::string model_, default_model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;

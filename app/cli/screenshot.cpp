@@ -108,6 +108,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
                     0.5f, 4.0f);
   image.add("--survey", "DIR", "with what `headlight survey` found, in the view Corpus and the sidebar",
             [&options](const std::string& text) { options.survey = read_survey(std::filesystem::absolute(text)); });
+  image.take("--steps", "FILE", "with the steps of a training that a window has saved (.zip)", options.steps);
   image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
   image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);
   add_shown_flags(*command, *flags);

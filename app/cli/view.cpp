@@ -102,6 +102,7 @@ int run_view(ViewFlags& flags) {
   if (!flags.model.survey().empty()) state.view.tab = "corpus";
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
+  options.steps = flags.model.steps();
   options.device = flags.device;
   options.renderer = flags.renderer;
   options.tile_bytes = flags.tile_bytes;
@@ -126,7 +127,7 @@ Subcommand add_view_command(CLI::App& app) {
           "file", "[FILE]",
           "what to open, recognised by its content: a model's folder, .gguf, .safetensors or .bin file; a capture "
           "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); the folder of a "
-          "survey; else a text",
+          "survey; a .zip of saved steps; else a text",
           flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);

@@ -42,6 +42,7 @@ std::vector<Command> map_commands();
 std::vector<Command> search_commands();
 std::vector<Command> find_commands();
 std::vector<Command> generation_commands();
+std::vector<Command> step_commands();
 std::vector<Command> help_commands();
 
 }  // namespace headlight::app

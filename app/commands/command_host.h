@@ -11,6 +11,9 @@ enum class ScreenshotArea : std::uint8_t { Window, View };
 /// Which of the shown map's numbers are copied: those of the dragged range, else all; or a row or a column.
 enum class CopiedNumbers : std::uint8_t { Map, Row, Column };
 
+/// What is done with the steps of a training, which the sidebar shows.
+enum class StepCommand : std::uint8_t { Earlier, Later, Play, Save };
+
 /// What commands need of the window besides the state. The window implements it, so that commands know nothing of the
 /// window.
 class CommandHost {
@@ -88,6 +91,10 @@ class CommandHost {
   /// Leaves, closes or unpins what is nearest to the user: a dialog, a load, the brush, a notice, the dragged range, the
   /// locked token, the pinned cell.
   virtual void dismiss() = 0;
+
+  /// Are there such steps, and one to go to?
+  virtual bool can_step(StepCommand command) const = 0;
+  virtual void step(StepCommand command) = 0;
 
   virtual bool is_generating() const = 0;
   /// Does the run on screen answer the state, and does its model predict the next token?

@@ -56,12 +56,19 @@ const Words& words_of(FilePurpose purpose) {
       .title = "Open capture",
       .help =
           "Attention weights, or queries and keys, that were saved from a network as .safetensors "
-          "or .npz: docs/CAPTURES.md has the three lines of Python",
+          "or .npz: docs/CAPTURES.md has the three lines of Python. A .zip has all steps of a training",
       .button = "Open",
       .prefix = "capture_file.",
       .hint = "~/capture.safetensors",
       .new_name = "",
-      .extensions = {".safetensors", ".npz"}};
+      .extensions = {".safetensors", ".npz", ".zip"}};
+  static const Words kSaveSteps{.title = "Save all steps",
+                                .help = "The captures of all steps that are kept, and their curves, in one file",
+                                .button = "Save",
+                                .prefix = "steps_file.",
+                                .hint = "~/steps.zip",
+                                .new_name = "steps.zip",
+                                .extensions = {".zip"}};
   static const Words kOpenSurvey{.title = "Open survey",
                                  .help = "The folder that headlight survey has written, or the survey.json in it",
                                  .button = "Open",
@@ -89,6 +96,8 @@ const Words& words_of(FilePurpose purpose) {
       return kSave;
     case FilePurpose::OpenSession:
       return kOpenSession;
+    case FilePurpose::SaveSteps:
+      return kSaveSteps;
     case FilePurpose::OpenText:
       break;
   }
@@ -125,7 +134,7 @@ std::optional<fs::path> FileDialog::draw(Frame& frame) {
     const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
     if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
       std::error_code failure;
-      typed_ = utf8(saves() && fs::is_directory(*chosen, failure) ? *chosen / kNewSession : *chosen);
+      typed_ = utf8(saves() && fs::is_directory(*chosen, failure) ? *chosen / words.new_name : *chosen);
       asked_.reset();
       trouble_.clear();
     }
@@ -176,7 +185,8 @@ void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
 std::optional<fs::path> FileDialog::confirm() {
   try {
     if (!saves()) return expand_home(typed_);
-    const fs::path path = session_path(typed_);
+    fs::path path = purpose_ == FilePurpose::SaveSteps ? expand_home(typed_) : session_path(typed_);
+    if (purpose_ == FilePurpose::SaveSteps && path.extension() != ".zip") path += ".zip";
     std::error_code failure;
     const bool is_current = !current_.empty() && (path == current_ || fs::equivalent(path, current_, failure));
     if (is_current || !fs::exists(path, failure) || asked_ == path) return path;

@@ -6,10 +6,10 @@
 namespace headlight::app {
 
 /// What a file is asked for.
-enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture, OpenSurvey, OpenLens };
+enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture, OpenSurvey, OpenLens, SaveSteps };
 
-/// Asks under which name to save a session, or which session, text, capture, survey or lens to open. Before another file is
-/// overwritten it asks.
+/// Asks under which name to save a session or steps, or which session, text, capture, survey or lens to open. Before another
+/// file is overwritten it asks.
 class FileDialog {
  public:
   /// `current`: the file of the open session, which may be overwritten without a question; empty: none. `folder`: where a
@@ -24,7 +24,7 @@ class FileDialog {
   void refuse(const std::string& trouble) { trouble_ = trouble; }
 
  private:
-  bool saves() const { return purpose_ == FilePurpose::SaveSession; }
+  bool saves() const { return purpose_ == FilePurpose::SaveSession || purpose_ == FilePurpose::SaveSteps; }
   void draw_path(Frame& frame, bool& is_confirmed);
   /// The file that the field names; nullopt, with the reason or the question below the field, when it can't be used yet.
   std::optional<std::filesystem::path> confirm();

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "app/link/link_scalars.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -45,8 +46,9 @@ LinkHead decode_link_head(std::span<const std::byte, kLinkHeadBytes> bytes, std:
                 kLinkVersion);
   }
   const std::uint64_t kind = take(bytes.subspan(6, 2));
-  if (kind != static_cast<std::uint16_t>(LinkKind::Hello) && kind != static_cast<std::uint16_t>(LinkKind::Capture)) {
-    throw Error(ErrorKind::InvalidInput, "a program sends hello (1) and captures (2), no message of kind {}", kind);
+  if (kind < static_cast<std::uint16_t>(LinkKind::Hello) || kind > static_cast<std::uint16_t>(LinkKind::Scalars)) {
+    throw Error(ErrorKind::InvalidInput, "a program sends hello (1), captures (2) and scalars (3), no message of kind {}",
+                kind);
   }
   LinkHead head{.kind = static_cast<LinkKind>(kind)};
   head.step = static_cast<std::int64_t>(take(bytes.subspan(8, 8)));
@@ -54,7 +56,9 @@ LinkHead decode_link_head(std::span<const std::byte, kLinkHeadBytes> bytes, std:
     throw Error(ErrorKind::InvalidInput, "step {} is outside of 0 to {}", head.step, kMaxLinkStep);
   }
   head.payload_bytes = take(bytes.subspan(16, 8));
-  const std::uint64_t most = head.kind == LinkKind::Hello ? kMaxHelloBytes : most_payload;
+  const std::uint64_t most = head.kind == LinkKind::Hello     ? kMaxHelloBytes
+                             : head.kind == LinkKind::Scalars ? kMaxScalarBytes
+                                                              : most_payload;
   if (head.payload_bytes > most) {
     throw Error(ErrorKind::InvalidInput, "a payload of {} bytes is more than {}; send fewer layers or a shorter text",
                 head.payload_bytes, most);

@@ -11,8 +11,9 @@ namespace headlight::app {
 enum class LinkKind : std::uint16_t {
   Hello = 1,    ///< of a program: its name, UTF-8
   Capture = 2,  ///< of a program: a .safetensors file (docs/CAPTURES.md) of `step`
+  Scalars = 3,  ///< of a program: numbers of `step`, a JSON object (read_scalars)
   Welcome = 101,
-  Kept = 102,     ///< the capture of `step` is kept
+  Kept = 102,     ///< the capture or the numbers of `step` are kept
   Refused = 103,  ///< why, in one line
   Busy = 104,     ///< another program is linked
 };

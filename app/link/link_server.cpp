@@ -46,12 +46,13 @@ LinkBudget fitted(LinkBudget budget, const fs::path& folder) {
 struct LinkServer::Client {
   platform::Descriptor socket;
   bool is_welcome = false;  ///< said hello
-  bool has_sent = false;    ///< a capture, so that the steps are its own
+  std::string name = {};
+  bool has_sent = false;  ///< a capture or scalars, so that the steps are its own
   std::array<std::byte, kLinkHeadBytes> head_bytes = {};
   std::size_t head_size = 0;  ///< bytes of it that are there
   LinkHead head = {};
   std::uint64_t payload_size = 0;  ///< bytes of the payload that are there
-  std::string hello = {};
+  std::string text = {};           ///< of a hello or of scalars
   platform::Descriptor file = {};  ///< the capture that arrives; none where the disk refused it
   std::string trouble = {};        ///< of the disk
   Clock::time_point heard = Clock::now();
@@ -103,7 +104,8 @@ void LinkServer::publish() {
                                                           .bytes = steps_.bytes(),
                                                           .budget = steps_.budget(),
                                                           .thinned = steps_.thinned(),
-                                                          .refusal = refusal_});
+                                                          .refusal = refusal_,
+                                                          .scalars = std::make_shared<const ScalarCurves>(scalars_)});
   {
     const std::lock_guard lock(mutex_);
     snapshot_ = std::move(made);
@@ -168,9 +170,10 @@ void LinkServer::read_program() {
     if (is_hello == client.is_welcome) {
       throw Error(is_hello ? "hello was said before" : "a program says hello first");
     }
-    if (!is_hello) open_incoming();
-  } else if (client.head.kind == LinkKind::Hello) {
-    for (const std::byte byte : read) client.hello += static_cast<char>(byte);
+    client.text.clear();
+    if (client.head.kind == LinkKind::Capture) open_incoming();
+  } else if (client.head.kind != LinkKind::Capture) {
+    for (const std::byte byte : read) client.text += static_cast<char>(byte);
     client.payload_size += read.size();
   } else {
     // On a full disk the rest is read all the same, and then refused.
@@ -196,13 +199,16 @@ void LinkServer::open_incoming() {
 void LinkServer::end_message() {
   Client& client = *client_;
   if (client.head.kind == LinkKind::Hello) {
-    if (find_invalid_utf8(client.hello) != std::string::npos) throw Error("the program's name isn't UTF-8");
+    if (find_invalid_utf8(client.text) != std::string::npos) throw Error("the program's name isn't UTF-8");
     client.is_welcome = true;
+    client.name = one_line(client.text);
     const std::string terms =
-        fmt::format(R"({{"program": "headlight", "version": {}, "most_bytes": {}, "budget_bytes": {}}})", kLinkVersion,
-                    options_.most_capture_bytes, steps_.budget().bytes);
+        fmt::format(R"({{"program": "headlight", "version": {}, "most_bytes": {}, "budget_bytes": {}, "scalars": true}})",
+                    kLinkVersion, options_.most_capture_bytes, steps_.budget().bytes);
     static_cast<void>(platform::send_now(client.socket, encode({.kind = LinkKind::Welcome, .payload_bytes = terms.size()})));
     static_cast<void>(platform::send_now(client.socket, std::as_bytes(std::span(terms))));
+  } else if (client.head.kind == LinkKind::Scalars) {
+    take_scalars();
   } else {
     take_capture();
   }
@@ -237,11 +243,7 @@ void LinkServer::take_capture() {
     publish();
     return refuse(why);
   }
-  if (!std::exchange(client.has_sent, true)) {
-    steps_.clear();
-    ++session_;
-    name_ = one_line(client.hello);
-  }
+  begin_session();
   refusal_.clear();
   const fs::path file = linked_step_path(steps_folder_, client.head.step, ++serial_);
   fs::rename(incoming, file);
@@ -249,6 +251,26 @@ void LinkServer::take_capture() {
   steps_.add({.step = client.head.step, .file = file, .bytes = client.head.payload_bytes});
   publish();
   static_cast<void>(platform::send_now(client.socket, encode({.kind = LinkKind::Kept, .step = client.head.step})));
+}
+
+void LinkServer::take_scalars() {
+  try {
+    const std::map<std::string, double> numbers = read_scalars(client_->text);
+    begin_session();
+    add_scalars(scalars_, client_->head.step, numbers);
+  } catch (const Error& error) {
+    return refuse(error.what());
+  }
+  publish();
+  static_cast<void>(platform::send_now(client_->socket, encode({.kind = LinkKind::Kept, .step = client_->head.step})));
+}
+
+void LinkServer::begin_session() {
+  if (std::exchange(client_->has_sent, true)) return;
+  steps_.clear();
+  scalars_.clear();
+  ++session_;
+  name_ = client_->name;
 }
 
 void LinkServer::refuse(const std::string& why) {

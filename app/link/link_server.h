@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "app/link/link_message.h"
+#include "app/link/link_scalars.h"
 #include "app/link/linked_steps.h"
 #include "platform/local_socket.h"
 #include "platform/process.h"
@@ -14,7 +15,7 @@ namespace headlight::app {
 
 /// What has come over the link, as a value.
 struct LinkSnapshot {
-  std::uint64_t session = 0;      ///< grows with each program that sent a capture; 0: none did
+  std::uint64_t session = 0;      ///< grows with each program that sent something; 0: none did
   std::string name;               ///< of the program, as it says
   bool is_linked = false;         ///< it is still there
   std::vector<LinkedStep> steps;  ///< in ascending order
@@ -23,6 +24,8 @@ struct LinkSnapshot {
   LinkBudget budget;              ///< of the steps
   std::uint64_t thinned = 0;      ///< steps that went because of it
   std::string refusal;            ///< why the last capture was not taken; empty: it was
+  /// Numbers that the program logged, of steps with and without a capture.
+  std::shared_ptr<const ScalarCurves> scalars = std::make_shared<const ScalarCurves>();
 };
 
 struct LinkOptions {
@@ -58,6 +61,9 @@ class LinkServer {
   /// What `client_` sent is complete.
   void end_message();
   void take_capture();
+  void take_scalars();
+  /// The first capture or scalars of a program: what the one before sent goes.
+  void begin_session();
   /// Tells the program why its message isn't taken, as far as it listens.
   void refuse(const std::string& why);
   void leave_program();
@@ -74,6 +80,7 @@ class LinkServer {
   std::uint64_t session_ = 0, serial_ = 0;
   std::int64_t newest_ = 0;
   std::string name_, refusal_;
+  ScalarCurves scalars_;
   mutable std::mutex mutex_;
   std::shared_ptr<const LinkSnapshot> snapshot_;
   std::thread thread_;

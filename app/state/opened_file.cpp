@@ -32,6 +32,7 @@ bool is_lesson_path(const std::filesystem::path& path) {
 FileKind kind_of_file(const std::filesystem::path& path) {
   if (!survey_folder(path).empty()) return FileKind::Survey;
   if (capture::is_capture_path(path)) return FileKind::Capture;
+  if (path.extension() == ".zip") return FileKind::Steps;
   if (is_model_path(path)) return FileKind::Model;
   if (path.extension() == ".json" && is_lesson_path(path)) return FileKind::Lesson;
   return path.extension() == ".json" || is_figure_path(path) ? FileKind::Session : FileKind::Text;

@@ -120,6 +120,7 @@ struct State : PassChanges {
   PatchingChoices patching;
   SideBySideChoices side_by_side;
   CorpusChoices corpus;
+  CheckpointChoices checkpoints;
 
   // Compiled once, in state.cpp, instead of in each of some fifty sources that copy, compare or drop a state.
   State();

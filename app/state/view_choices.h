@@ -321,4 +321,12 @@ struct CorpusChoices {
   bool operator==(const CorpusChoices&) const = default;
 };
 
+/// What the view of checkpoints draws over the steps of a training.
+struct CheckpointChoices {
+  evaluation::HeadMetric metric = evaluation::HeadMetric::Induction;  ///< of every head
+  bool is_log = true;                                                 ///< the axis of steps
+
+  bool operator==(const CheckpointChoices&) const = default;
+};
+
 }  // namespace headlight::app

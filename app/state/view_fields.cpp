@@ -291,6 +291,22 @@ void add_corpus(std::vector<Field>& fields) {
       continuous(number_field("corpus", "head", "Select head", in_corpus<&CorpusChoices::head>(), 0U, kLastIndex)));
 }
 
+/// What is drawn over the steps of a training.
+void add_checkpoints(std::vector<Field>& fields) {
+  NamedChoice metrics;
+  for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i)
+    metrics.names.push_back(evaluation::metric_name(static_cast<evaluation::HeadMetric>(i)));
+  metrics.get = [](const State& state) { return static_cast<std::size_t>(state.checkpoints.metric); };
+  metrics.set = [](State& state, std::size_t i) { state.checkpoints.metric = static_cast<evaluation::HeadMetric>(i); };
+  fields.push_back(choice_field("checkpoints", "metric", "Choose curves", metrics,
+                                {.name = "--curves",
+                                 .help = "the view Checkpoints: the metric of every head that is drawn over the steps",
+                                 .tells_default = false}));
+  fields.push_back(switch_field("checkpoints", "log_axis", "Choose the axis of steps",
+                                at<&State::checkpoints, &CheckpointChoices::is_log>(),
+                                {.name = "--log-steps", .help = "the view Checkpoints: a log axis of steps"}));
+}
+
 /// How the views of all heads score, order and filter them.
 void add_head_views(std::vector<Field>& fields) {
   const auto metric_field = [](const char* key, const char* label, const Member<std::optional<evaluation::HeadMetric>>& at) {
@@ -354,7 +370,8 @@ void add_view_parts(std::vector<Field>& fields) {
 }  // namespace
 
 void add_view_fields(std::vector<Field>& fields) {
-  for (const auto add : {add_view, add_single_views, add_view_parts, add_head_views, add_comparison, add_corpus})
+  for (const auto add :
+       {add_view, add_single_views, add_view_parts, add_head_views, add_comparison, add_corpus, add_checkpoints})
     add(fields);
 }
 

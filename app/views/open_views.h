@@ -9,6 +9,8 @@ namespace headlight::app {
 
 // A function for each view, in the view's own folder; the table of views calls them.
 std::unique_ptr<ViewPanel> open_block_view();
+/// Metrics, loss and logged numbers over the steps of a training.
+std::unique_ptr<ViewPanel> open_checkpoints_view();
 /// What every head does over a corpus: the open survey.
 std::unique_ptr<ViewPanel> open_corpus_view();
 /// Where the state of a prediction comes from, as a graph of tokens and layers: information-flow routes, attention

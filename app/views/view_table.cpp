@@ -19,7 +19,9 @@ bool has_stage(const Frame& frame, attention::Stage stage) {
 
 std::string why_no_steps(const Frame& frame) {
   if (has_stage(frame, attention::Stage::Scores) || has_stage(frame, attention::Stage::V)) return {};
-  return "The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026); this capture has weights alone.";
+  return "The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026); this capture has weights alone. In "
+         "Python, "
+         "headlight.capture(model, \u2026) keeps them.";
 }
 
 std::string why_no_products(const Frame& frame) {
@@ -102,6 +104,14 @@ constexpr std::array kViews = {
          .exported = &only_weights,
          .words = "Swap, Put here, Beside it, another head, the layer\u2019s mean",
          .menus_of = kOfHead},
+    View{.id = "checkpoints",
+         .title = "Checkpoints",
+         .group = "Look",
+         .help = "What every head does over the steps of a training: metrics, loss and logged numbers as curves.",
+         .key = {Key::G, {}, "G"},
+         .open = &open_checkpoints_view,
+         .exported = &shown_map,
+         .words = "training, steps, curves, loss, in-context score, log axis, Pause"},
     View{.id = "block",
          .title = "Block",
          .group = "Compute",

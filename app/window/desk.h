@@ -10,7 +10,6 @@
 
 namespace headlight::app {
 
-struct LinkSnapshot;
 class Models;
 class SurveyRoom;
 
@@ -87,8 +86,6 @@ class Feature {
   Desk& desk_;
 };
 
-/// Steps of a training that a program sends: `link` returns what has come so far.
-std::unique_ptr<Feature> link_feature(Desk& desk, std::function<std::shared_ptr<const LinkSnapshot>()> link);
 /// The open survey.
 std::unique_ptr<Feature> survey_feature(Desk& desk, Models& models, SurveyRoom& room);
 

@@ -54,6 +54,7 @@ void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
   Workspace& workspace = viewer.workspace();
   if (options.survey) workspace.show_survey(*options.survey);
+  if (!options.steps.empty()) workspace.open_steps(options.steps);
   if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
   if (options.is_presentation) workspace.present();
   settle(workspace, options);

@@ -17,6 +17,7 @@ void Sessions::open_files(const std::vector<std::string>& paths) {
   if (kind == FileKind::Capture) return models_.open_capture(path);
   if (kind == FileKind::Model) return models_.open(utf8(path));
   desk_.attempt([&] {
+    if (kind == FileKind::Steps) return steps_.open(path);
     if (kind == FileKind::Survey) return show_survey(path);
     kind == FileKind::Session ? show_session(path) : kind == FileKind::Lesson ? lessons_.show(path) : show_text(path);
   });
@@ -99,7 +100,11 @@ void Sessions::open() {
 
 void Sessions::open_capture() {
   ask(FilePurpose::OpenCapture, capture_path(desk_.state.source),
-      [this](const fs::path& path) { models_.show_capture(path); });
+      [this](const fs::path& path) { is_steps_path(path) ? steps_.open(path) : models_.show_capture(path); });
+}
+
+void Sessions::save_steps() {
+  ask(FilePurpose::SaveSteps, {}, [this](const fs::path& path) { steps_.save(path); });
 }
 
 void Sessions::open_survey() {

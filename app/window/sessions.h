@@ -3,6 +3,7 @@
 #include "app/dialogs/file_dialog.h"
 #include "app/state/session_file.h"
 #include "app/window/models.h"
+#include "app/window/steps.h"
 
 namespace headlight::app {
 
@@ -10,10 +11,11 @@ namespace headlight::app {
 class Sessions final : public Feature {
  public:
   /// `session`: the one that the desk's state comes from.
-  Sessions(Desk& desk, Models& models, Lessons& lessons, std::optional<OpenSession> session)
+  Sessions(Desk& desk, Models& models, Lessons& lessons, Steps& steps, std::optional<OpenSession> session)
       : Feature(desk),
         models_(models),
         lessons_(lessons),
+        steps_(steps),
         session_(std::move(session)),
         record_use_(session_ ? RecordUse::Compare : RecordUse::None) {}
 
@@ -32,6 +34,7 @@ class Sessions final : public Feature {
   void open_capture();
   void open_survey();
   void open_lens();
+  void save_steps();
 
   void dialog(Frame& frame) override;
   bool close() override {
@@ -58,6 +61,7 @@ class Sessions final : public Feature {
 
   Models& models_;
   Lessons& lessons_;
+  Steps& steps_;
   std::optional<OpenSession> session_;
   RecordUse record_use_;
   FileDialog files_;

@@ -175,6 +175,7 @@ int show_window(const ViewOptions& options, const platform::EndSignals& signals)
                            .focuses_text = options.is_first_start,
                            .session = options.session});
   if (options.survey) workspace.show_survey(*options.survey);
+  if (!options.steps.empty()) workspace.open_steps(options.steps);
   workspace.on_notes([](const std::string& notes) {
     fmt::print("{}\n", notes);
     std::fflush(stdout);

@@ -21,6 +21,7 @@ struct ViewOptions {
   std::optional<OpenSession> session = {};                     ///< that the state comes from
   std::size_t tile_bytes = kDefaultTileBytes;                  ///< budget of the tile cache
   std::optional<Survey> survey = {};                           ///< shown beside the selected head
+  std::filesystem::path steps = {};                            ///< a file of saved steps; empty: none
   std::filesystem::path lesson = {};                           ///< played; empty: none
   std::size_t lesson_card = 0;                                 ///< with which it begins
   bool is_first_start = false;                                 ///< the text box has the keyboard, to be typed into
@@ -39,6 +40,7 @@ struct ScreenshotOptions {
   std::string renderer = {};  ///< --renderer
   bool shows_welcome = false;
   std::optional<Survey> survey = {};  ///< shown beside the selected head
+  std::filesystem::path steps = {};   ///< a file of saved steps; empty: none
   std::filesystem::path lesson = {};  ///< played; empty: none
   std::size_t lesson_card = 0;        ///< with which it begins
   bool is_presentation = false;

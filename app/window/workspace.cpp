@@ -83,7 +83,9 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       surveys_(options.engine.wake),
       lessons_(desk_),
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
-      sessions_(desk_, models_, lessons_, std::move(options.session)),
+      checkpoints_(options.engine.open, options.engine.models, options.engine.wake),
+      steps_(desk_, checkpoints_),
+      sessions_(desk_, models_, lessons_, steps_, std::move(options.session)),
       palette_(desk_, models_, lessons_, *this),
       check_(desk_),
       renderer_(std::move(options.renderer)),
@@ -154,6 +156,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
                  .queries = queries_,
                  .items = &items_,
                  .surveys = &surveys_,
+                 .checkpoints = &checkpoints_,
                  .generation = &desk_.generation,
                  .commands = &desk_.commands,
                  .tips = &tips_};
@@ -394,6 +397,7 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     export_dialog_.wait();
     models_.jobs().wait();
     surveys_.wait();
+    checkpoints_.wait();
     desk_.engine->wait_until_idle();
   }
   throw Error("the window never came to rest in {} simulated seconds: {}", kMaxRest_s, pending());

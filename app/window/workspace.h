@@ -16,6 +16,7 @@
 #include "app/window/check.h"
 #include "app/window/palette.h"
 #include "app/window/sessions.h"
+#include "app/window/steps.h"
 #include "app/window/typed_row.h"
 #include "core/sleep_watch.h"
 
@@ -71,7 +72,9 @@ class Workspace final : private CommandHost {
   void open_model(const std::string& path) { models_.open(path); }
 
   /// What programs send over a live link is shown as it comes; `link` returns what has come so far.
-  void follow(std::function<std::shared_ptr<const LinkSnapshot>()> link) { add(link_feature(desk_, std::move(link))); }
+  void follow(Steps::LinkSource link) { steps_.follow(std::move(link)); }
+  /// Opens a file of saved steps in the background.
+  void open_steps(const std::filesystem::path& path) { steps_.open(path); }
 
   /// Plays a lesson's file from one of its cards on, beside those of the folders. Throws Error where it is none.
   void show_lesson(const std::filesystem::path& path, std::size_t card = 0) { lessons_.show(path, card); }
@@ -84,6 +87,7 @@ class Workspace final : private CommandHost {
   /// Opens a survey, which was read already.
   void show_survey(Survey survey);
   const SurveyRoom& surveys() const { return surveys_; }
+  const CheckpointRoom& checkpoints() const { return checkpoints_; }
 
   /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws. `loss`:
   /// what happened, as an Error says it.
@@ -230,6 +234,8 @@ class Workspace final : private CommandHost {
   }
   void focus_second_text() override;
   void dismiss() override;
+  bool can_step(StepCommand command) const override { return steps_.can(command); }
+  void step(StepCommand command) override { command == StepCommand::Save ? sessions_.save_steps() : steps_.run(command); }
   bool is_generating() const override { return desk_.generation.is_running(); }
   bool can_generate() const override;
   void start_generating() override;
@@ -287,11 +293,13 @@ class Workspace final : private CommandHost {
   SurveyRoom surveys_;
   Lessons lessons_;
   Models models_;
+  CheckpointRoom checkpoints_;
+  Steps steps_;
   Sessions sessions_;
   Palette palette_;
   MachineCheck check_;
   std::vector<std::unique_ptr<Feature>> added_;  ///< besides
-  std::vector<Feature*> features_ = {&models_, &lessons_, &sessions_, &palette_, &check_};
+  std::vector<Feature*> features_ = {&models_, &lessons_, &steps_, &sessions_, &palette_, &check_};
   std::string renderer_;
   SleepWatch sleep_;                          ///< since the engine's device was opened the last time
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works

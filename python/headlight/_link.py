@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import os
 import socket
 import struct
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._captures import Capture
@@ -21,9 +22,25 @@ from ._windows import Window, sockets
 
 _HEAD = struct.Struct("<4sHHqQ")  # magic, version, kind, step, bytes of the payload
 _MAGIC, _VERSION = b"HLNK", 1
-_HELLO, _CAPTURE, _WELCOME, _KEPT, _REFUSED, _BUSY = 1, 2, 101, 102, 103, 104
+_HELLO, _CAPTURE, _SCALARS, _WELCOME, _KEPT, _REFUSED, _BUSY = 1, 2, 3, 101, 102, 103, 104
 _LARGEST_ANSWER = 1 << 16
 _QUEUE = 4
+_MOST_SCALARS, _LONGEST_NAME = 64, 100
+
+
+def _numbers(loss: Any, scalars: Mapping[str, Any] | None) -> dict[str, float]:
+    """What is logged of a step beside its attention, as the window takes it."""
+    numbers = {str(name): float(value) for name, value in (scalars or {}).items()}
+    if loss is not None:
+        numbers["loss"] = float(loss)
+    for name, value in numbers.items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} is {value}: scalars are finite")
+        if not 0 < len(name.encode()) <= _LONGEST_NAME or not name.isprintable():
+            raise ValueError(f"{name!r} is no name of a scalar: 1 to {_LONGEST_NAME} printable bytes")
+    if len(numbers) > _MOST_SCALARS:
+        raise ValueError(f"{len(numbers)} scalars are more than {_MOST_SCALARS}")
+    return numbers
 
 
 class _Connection:
@@ -74,7 +91,7 @@ class Link:
 
     def __init__(self, connection: _Connection, window: Window | None = None, queue: int = _QUEUE):
         self._connection, self.window = connection, window
-        self._queue: collections.deque[tuple[int, Capture]] = collections.deque()
+        self._queue: collections.deque[tuple[int, Capture | None, dict[str, float]]] = collections.deque()
         self._size = max(int(queue), 1)
         self._changed = threading.Condition()
         self._is_sending = False
@@ -95,15 +112,28 @@ class Link:
         """Does it take captures?"""
         return self._thread.is_alive() and not self._is_closing
 
-    def log(self, attentions: Any, tokens: Any = None, *, step: int, **options: Any) -> None:
-        """Sends attention of one step of training, as view() takes it. Returns at once.
+    def log(
+        self,
+        attentions: Any = None,
+        tokens: Any = None,
+        *,
+        step: int,
+        loss: Any = None,
+        scalars: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Sends attention of one step of training, as view() takes it, its loss and other numbers by name, which the window
+        draws as curves. Either may be left out. Returns at once; a number that isn't finite raises ValueError.
 
         Arrays and tokens are read later, by the link's own thread: don't write into them afterwards, or give copies.
         """
         step = int(step)
         if step < 0:
             raise ValueError("a step is 0 or more")
-        capture = Capture.of(attentions, tokens, **options)
+        numbers = _numbers(loss, scalars)
+        if attentions is None and not numbers:
+            raise ValueError("there is nothing to log: give attentions, loss= or scalars=")
+        capture = None if attentions is None else Capture.of(attentions, tokens, **options)
         with self._changed:
             if not self.is_open:
                 self.dropped += 1
@@ -111,7 +141,7 @@ class Link:
             if len(self._queue) >= self._size:
                 self._queue.popleft()
                 self.dropped += 1
-            self._queue.append((step, capture))
+            self._queue.append((step, capture, numbers))
             self._changed.notify()
 
     def flush(self, timeout: float = 30.0) -> bool:
@@ -142,7 +172,7 @@ class Link:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _next(self) -> tuple[int, Capture] | None:
+    def _next(self) -> tuple[int, Capture | None, dict[str, float]] | None:
         with self._changed:
             self._is_sending = False
             self._changed.notify_all()
@@ -173,7 +203,16 @@ class Link:
                 self._queue.clear()
                 self._changed.notify_all()
 
-    def _send(self, step: int, capture: Capture) -> None:
+    def _send(self, step: int, capture: Capture | None, numbers: dict[str, float]) -> None:
+        if numbers and not self._connection.terms.get("scalars"):
+            self.problem = "the window is of an older version, which takes no scalars"
+        elif numbers:
+            self._connection.send(_SCALARS, [json.dumps(numbers).encode()], step)
+            kind, _, text = self._connection.answer()
+            if kind != _KEPT:
+                self.problem = text
+        if capture is None:
+            return
         try:
             pieces = list(capture.pieces())
         except Exception as error:  # whatever the library of the arrays raises: training goes on, and so does the link

@@ -1,5 +1,6 @@
 """log() against a window that is slow, wrong or gone: a socket of the test's own."""
 
+import json
 import os
 import resource
 import socket
@@ -23,7 +24,7 @@ class FakeWindow:
         folder = os.path.join(os.environ["XDG_RUNTIME_DIR"], "headlight")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, f"viewer-{os.getpid()}.sock")
-        self.answers, self.pause_s, self.most, self.steps = list(answers), pause_s, most, []
+        self.answers, self.pause_s, self.most, self.steps, self.scalars = list(answers), pause_s, most, [], []
         self.is_closed = threading.Event()
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(self.path)
@@ -51,9 +52,13 @@ class FakeWindow:
             self.client.settimeout(None)
             while True:
                 magic, version, kind, step, size = _link._HEAD.unpack(self.read(24))
-                self.read(size)
+                payload = self.read(size)
+                if kind == _link._SCALARS:
+                    self.scalars.append((step, json.loads(payload)))
+                    self.say(_link._KEPT, step)
+                    continue
                 if kind == _link._HELLO:
-                    self.say(_link._WELCOME, 0, b'{"most_bytes": %d}' % self.most)
+                    self.say(_link._WELCOME, 0, b'{"most_bytes": %d, "scalars": true}' % self.most)
                     continue
                 self.steps.append(step)
                 if self.is_closed.wait(self.pause_s):
@@ -133,6 +138,19 @@ class Log(unittest.TestCase):
         link.close(timeout=0.1)  # the window never answers
         self.assertLess(time.monotonic() - began, 5)
         self.assertFalse(link.is_open)
+
+    def test_numbers_go_with_a_step_or_alone(self):
+        window = self.window()
+        with headlight.connect("test", start=False) as link:
+            link.log(step=1, loss=0.5)
+            link.log(LAYERS[:1], step=2, loss=0.25, scalars={"lr": 1e-4})
+            self.assertTrue(link.flush(10))
+            self.assertEqual((link.sent, link.problem), (1, None))
+            for wrong in ({"loss": float("nan")}, {"scalars": {"": 1}}, {"scalars": {str(i): i for i in range(65)}}, {}):
+                with self.assertRaises(ValueError):
+                    link.log(step=3, **wrong)
+        self.assertEqual(window.scalars, [(1, {"loss": 0.5}), (2, {"lr": 1e-4, "loss": 0.25})])
+        self.assertEqual(window.steps, [2])
 
     def test_refusals_are_told_and_the_link_goes_on(self):
         window = self.window(answers=(_link._KEPT, _link._REFUSED, _link._KEPT), most=1000)

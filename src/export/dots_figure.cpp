@@ -25,6 +25,14 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
       widen(y_, static_cast<float>(dot.at.y));
       if (std::isfinite(dot.color)) colors.push_back(dot.color);
     }
+    for (const DotsFigure::Path& path : figure_.paths) {
+      for (const glm::dvec2& point : path.points) {
+        if (!std::isfinite(point.x) || !std::isfinite(point.y)) throw Error("a path has a place that isn't finite");
+        widen(x_, static_cast<float>(point.x));
+        widen(y_, static_cast<float>(point.y));
+      }
+      if (std::isfinite(path.color)) colors.push_back(path.color);
+    }
     add_air(x_);
     add_air(y_);
     view::ValueScale scale;
@@ -48,16 +56,19 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   void draw_content(Canvas& canvas) const override {
     if (figure_.style.parts.labels) draw_axes(canvas);
     canvas.frame(plot_, paper_.outline, 0.75F);
+    for (const DotsFigure::Path& path : figure_.paths) {
+      for (std::size_t i = 1; i < path.points.size(); ++i)
+        canvas.line(place(path.points[i - 1]), place(path.points[i]), color_of(path.color), path.is_bold ? 2.0F : 0.6F);
+    }
     for (const DotsFigure::Dot& dot : figure_.dots) {
-      const Rect box{.origin = place(dot) - 0.5F * kDotSize, .size = glm::vec2(kDotSize)};
-      const float position = view::position_in(colors_, view::ScaleSpread::Linear, dot.color);
-      canvas.fill(box, std::isfinite(dot.color) ? view::color(figure_.style.color_map, position) : paper_.muted);
+      const Rect box{.origin = place(dot.at) - 0.5F * kDotSize, .size = glm::vec2(kDotSize)};
+      canvas.fill(box, color_of(dot.color));
       canvas.frame(box, paper_.outline, 0.5F);
     }
     for (const DotsFigure::Dot& dot : figure_.dots) {
       if (!dot.is_named || !figure_.style.parts.labels) continue;
-      const bool is_left = place(dot).x > plot_.center().x;
-      write(canvas, place(dot) + glm::vec2(is_left ? -kDotSize : kDotSize, 0.0F), printable(dot.name), paper_.ink,
+      const bool is_left = place(dot.at).x > plot_.center().x;
+      write(canvas, place(dot.at) + glm::vec2(is_left ? -kDotSize : kDotSize, 0.0F), printable(dot.name), paper_.ink,
             is_left ? TextAlign::End : TextAlign::Start, kTickText);
     }
     if (bar_) bar_->draw(canvas, {plot_.end().x + kDotsBarGap, plot_.origin.y}, paper_);
@@ -75,18 +86,27 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   static float share(const view::ValueLimits& limits, float value) {
     return (value - limits.low) / (limits.high - limits.low);
   }
-  glm::vec2 place(const DotsFigure::Dot& dot) const {
+  glm::vec2 place(const glm::dvec2& at) const {
     return plot_.origin +
-           plot_.size * glm::vec2(share(x_, static_cast<float>(dot.at.x)), 1.0F - share(y_, static_cast<float>(dot.at.y)));
+           plot_.size * glm::vec2(share(x_, static_cast<float>(at.x)), 1.0F - share(y_, static_cast<float>(at.y)));
+  }
+  view::Rgb color_of(float number) const {
+    const float position = view::position_in(colors_, view::ScaleSpread::Linear, number);
+    return std::isfinite(number) ? view::color(figure_.style.color_map, position) : paper_.muted;
   }
 
   void draw_axes(Canvas& canvas) const {
     constexpr float kTickLength = 4.0F, kTickRoom = 36.0F;
-    for (const view::Tick& tick : view::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x)) {
-      const float x = plot_.origin.x + plot_.size.x * share(x_, tick.value);
+    const auto draw_x_tick = [&](float value, const std::string& label) {
+      const float x = plot_.origin.x + plot_.size.x * share(x_, value);
       canvas.line({x, plot_.end().y}, {x, plot_.end().y + kTickLength}, paper_.outline, 0.75F);
-      canvas.text({x, plot_.end().y + kTickLength + kTickText}, tick.label,
+      canvas.text({x, plot_.end().y + kTickLength + kTickText}, label,
                   {.size = kTickText, .color = paper_.muted, .align = TextAlign::Middle});
+    };
+    for (const auto& [value, label] : figure_.x_ticks) draw_x_tick(static_cast<float>(value), label);
+    if (figure_.x_ticks.empty()) {
+      for (const view::Tick& tick : view::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x))
+        draw_x_tick(tick.value, tick.label);
     }
     for (const view::Tick& tick : view::make_axis_ticks(y_, plot_.size.y, 2.0F * kTextSize)) {
       const float y = plot_.end().y - plot_.size.y * share(y_, tick.value);

@@ -219,10 +219,19 @@ struct DotsFigure {
     bool is_named = false;  ///< the name is beside it
   };
 
+  /// Dots that follow each other on a line, which is drawn below all dots.
+  struct Path {
+    std::vector<glm::dvec2> points;  ///< finite
+    float color = 0.0F;              ///< as a dot's
+    bool is_bold = false;
+  };
+
   std::string title, subtitle;  ///< long ones are wrapped
   std::string x_title, y_title, color_title;
   bool has_whole_x = false;  ///< of indices, between which there are no ticks
   std::vector<Dot> dots = {};
+  std::vector<Path> paths = {};
+  std::vector<std::pair<double, std::string>> x_ticks = {};  ///< in place of round numbers
   FigureStyle style = {};    ///< of whose parts title, settings, labels (names and ticks) and bar count
   std::string session = {};  ///< metadata from which it can be made again; empty: none
 };

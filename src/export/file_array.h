@@ -56,6 +56,14 @@ void write_npy(const std::filesystem::path& path, const FileArray& array, const 
 /// A zip archive of "name.npy" and, as they are, of texts; stored, so that readers can map it.
 void write_npz(const std::filesystem::path& path, std::span<const FileArray> arrays,
                const std::map<std::string, std::string>& texts, const WriteObserver& observe);
+/// A file that becomes a member of an archive as it is.
+struct StoredFile {
+  std::string name;
+  std::filesystem::path path;
+};
+/// A zip archive of files and texts; stored.
+void write_zip(const std::filesystem::path& path, std::span<const StoredFile> files,
+               const std::map<std::string, std::string>& texts);
 /// No array may be of texts: the format has numbers only. `metadata`: "__metadata__".
 void write_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
                        const std::map<std::string, std::string>& metadata, const WriteObserver& observe);

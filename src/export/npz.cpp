@@ -109,6 +109,7 @@ class NewArchive {
   void add(const std::string& name, EntrySource& entry) {
     add(name, zip_source_function(zip_, &EntrySource::answer, &entry));
   }
+  void add(const StoredFile& file) { add(file.name, zip_source_file(zip_, utf8(file.path).c_str(), 0, -1)); }
   void add(const std::string& name, const std::string& text) {
     add(name, zip_source_buffer(zip_, text.data(), text.size(), 0));
   }
@@ -162,6 +163,14 @@ void write_npz(const std::filesystem::path& path, std::span<const FileArray> arr
     }
     throw;
   }
+}
+
+void write_zip(const std::filesystem::path& path, std::span<const StoredFile> files,
+               const std::map<std::string, std::string>& texts) {
+  NewArchive archive(path);
+  for (const StoredFile& file : files) archive.add(file);
+  for (const auto& [name, text] : texts) archive.add(name, text);
+  archive.close();
 }
 
 }  // namespace headlight::exporting

@@ -165,4 +165,23 @@ fs::path find_revision(const fs::path& cache, std::string_view name, std::string
               known.empty() ? "download it" : fmt::format("choose one of {}", known));
 }
 
+std::map<std::string, std::string> revision_names(const fs::path& repository) {
+  constexpr std::size_t kMaxNames = 4'096;
+  const auto has_number = [](const std::string& name) { return name.find_first_of("0123456789") != std::string::npos; };
+  std::map<std::string, std::string> names;
+  const fs::path references = repository / "refs";
+  std::error_code error;
+  std::size_t count = 0;
+  for (fs::recursive_directory_iterator entry(references, error), end; !error && entry != end && count < kMaxNames;
+       entry.increment(error)) {
+    const fs::path reference = entry->path().lexically_relative(references);
+    const fs::path snapshot = snapshot_of(repository, reference);
+    if (snapshot.empty()) continue;
+    ++count;
+    std::string& name = names[utf8(snapshot.filename())];
+    if (name.empty() || (has_number(utf8(reference)) && !has_number(name))) name = utf8(reference);
+  }
+  return names;
+}
+
 }  // namespace headlight::model

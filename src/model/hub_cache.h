@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ std::string model_name(const std::filesystem::path& path);
 /// The folder of a model in the cache at a revision: a branch, a tag, or a commit, of which the beginning is enough. Throws
 /// Error naming the revisions that are there.
 std::filesystem::path find_revision(const std::filesystem::path& cache, std::string_view name, std::string_view revision);
+
+/// The names that the cache has for snapshots of a repository's folder: of each commit one branch or tag, one with a number
+/// in it where there are several ("step1000" and not "main"). At most 4,096 names are read; unreadable ones are skipped.
+std::map<std::string, std::string> revision_names(const std::filesystem::path& repository);
 
 /// The models in a folder, sorted by name: of a Hugging Face cache each model's revision "main" (else
 /// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json (or

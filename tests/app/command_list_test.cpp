@@ -116,7 +116,8 @@ TEST_SUITE("cpu") {
       groups.push_back(command.group);
     }
     CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Compare", "Edit", "File", "View: Look",
-                                             "View: Compute", "View: Heads", "View: Why", "View", "Search", "Help"});
+                                             "View: Compute", "View: Heads", "View: Why", "View", "Search",
+                                             "Steps of training", "Help"});
   }
 
   TEST_CASE("layers go on from the encoder through the decoder to the cross-attention") {

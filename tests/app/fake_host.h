@@ -62,6 +62,8 @@ class FakeHost final : public CommandHost {
   void check_machine() override { calls.emplace_back("check"); }
   void write_text() override { calls.emplace_back("write text"); }
   void dismiss() override { calls.emplace_back("dismiss"); }
+  bool can_step(StepCommand) const override { return true; }
+  void step(StepCommand command) override { calls.emplace_back(command == StepCommand::Save ? "save steps" : "step"); }
   bool is_generating() const override { return generates; }
   bool can_generate() const override { return may_generate; }
   void start_generating() override { calls.emplace_back("start generating"); }

@@ -59,12 +59,12 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     FakeLink link(ui);
     ui.settle();
-    CHECK_FALSE(ui.sees("link.step"));
+    CHECK_FALSE(ui.sees("series.step"));
     const std::size_t before = ui.window().undo().step_count();
     link.send(0);
     ui.settle();
     REQUIRE(is_capture(ui.state().source));
-    CHECK(ui.sees("link.step"));
+    CHECK(ui.sees("series.step"));
     CHECK(ui.window().notice().text.find("train.py sends attention") == 0);
     check_tips(ui);
     ui.click("grid.encoder.1.2");
@@ -74,13 +74,13 @@ TEST_SUITE("gpu") {
     CHECK(capture_path(ui.state().source) == link.snapshot->steps[1].file.string());
     CHECK(ui.state().selection.head == 2);
     CHECK(weights(ui).values != first.values);
-    ui.click("link.earlier");
+    ui.click("series.earlier");
     ui.settle();
     CHECK(weights(ui).values == first.values);
     link.send(200, true);
     ui.settle();
     CHECK(weights(ui).values == first.values);  // who looks at an earlier step isn't taken from it
-    ui.click("link.newest");
+    ui.click("series.newest");
     ui.settle();
     CHECK(capture_path(ui.state().source) == link.snapshot->steps[2].file.string());
     CHECK(ui.window().undo().step_count() <= before + 2);  // the capture, and the head
@@ -98,7 +98,7 @@ TEST_SUITE("gpu") {
       link.send(step);
       ui.settle();
     }
-    ui.click("link.earlier");
+    ui.click("series.earlier");
     ui.settle();
     CHECK(capture_path(ui.state().source) == link.snapshot->steps[1].file.string());
     auto thinned = std::make_shared<LinkSnapshot>(*link.snapshot);

@@ -134,6 +134,7 @@ State unusual_state() {
   const BaselineRun baseline{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.baseline = baseline, .is_second_text = true, .shows_difference = false};
+  state.checkpoints = {.metric = evaluation::HeadMetric::Sink, .is_log = false};
   state.corpus = {.folder = "surveys/captions",
                   .mode = CorpusMode::Head,
                   .x = "sink",

@@ -1,0 +1,94 @@
+#include "app/checkpoints/checkpoint_room.h"
+
+#include <algorithm>
+
+namespace headlight::app {
+namespace {
+
+constexpr double kLookEvery_s = 5.0, kJobWait_s = 0.05;
+
+bool is_there(const std::future<StepSeries>& future) {
+  return future.valid() && future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+}  // namespace
+
+bool CheckpointRoom::look(const std::string& model, double now_s) {
+  bool is_other = false;
+  if (is_there(looking_)) {
+    StepSeries found = looking_.get();
+    looked_s_ = now_s;
+    if (found != *series_) {
+      series_ = std::make_shared<const StepSeries>(std::move(found));
+      is_other = true;
+    }
+  }
+  const bool is_known = !series_->is_of_captures && (model == model_ || series_->find(model)) && !model_.empty();
+  const bool is_time = !series_->steps.empty() && now_s - looked_s_ > kLookEvery_s;
+  if (looking_.valid() || (is_known && !is_time)) return is_other;
+  if (!is_known && !series_->steps.empty()) {
+    series_ = std::make_shared<const StepSeries>();
+    is_other = true;
+  }
+  model_ = model;
+  if (model.empty()) return is_other;
+  looking_ = std::async(std::launch::async, [model, wake = wake_] {
+    StepSeries found;
+    try {
+      found = find_checkpoints(model);
+    } catch (const std::exception&) {  // a folder that can't be read has no other checkpoints
+      found = {};
+    }
+    if (wake) wake();
+    return found;
+  });
+  return is_other;
+}
+
+bool CheckpointRoom::adopt(StepSeries series) {
+  model_.clear();
+  if (series == *series_) return false;
+  series_ = std::make_shared<const StepSeries>(std::move(series));
+  return true;
+}
+
+double CheckpointRoom::wait_s(double now_s) const {
+  if (looking_.valid()) return kJobWait_s;
+  const bool is_found = !series_->is_of_captures && !series_->steps.empty();
+  return is_found ? std::max(looked_s_ + kLookEvery_s - now_s, kJobWait_s) : std::numeric_limits<double>::infinity();
+}
+
+void CheckpointRoom::measure(const StepQuestion& question, std::size_t shown, const std::string& device) {
+  question_ = question;
+  question_->inputs.source = source_at(question.inputs.source, {});  // the same question whichever step is shown
+  std::vector<SeriesStep> steps = is_paused ? std::vector<SeriesStep>() : series_->steps;
+  std::vector<std::pair<std::size_t, std::size_t>> order;  // distance, place
+  for (std::size_t i = 0; i < steps.size(); ++i) order.emplace_back(i > shown ? i - shown : shown - i, i);
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = series_->steps[order[i].second];
+  meter_.want(*question_, std::move(steps), device);
+  numbers_ = meter_.numbers();
+}
+
+void CheckpointRoom::rest() {
+  if (question_) meter_.want(*std::exchange(question_, std::nullopt), {}, {});
+}
+
+const StepNumbers* CheckpointRoom::numbers(std::size_t step) const {
+  const SeriesStep& one = series_->steps[step];
+  const auto found = numbers_->find({one.path, one.stamp});
+  return found == numbers_->end() ? nullptr : found->second.get();
+}
+
+std::size_t CheckpointRoom::measured() const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < series_->steps.size(); ++i) count += numbers(i) != nullptr ? 1U : 0U;
+  return count;
+}
+
+void CheckpointRoom::wait() const {
+  if (looking_.valid()) looking_.wait();
+  if (!is_paused) meter_.wait();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <future>
+
+#include "app/checkpoints/step_meter.h"
+
+namespace headlight::app {
+
+/// The steps of the training that is on show, found in the background, and what was measured of them. All functions are the
+/// window's thread's; none waits but wait() and the destructor.
+class CheckpointRoom {
+ public:
+  /// `wake`: called from other threads when there is news; may be empty.
+  CheckpointRoom(RunnerFactory open, std::shared_ptr<ModelCache> models, std::function<void()> wake)
+      : wake_(wake), meter_(std::move(open), std::move(models), std::move(wake)) {}
+
+  /// Once a frame: begins to look for the checkpoints of a model where it is none of the series, every few seconds whether
+  /// there are new ones, and takes what was found. Returns whether that is another series.
+  bool look(const std::string& model, double now_s);
+  /// Steps of a live link. Returns whether they are others than before.
+  bool adopt(StepSeries series);
+  /// Looks for checkpoints again at once.
+  void look_again() { looked_s_ = -1e9; }
+  const StepSeries& series() const { return *series_; }
+  bool is_looking() const { return looking_.valid(); }
+  /// Seconds until look() has something to do.
+  double wait_s(double now_s) const;
+
+  /// Asks for the numbers of all steps, the nearest to the shown one first; not while it is paused.
+  void measure(const StepQuestion& question, std::size_t shown, const std::string& device);
+  /// Nobody looks at numbers: what is under way is given up.
+  void rest();
+  /// Null: not yet.
+  const StepNumbers* numbers(std::size_t step) const;
+  std::size_t measured() const;
+  bool is_measuring() const { return !is_paused && meter_.is_busy(); }
+  bool is_paused = false;
+
+  /// Asks the window to show a step; it takes that once.
+  void show(std::size_t step) { asked_ = step; }
+  std::optional<std::size_t> take_asked() { return std::exchange(asked_, std::nullopt); }
+
+  /// Until nothing is looked for or measured (tests, screenshots).
+  void wait() const;
+
+ private:
+  std::function<void()> wake_;
+  std::string model_;  ///< for which series_ was found
+  std::shared_ptr<const StepSeries> series_ = std::make_shared<const StepSeries>();
+  std::future<StepSeries> looking_;
+  double looked_s_ = 0.0;
+  std::optional<std::size_t> asked_;
+  std::optional<StepQuestion> question_;
+  std::shared_ptr<const StepMeter::Numbers> numbers_ = std::make_shared<const StepMeter::Numbers>();
+  StepMeter meter_;
+};
+
+}  // namespace headlight::app

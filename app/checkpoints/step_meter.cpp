@@ -1,0 +1,197 @@
+#include "app/checkpoints/step_meter.h"
+
+#include <chrono>
+#include <numeric>
+
+#include "app/engine/predictions.h"
+#include "app/exports/figure_kind.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::size_t kLateToken = 500, kEarlyToken = 50;  // as the paper counts: the first token is 1
+constexpr std::size_t kMinTokens = 20;
+constexpr std::size_t kMaxQuestions = 8;
+/// Logits read at once.
+constexpr std::size_t kLossLogits = std::size_t{1} << 22;
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// −ln p of the tokens of a line from the second on; empty: the model doesn't predict a token from those before it.
+std::vector<double> losses_of(const inference::Run& run, const RunSource::Source& source, std::uint32_t batch,
+                              const std::function<void()>& checkpoint) {
+  const bool predicts = source.model && source.model->description.is_causal && run.has_logits();
+  const model::TokenBatch& tokens = source.input->source;
+  if (!predicts || source.input->target || batch >= tokens.lengths.size()) return {};
+  const std::uint32_t layers = predicting_layers(*source.network), first = tokens.start(batch);
+  const std::uint32_t end = first + tokens.lengths[batch];
+  const std::size_t vocabulary = source.network->layers->unembedding->linear.out();
+  const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(kLossLogits / vocabulary, 1));
+  std::vector<double> losses;
+  for (std::uint32_t begin = first; begin + 1 < end; begin += most) {
+    checkpoint();
+    std::vector<inference::StateRef> states;
+    for (std::uint32_t token = begin; token < std::min(begin + most, end - 1); ++token)
+      states.push_back({.batch = batch, .token = token, .layer = layers});
+    const Tensor logits = run.logits(states);
+    for (std::size_t row = 0; row < states.size(); ++row) {
+      const std::span<const float> all = std::span(logits.values).subspan(row * vocabulary, vocabulary);
+      const std::uint32_t next = tokens.ids[std::size_t{batch} * tokens.length + states[row].token + 1];
+      losses.push_back(log_sum_exp(all) - double{all[next]});
+    }
+  }
+  return losses;
+}
+
+}  // namespace
+
+std::optional<double> in_context_score(std::span<const double> losses) {
+  const std::size_t tokens = losses.size() + 1;
+  if (tokens < kMinTokens) return std::nullopt;
+  if (tokens >= kLateToken) return losses[kLateToken - 2] - losses[kEarlyToken - 2];
+  const std::size_t tenth = losses.size() / 10;
+  return mean(losses.last(tenth)) - mean(losses.subspan(tenth, tenth));
+}
+
+std::string in_context_words(std::size_t tokens) {
+  return tokens >= kLateToken ? "token 500 \u2212 token 50" : "last \u2212 second tenth";
+}
+
+StepNumbers measure_step(Runner& runner, const std::shared_ptr<ModelCache>& models, const StepQuestion& question,
+                         const SeriesStep& step, const std::function<bool()>& goes_on) {
+  const auto checkpoint = [&] {
+    if (!goes_on()) throw Error(ErrorKind::Cancelled, "other steps are measured");
+  };
+  RunInputs inputs = question.inputs;
+  inputs.source = source_at(std::move(inputs.source), step);
+  const auto newest = is_model(inputs.source) ? models->open_newest(step.path) : nullptr;
+  RunSource source(models);
+  const RunSource::Source& built = source.build(
+      inputs, [&](const model::Network& network, const model::ModelInput& input) { runner.expect_room(network, input); });
+  checkpoint();
+  if (built.model)
+    runner.load(built.network->layers, precision_of(inputs.source), [&](std::size_t, std::size_t) { return goes_on(); });
+  const std::shared_ptr<const inference::Run> run = compute_run(runner, built, inputs, nullptr);
+  StepNumbers numbers;
+  RunNumbers read({.run = *run},
+                  {.network = built.network,
+                   .input = built.input,
+                   .inputs = std::make_shared<const RunInputs>(inputs),
+                   .shapes = shapes_of(*run),
+                   .has_logits = run->has_logits()},
+                  [&](double) { checkpoint(); });
+  const auto found = read.analysis(HeadMetricsQuestion{.kind = question.kind, .batch = question.batch});
+  numbers.heads = dynamic_cast<const HeadMetricsFound&>(*found).heads;
+  const std::vector<double> losses = losses_of(*run, built, question.batch, checkpoint);
+  if (!losses.empty()) numbers.loss = mean(losses);
+  numbers.in_context = in_context_score(losses);
+  return numbers;
+}
+
+StepMeter::StepMeter(RunnerFactory open, std::shared_ptr<ModelCache> models, std::function<void()> wake)
+    : open_(std::move(open)), models_(std::move(models)), wake_(std::move(wake)) {}
+
+StepMeter::~StepMeter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StepMeter::want(const StepQuestion& question, std::vector<SeriesStep> steps, const std::string& device) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find(known_, question, &Known::question);
+    const bool is_same = known == known_.begin() && known != known_.end() && device == device_;
+    if (is_same && steps == steps_) return;
+    if (!is_same) ++order_;
+    if (known == known_.end()) {
+      known_.push_front({.question = question, .numbers = std::make_shared<const Numbers>()});
+      if (known_.size() > kMaxQuestions) known_.pop_back();
+    } else {
+      std::rotate(known_.begin(), known, std::next(known));
+    }
+    if (steps.empty()) ++order_;
+    steps_ = std::move(steps);
+    device_ = device;
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  changed_.notify_all();
+}
+
+std::shared_ptr<const StepMeter::Numbers> StepMeter::numbers() const {
+  const std::lock_guard lock(mutex_);
+  return known_.empty() ? std::make_shared<const Numbers>() : known_.front().numbers;
+}
+
+const SeriesStep* StepMeter::next() const {
+  if (known_.empty()) return nullptr;
+  const auto missing = std::ranges::find_if(steps_, [&](const SeriesStep& step) {
+    return !known_.front().numbers->contains({step.path, step.stamp});
+  });
+  return missing == steps_.end() ? nullptr : &*missing;
+}
+
+bool StepMeter::is_busy() const {
+  const std::lock_guard lock(mutex_);
+  return next() != nullptr;
+}
+
+void StepMeter::wait() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return next() == nullptr || stops_; });
+}
+
+void StepMeter::work() {
+  constexpr std::chrono::seconds kDeviceKept{10};
+  std::unique_ptr<Runner> runner;
+  std::string device;
+  std::unique_lock lock(mutex_);
+  while (!stops_) {
+    const SeriesStep* wanted = next();
+    if (wanted == nullptr) {
+      const auto has_work = [&] { return stops_ || next() != nullptr; };
+      if (runner ? !changed_.wait_for(lock, kDeviceKept, has_work) : (changed_.wait(lock, has_work), false)) runner.reset();
+      continue;
+    }
+    const SeriesStep step = *wanted;
+    const StepQuestion question = known_.front().question;
+    const std::uint64_t order = order_;
+    const std::string named = device_;
+    lock.unlock();
+    auto measured = std::make_shared<StepNumbers>();
+    bool is_cancelled = false;
+    try {
+      if (!runner || device != named) {
+        runner.reset();
+        runner = open_(named);
+        device = named;
+      }
+      *measured = measure_step(*runner, models_, question, step, [&] {
+        const std::lock_guard check(mutex_);
+        return order == order_ && !stops_;
+      });
+    } catch (const std::exception& error) {
+      is_cancelled = headlight::kind_of(error) == ErrorKind::Cancelled;
+      if (headlight::kind_of(error) == ErrorKind::DeviceLost) runner.reset();
+      measured->error = one_line(error.what());
+    }
+    lock.lock();
+    const auto known = std::ranges::find(known_, question, &Known::question);
+    if (is_cancelled || known == known_.end()) continue;
+    auto numbers = std::make_shared<Numbers>(*known->numbers);
+    numbers->insert_or_assign({step.path, step.stamp}, std::move(measured));
+    known->numbers = std::move(numbers);
+    changed_.notify_all();
+    lock.unlock();
+    if (wake_) wake_();
+    lock.lock();
+  }
+}
+
+}  // namespace headlight::app

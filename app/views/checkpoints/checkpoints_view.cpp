@@ -1,0 +1,272 @@
+#include "app/analyses/head_metric_text.h"
+#include "app/checkpoints/checkpoint_room.h"
+#include "app/views/open_views.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
+#include "app/widgets/shown_tile.h"
+#include "app/widgets/step_plot.h"
+#include "export/csv.h"
+#include "export/figures.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+
+/// Curves over the steps that have a number.
+struct Curves {
+  std::vector<std::size_t> places;  ///< of those steps in the series
+  std::vector<std::int64_t> steps;
+  std::vector<HeadRef> heads;
+  std::vector<std::vector<double>> head_values;  ///< [head, step]; NaN: not measured, or not defined
+  std::vector<double> loss, in_context;          ///< [step]
+  std::string error;                             ///< of the first step that can't be measured
+};
+
+Curves curves_of(const CheckpointRoom& room, evaluation::HeadMetric metric) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  Curves curves;
+  const std::vector<SeriesStep>& steps = room.series().steps;
+  std::map<HeadRef, std::size_t> rows;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].step) continue;
+    curves.places.push_back(i);
+    curves.steps.push_back(*steps[i].step);
+    const StepNumbers* numbers = room.numbers(i);
+    if (numbers == nullptr) continue;
+    if (curves.error.empty() && !numbers->error.empty()) curves.error = fmt::format("{}: {}", steps[i].name, numbers->error);
+    for (const auto& [head, metrics] : numbers->heads) rows.try_emplace(head, 0);
+  }
+  for (auto& [head, row] : rows) {
+    row = curves.heads.size();
+    curves.heads.push_back(head);
+  }
+  const std::size_t count = curves.steps.size();
+  curves.head_values.assign(curves.heads.size(), std::vector<double>(count, kNone));
+  curves.loss.assign(count, kNone);
+  curves.in_context.assign(count, kNone);
+  for (std::size_t at = 0; at < count; ++at) {
+    const StepNumbers* numbers = room.numbers(curves.places[at]);
+    if (numbers == nullptr) continue;
+    for (const auto& [head, metrics] : numbers->heads)
+      curves.head_values[rows[head]][at] = metrics.value(metric).value_or(kNone);
+    curves.loss[at] = numbers->loss.value_or(kNone);
+    curves.in_context[at] = numbers->in_context.value_or(kNone);
+  }
+  return curves;
+}
+
+bool has_values(std::span<const double> values) {
+  return std::ranges::any_of(values, [](double value) { return std::isfinite(value); });
+}
+
+/// Metrics, loss and logged numbers over the steps of a training.
+class CheckpointsView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.checkpoints) return;
+    CheckpointRoom& room = *frame.checkpoints;
+    const StepSeries& series = room.series();
+    if (series.steps.empty() && series.scalars.empty()) {
+      curves_ = {};
+      return draw_empty_note(
+          frame, "checkpoints.empty",
+          room.is_looking() ? "Looking for checkpoints\u2026" : "No other steps of this training",
+          "Open one of a training\u2019s folders (checkpoint-500, step1000, \u2026), a model of Hugging Face\u2019s cache "
+          "with "
+          "several revisions, or a .zip of saved steps; or send steps from Python with headlight.connect().");
+    }
+    const std::optional<std::size_t> shown = shown_step(frame);
+    if (!series.steps.empty() && frame.result.inputs) measure(frame, shown.value_or(0));
+    metric_ = frame.state.checkpoints.metric;
+    curves_ = curves_of(room, metric_);
+    axis_ = step_axis(curves_.steps, frame.state.checkpoints.is_log);
+    selected_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
+    draw_title(frame);
+    draw_tools(frame);
+    if (!curves_.error.empty()) write_note(frame, curves_.error, frame.ui.theme().warning, "checkpoints.error");
+    begin_bare_region("curves");
+    draw_curves(frame, shown);
+    ImGui::EndChild();
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    exporting::DotsFigure figure{.title = fmt::format("{} over the steps of a training", evaluation::metric_name(metric_)),
+                                 .subtitle = fmt::format("{} steps, {} heads; bold: {}", curves_.steps.size(),
+                                                         curves_.heads.size(), head_name(selected_)),
+                                 .x_title = axis_.is_log ? "step of training (log axis)" : "step of training",
+                                 .y_title = std::string(evaluation::metric_name(metric_)),
+                                 .color_title = "layer"};
+    for (std::size_t row = 0; row < curves_.heads.size(); ++row) {
+      const bool is_selected = curves_.heads[row] == selected_;
+      exporting::DotsFigure::Path path{.points = {}, .color = layer_of(row), .is_bold = is_selected};
+      for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
+        if (!std::isfinite(curves_.head_values[row][at])) continue;
+        path.points.emplace_back(axis_.at(curves_.steps[at]), curves_.head_values[row][at]);
+        if (is_selected) figure.dots.push_back({.at = path.points.back(), .color = path.color});
+      }
+      if (is_selected && !figure.dots.empty()) figure.dots.back().name = head_name(selected_);
+      figure.paths.push_back(std::move(path));
+    }
+    constexpr float kFigureWidth = 400.0F;
+    for (const auto& [step, label] : step_ticks(axis_, kFigureWidth)) figure.x_ticks.emplace_back(axis_.at(step), label);
+    return figure.dots.empty() ? nullptr : exporting::make_drawing(std::move(figure));
+  }
+
+ private:
+  float layer_of(std::size_t row) const { return static_cast<float>(curves_.heads[row].block.layer.value); }
+
+  static std::optional<std::size_t> shown_step(const Frame& frame) {
+    const StepSeries& series = frame.checkpoints->series();
+    return series.find(series.is_of_captures ? capture_path(frame.state.source) : model_path(frame.state.source));
+  }
+
+  static void measure(Frame& frame, std::size_t shown) {
+    const std::string& device = frame.result.device;
+    frame.checkpoints->measure(
+        {.inputs = *frame.result.inputs, .kind = frame.state.selection.block.kind, .batch = frame.state.selection.batch},
+        shown, device == inference::kProcessorName ? std::string(kWithoutDevice) : device);
+  }
+
+  void draw_title(Frame& frame) {
+    CheckpointRoom& room = *frame.checkpoints;
+    const std::size_t all = room.series().steps.size(), done = room.measured();
+    draw_view_title(frame, "Checkpoints", 220.0F);
+    ImGui::SameLine(0.0F, 12.0F);
+    draw_title_note(frame, done == all ? fmt::format("{} steps", all) : fmt::format("{} of {} steps measured", done, all));
+    if (done < all || room.is_paused) {
+      const char* label = room.is_paused ? "Go on###pause" : "Pause###pause";
+      continue_line_at_right(button_width(label) + button_width(kCopyCsv) + kCopyGap, kCopyGap);
+      if (draw_button(frame, "checkpoints.pause", label, "Stops measuring steps in the background, or goes on."))
+        room.is_paused = !room.is_paused;
+    }
+    if (draw_copy_button(frame, "checkpoints.copy", "Puts the numbers of all steps on the clipboard, for spreadsheets."))
+      ImGui::SetClipboardText(csv(room.series()).c_str());
+  }
+
+  static void draw_tools(Frame& frame) {
+    static const std::vector<std::string> kAxes = {"Linear", "Log"};
+    CheckpointChoices& choices = frame.state.checkpoints;
+    choose_segment(frame, "checkpoints.axis", kAxes, choices.is_log);
+    ImGui::SameLine(0.0F, 12.0F);
+    ImGui::SetNextItemWidth(150.0F);
+    const std::string shown(evaluation::metric_name(choices.metric));
+    OpenList list(frame, "checkpoints.metric", shown.c_str(), "The metric of every head that is drawn over the steps.");
+    if (!list) return;
+    const std::vector<std::string> names = evaluation::metric_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto metric = static_cast<evaluation::HeadMetric>(i);
+      if (list.entry(names[i].c_str(), names[i], metric == choices.metric, text_of(metric).help)) choices.metric = metric;
+    }
+  }
+
+  void draw_curves(Frame& frame, std::optional<std::size_t> shown) {
+    constexpr float kSmallWidth = 210.0F, kSmallHeight = 120.0F, kLargeShare = 0.62F, kLargeHeight = 170.0F;
+    const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+    const std::optional<std::int64_t> step = shown ? frame.checkpoints->series().steps[*shown].step : std::nullopt;
+    const bool has_large = !curves_.steps.empty();
+    if (has_large) draw_heads(frame, step, {room.x, std::max(room.y * kLargeShare, kLargeHeight)});
+    const float gap = ImGui::GetStyle().ItemSpacing.x;
+    const float columns = std::max(std::floor(room.x / kSmallWidth), 1.0F);
+    const glm::vec2 size((room.x - gap * (columns - 1.0F)) / columns,
+                         std::max(room.y * (has_large ? 1.0F - kLargeShare : 0.3F) - 8.0F, kSmallHeight));
+    std::size_t count = 0;
+    const auto draw = [&](const char* name, const std::string& title, std::span<const std::int64_t> steps,
+                          std::span<const double> values) {
+      if (!has_values(values)) return;
+      if (count++ % static_cast<std::size_t>(columns) != 0) ImGui::SameLine();
+      frame.ui.ensure_glyphs(title);
+      const StepPlotEvents events =
+          draw_step_plot(frame,
+                         {.name = name,
+                          .title = title,
+                          .steps = steps,
+                          .lines = {{.values = values, .color = frame.ui.theme().accent, .is_bold = true, .name = title}},
+                          .is_log = frame.state.checkpoints.is_log,
+                          .shown = step},
+                         size);
+      if (events.is_clicked) go_to(frame, steps[*events.hovered_step]);
+    };
+    const std::size_t tokens = frame.result.input ? frame.result.input->source.length : 0;
+    draw("checkpoints.loss", "mean loss of the text (nats)", curves_.steps, curves_.loss);
+    draw("checkpoints.in_context", fmt::format("in-context: {}", in_context_words(tokens)), curves_.steps,
+         curves_.in_context);
+    for (const auto& [name, curve] : frame.checkpoints->series().scalars) {
+      std::vector<std::int64_t> steps;
+      std::vector<double> values;
+      for (const auto& [at, value] : curve) {
+        steps.push_back(at);
+        values.push_back(value);
+      }
+      draw(("checkpoints.scalar." + name).c_str(), name, steps, values);
+    }
+  }
+
+  void draw_heads(Frame& frame, std::optional<std::int64_t> step, glm::vec2 size) {
+    const shell::Theme& theme = frame.ui.theme();
+    const std::span<const std::uint32_t> map = weight_colors(frame.state);
+    float last = 1.0F;
+    for (std::size_t row = 0; row < curves_.heads.size(); ++row) last = std::max(last, layer_of(row));
+    StepPlot plot{.name = "checkpoints.heads",
+                  .title = fmt::format("{} of every head; bold: {}", evaluation::metric_name(metric_), head_name(selected_)),
+                  .steps = curves_.steps,
+                  .lines = {},
+                  .is_log = frame.state.checkpoints.is_log,
+                  .shown = step};
+    for (std::size_t row = 0; row < curves_.heads.size(); ++row) {
+      const shell::Color color = shell::mark_on(
+          theme.background, map[static_cast<std::size_t>(std::lround(layer_of(row) / last * 255.0F))], theme.text);
+      const bool is_bold = curves_.heads[row] == selected_;
+      plot.lines.push_back({.values = curves_.head_values[row],
+                            .color = is_bold ? color : shell::with_alpha(color, 150),
+                            .is_bold = is_bold,
+                            .name = head_name(curves_.heads[row])});
+    }
+    const StepPlotEvents events = draw_step_plot(frame, plot, size);
+    if (!events.is_clicked) return;
+    if (!events.hovered_line) return go_to(frame, curves_.steps[*events.hovered_step]);
+    const HeadRef& head = curves_.heads[*events.hovered_line];
+    if (frame.result.shapes.contains(head.block)) select_head(frame.state.selection, head.block, head.head);
+    frame.ui.request_redraw(2);
+  }
+
+  /// The nearest step that can be shown.
+  void go_to(Frame& frame, std::int64_t step) const {
+    if (curves_.steps.empty()) return;
+    const auto distance = [&](std::int64_t other) { return std::abs(other - step); };
+    const auto nearest = std::ranges::min_element(curves_.steps, {}, distance);
+    frame.checkpoints->show(curves_.places[static_cast<std::size_t>(nearest - curves_.steps.begin())]);
+    frame.ui.request_redraw(2);
+  }
+
+  std::string csv(const StepSeries& series) const {
+    std::vector<std::string> columns = {"loss", "in_context_score"};
+    for (const auto& [name, curve] : series.scalars) columns.push_back(name);
+    for (const HeadRef& head : curves_.heads)
+      columns.push_back(fmt::format("L{}H{} {}", head.block.layer.value, head.head, evaluation::metric_name(metric_)));
+    std::string text;
+    exporting::CsvWriter writer([&](std::string_view bytes) { text += bytes; }, "step", columns);
+    for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
+      std::vector<float> row = {static_cast<float>(curves_.loss[at]), static_cast<float>(curves_.in_context[at])};
+      for (const auto& [name, curve] : series.scalars) {
+        const auto found = std::ranges::find(curve, curves_.steps[at], &std::pair<std::int64_t, double>::first);
+        row.push_back(found == curve.end() ? kNoNumber : static_cast<float>(found->second));
+      }
+      for (const std::vector<double>& values : curves_.head_values) row.push_back(static_cast<float>(values[at]));
+      writer.append_row(std::to_string(curves_.steps[at]), row);
+    }
+    return text;
+  }
+
+  // Of what was drawn last.
+  Curves curves_;
+  StepAxis axis_;
+  evaluation::HeadMetric metric_ = {};
+  HeadRef selected_;
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_checkpoints_view() { return std::make_unique<CheckpointsView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,214 @@
+#include "app/widgets/step_plot.h"
+
+#include <array>
+#include <limits>
+
+#include "app/widgets/controls.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kPlotLeft = 52.0F, kPlotBelow = 36.0F, kPlotAbove = 18.0F, kPlotRight = 12.0F;
+constexpr float kSmallLeft = 6.0F, kSmallBelow = 16.0F;
+constexpr float kNearLine = 8.0F, kLabelRoom = 56.0F;
+
+std::string step_label(std::int64_t step) {
+  if (step >= 1'000'000 && step % 100'000 == 0) return fmt::format("{:g}M", static_cast<double>(step) * 1e-6);
+  if (step >= 10'000 && step % 100 == 0) return fmt::format("{:g}k", static_cast<double>(step) * 1e-3);
+  return std::to_string(step);
+}
+
+class StepPlotPainter {
+ public:
+  StepPlotPainter(Frame& frame, const StepPlot& plot, const view::Rect& area)
+      : frame_(frame), plot_(plot), area_(area), x_(step_axis(plot.steps, plot.is_log)) {
+    limits_ = {.low = std::numeric_limits<float>::infinity(), .high = -std::numeric_limits<float>::infinity()};
+    for (const StepPlot::Line& line : plot.lines) {
+      for (const double value : line.values) {
+        if (!std::isfinite(value)) continue;
+        limits_.low = std::min(limits_.low, static_cast<float>(value));
+        limits_.high = std::max(limits_.high, static_cast<float>(value));
+      }
+    }
+    if (limits_.low > limits_.high) limits_ = {.low = 0.0F, .high = 1.0F};
+    const float air = limits_.high > limits_.low ? 0.05F * (limits_.high - limits_.low) : 0.5F;
+    limits_ = {.low = limits_.low - air, .high = limits_.high + air};
+  }
+
+  float x_of(std::int64_t step) const { return area_.origin.x + area_.size.x * x_.share(step); }
+  glm::vec2 place(std::size_t step, double value) const {
+    const float up = (static_cast<float>(value) - limits_.low) / (limits_.high - limits_.low);
+    return {x_of(plot_.steps[step]), area_.end().y - area_.size.y * up};
+  }
+
+  void draw_axes() const {
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().small;
+    const float line = font_size(font);
+    outline_rect(area_, theme.border);
+    put_text(font, {area_.origin.x, area_.origin.y - line - 2.0F}, theme.text,
+             fit_text(font, frame_.ui.shaped(plot_.title), area_.size.x));
+    for (const auto& [step, label] : step_ticks(x_, area_.size.x)) {
+      const float x = x_of(step), width = text_width(font, label);
+      draw_line({x, area_.origin.y}, {x, area_.end().y}, shell::with_alpha(theme.border, 110));
+      if (plot_.is_small && x + width * 0.5F > area_.end().x) continue;
+      put_text(font, {std::round(x - width * 0.5F), area_.end().y + 2.0F}, theme.text_dim, label);
+    }
+    if (plot_.is_small) return;
+    for (const view::Tick& tick : view::make_axis_ticks(limits_, area_.size.y, 2.0F * line)) {
+      const float y = area_.end().y - area_.size.y * (tick.value - limits_.low) / (limits_.high - limits_.low);
+      draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
+      put_text(font, {area_.origin.x - text_width(font, tick.label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim,
+               tick.label);
+    }
+    const std::string title = plot_.is_log ? "step of training (log axis)" : "step of training";
+    put_text(font, {area_.end().x - text_width(font, title), area_.end().y + 4.0F + line}, theme.text, title);
+  }
+
+  void draw_lines(bool is_bold) const {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    for (const StepPlot::Line& line : plot_.lines) {
+      if (line.is_bold != is_bold) continue;
+      std::vector<ImVec2> points;
+      for (std::size_t step = 0; step < line.values.size(); ++step) {
+        if (std::isfinite(line.values[step])) points.push_back(to_imgui(place(step, line.values[step])));
+      }
+      list->AddPolyline(points.data(), static_cast<int>(points.size()), line.color, 0, is_bold ? 2.5F : 1.0F);
+      if (!is_bold && points.size() > 1) continue;
+      for (const ImVec2& point : points) list->AddCircleFilled(point, 3.0F, line.color);
+    }
+  }
+
+  StepPlotEvents nearest(glm::vec2 point) const {
+    StepPlotEvents events;
+    float least = std::numeric_limits<float>::infinity();
+    for (std::size_t step = 0; step < plot_.steps.size(); ++step) {
+      const float distance = std::abs(x_of(plot_.steps[step]) - point.x);
+      if (distance < least) events.hovered_step = step;
+      least = std::min(least, distance);
+    }
+    least = kNearLine;
+    for (std::size_t line = 0; line < plot_.lines.size(); ++line) {
+      if (const float distance = distance_to(plot_.lines[line], point); distance < least) {
+        least = distance;
+        events.hovered_line = line;
+      }
+    }
+    return events;
+  }
+
+ private:
+  /// From the point up or down to the line; infinity beside it.
+  float distance_to(const StepPlot::Line& line, glm::vec2 point) const {
+    std::optional<glm::vec2> before;
+    for (std::size_t step = 0; step < line.values.size(); ++step) {
+      if (!std::isfinite(line.values[step])) continue;
+      const glm::vec2 here = place(step, line.values[step]);
+      if (std::abs(here.x - point.x) < 4.0F) return std::abs(here.y - point.y);
+      if (before && before->x <= point.x && point.x <= here.x) {
+        const float share = (point.x - before->x) / std::max(here.x - before->x, 1e-3F);
+        return std::abs(before->y + share * (here.y - before->y) - point.y);
+      }
+      before = here;
+    }
+    return std::numeric_limits<float>::infinity();
+  }
+
+  Frame& frame_;
+  const StepPlot& plot_;
+  view::Rect area_;
+  StepAxis x_;
+  view::ValueLimits limits_;
+};
+
+}  // namespace
+
+double StepAxis::at(std::int64_t step) const {
+  if (!is_log) return static_cast<double>(step);
+  return step > 0 ? std::log10(static_cast<double>(step)) : zero;
+}
+
+StepAxis step_axis(std::span<const std::int64_t> steps, bool is_log) {
+  StepAxis axis{.is_log = is_log};
+  const auto positive = std::ranges::find_if(steps, [](std::int64_t step) { return step > 0; });
+  if (positive == steps.end()) axis.is_log = false;
+  if (axis.is_log) axis.zero = std::log10(static_cast<double>(*positive)) - 0.5;
+  if (steps.empty()) return axis;
+  axis.low = axis.at(steps.front());
+  axis.high = axis.at(steps.back());
+  const double air = axis.high > axis.low ? 0.03 * (axis.high - axis.low) : 0.5;
+  axis.low -= air;
+  axis.high += air;
+  return axis;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axis, float length) {
+  std::vector<std::pair<std::int64_t, std::string>> ticks;
+  float last = -std::numeric_limits<float>::infinity();
+  const auto add = [&](std::int64_t step) {
+    const float share = axis.share(step);
+    if (share < 0.0F || share > 1.0F || (share - last) * length < kLabelRoom) return;
+    ticks.emplace_back(step, step_label(step));
+    last = share;
+  };
+  if (!axis.is_log) {
+    const view::ValueLimits limits{.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)};
+    for (const view::Tick& tick : view::make_axis_ticks(limits, length, kLabelRoom, true)) add(std::llround(tick.value));
+    return ticks;
+  }
+  add(0);
+  // Decades first; where there are few, 2 and 5 between them.
+  const bool has_few = axis.high - axis.low < 2.5;
+  constexpr std::int64_t kLargest = 1'000'000'000'000'000;
+  for (std::int64_t decade = 1; decade <= kLargest; decade *= 10) {
+    add(decade);
+    if (!has_few) continue;
+    add(2 * decade);
+    add(5 * decade);
+  }
+  return ticks;
+}
+
+StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size) {
+  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
+  const float left = plot.is_small ? kSmallLeft : kPlotLeft, below = plot.is_small ? kSmallBelow : kPlotBelow;
+  const view::Rect area{.origin = start + glm::vec2(left, kPlotAbove),
+                        .size = glm::max(size - glm::vec2(left + kPlotRight, kPlotAbove + below), 24.0F)};
+  const StepPlotPainter painter(frame, plot, area);
+  ImGui::SetCursorScreenPos(to_imgui(area.origin));
+  const bool is_clicked = click_area(plot.name, to_imgui(area.size));
+  StepPlotEvents events;
+  if (ImGui::IsItemHovered() || is_clicked) events = painter.nearest(pointer_position());
+  events.is_clicked = is_clicked;
+  mark_pointer_item(frame, plot.name, events.hovered_step ? "" : "Curves over the steps of training.");
+  const shell::Theme& theme = frame.ui.theme();
+  painter.draw_axes();
+  if (plot.shown)
+    draw_line({painter.x_of(*plot.shown), area.origin.y}, {painter.x_of(*plot.shown), area.end().y}, theme.accent);
+  painter.draw_lines(false);
+  painter.draw_lines(true);
+  if (events.hovered_step) {
+    const float x = painter.x_of(plot.steps[*events.hovered_step]);
+    draw_line({x, area.origin.y}, {x, area.end().y}, shell::with_alpha(theme.text, 120));
+    const Tooltip tooltip(frame, around_pointer());
+    write_text(frame.ui.fonts().strong, theme.text, fmt::format("step {}", plot.steps[*events.hovered_step]));
+    for (std::size_t line = 0; line < plot.lines.size(); ++line) {
+      const bool is_told = events.hovered_line ? line == *events.hovered_line : plot.lines[line].is_bold;
+      const double value = plot.lines[line].values[*events.hovered_step];
+      if (!is_told || !std::isfinite(value)) continue;
+      write_text(
+          frame.ui.fonts().small, theme.text,
+          frame.ui.shaped(fmt::format("{}: {}", plot.lines[line].name, view::format_number(static_cast<float>(value), 6))));
+    }
+  }
+  for (std::size_t step = 0; frame.items && step < plot.steps.size(); ++step) {
+    frame.mark(fmt::format("{}.{}", plot.name, step),
+               {.origin = {painter.x_of(plot.steps[step]) - 1.0F, area.center().y}, .size = glm::vec2(2.0F)});
+  }
+  ImGui::SetCursorScreenPos(to_imgui(start));
+  ImGui::Dummy(to_imgui(size));
+  return events;
+}
+
+}  // namespace headlight::app

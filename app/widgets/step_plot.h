@@ -1,0 +1,47 @@
+#pragma once
+
+#include "app/frame.h"
+#include "view/axis_ticks.h"
+
+namespace headlight::app {
+
+/// Where the steps of a training are on an axis, as a function that grows with the step. On a log axis step 0, which has no
+/// logarithm, is half a decade before the first step after it.
+struct StepAxis {
+  bool is_log = false;
+  double zero = 0.0;  ///< of a log axis: where step 0 is
+  double low = 0.0, high = 1.0;
+
+  double at(std::int64_t step) const;
+  /// 0 … 1 within the axis.
+  float share(std::int64_t step) const { return static_cast<float>((at(step) - low) / (high - low)); }
+};
+/// With some air at both ends. `steps` aren't negative; empty: 0 to 1.
+StepAxis step_axis(std::span<const std::int64_t> steps, bool is_log);
+/// Round steps with room for their labels.
+std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axis, float length);
+
+/// Curves over the steps of a training.
+struct StepPlot {
+  struct Line {
+    std::span<const double> values;  ///< [step]; not finite: there is none, and the line goes on after it
+    shell::Color color = 0;
+    bool is_bold = false;  ///< drawn above the others, with a dot at each step
+    std::string name = {};
+  };
+  const char* name;                     ///< marks the plot
+  std::string title;                    ///< of the numbers
+  std::span<const std::int64_t> steps;  ///< ascending
+  std::vector<Line> lines;
+  bool is_log = false;
+  bool is_small = false;                   ///< without ticks but for the ends of both axes
+  std::optional<std::int64_t> shown = {};  ///< the step that is on show: a line across
+};
+struct StepPlotEvents {
+  std::optional<std::size_t> hovered_step, hovered_line;  ///< the nearest to the pointer
+  bool is_clicked = false;                                ///< there
+};
+/// Into a box of this size, at the cursor.
+StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size);
+
+}  // namespace headlight::app

@@ -1,0 +1,185 @@
+// Checkpoints of one model in the window: found, chosen, compared, played, measured.
+#include <doctest/doctest.h>
+
+#include "app/checkpoints/checkpoint_room.h"
+#include "app/ui_driver.h"
+#include "app/widgets/step_plot.h"
+#include "support/retrained_model.h"
+#include "support/temporary_directory.h"
+
+namespace viewer_checkpoints_test {
+
+using namespace headlight;
+using namespace headlight::app;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A training's folder: checkpoints 0, 50 and 1,000, of which the second has other weights; and folders that are none.
+struct Training {
+  Training() {
+    test::copy_of_golden("gpt2", folder.path() / "checkpoint-0");
+    test::retrained(test::copy_of_golden("gpt2", folder.path() / "checkpoint-50"));
+    test::copy_of_golden("gpt2", folder.path() / "checkpoint-1000");
+    test::copy_of_golden("llama", folder.path() / "checkpoint-7");  // another network
+    test::copy_of_golden("gpt2", folder.path() / "notes");
+    fs::create_directory(folder.path() / "checkpoint-60");
+  }
+  std::string at(int step) const { return (folder.path() / fmt::format("checkpoint-{}", step)).string(); }
+  TemporaryDirectory folder;
+};
+
+State of_training() {
+  State state = with_text("the cat sat on the mat and the cat sat on the mat");
+  return state;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("steps are in names of checkpoints") {
+    CHECK(step_in_name("checkpoint-500") == 500);
+    CHECK(step_in_name("step1000") == 1000);
+    CHECK(step_in_name("step_1000") == 1000);
+    CHECK(step_in_name("global_step12") == 12);
+    CHECK(step_in_name("iter_0000100") == 100);
+    CHECK(step_in_name("epoch-3") == 3);
+    CHECK(step_in_name("stage1-step2000-tokens9B") == 2000);
+    for (const char* none : {"main", "gpt2", "footstep3", "step", "step-x", "step1234567890123456"}) {
+      CAPTURE(none);
+      CHECK_FALSE(step_in_name(none));
+    }
+  }
+
+  TEST_CASE("checkpoints of the same network are found beside a model, in the order of their steps") {
+    const Training training;
+    const StepSeries series = find_checkpoints(training.at(50));
+    REQUIRE(series.steps.size() == 3);
+    CHECK(series.steps[0].step == 0);
+    CHECK(series.steps[1].name == "checkpoint-50");
+    CHECK(series.steps[2].path == training.at(1000));
+    CHECK(series.find(training.at(50)) == 1);
+    CHECK(find_checkpoints(training.at(7)).steps.empty());
+    CHECK(find_checkpoints(training.folder.path() / "nothing").steps.empty());
+  }
+
+  TEST_CASE("revisions of a repository in the cache are steps by the names of their branches") {
+    const TemporaryDirectory folder;
+    const fs::path repository = folder.path() / "models--a--b";
+    for (const char* commit : {"aaa", "bbb", "ccc"}) test::copy_of_golden("gpt2", repository / "snapshots" / commit);
+    fs::create_directories(repository / "refs");
+    write_file_atomically(repository / "refs" / "step1000", std::string("aaa"));
+    write_file_atomically(repository / "refs" / "step5", std::string("bbb\n"));
+    write_file_atomically(repository / "refs" / "main", std::string("aaa"));
+    write_file_atomically(repository / "refs" / "step9", std::string("../../../etc"));
+    const StepSeries series = find_checkpoints(repository / "snapshots" / "aaa");
+    REQUIRE(series.steps.size() == 2);
+    CHECK(series.steps[0].name == "step5");
+    CHECK(series.steps[1].name == "step1000");
+    // One without a name is shown all the same, after the others.
+    const StepSeries unnamed = find_checkpoints(repository / "snapshots" / "ccc");
+    REQUIRE(unnamed.steps.size() == 3);
+    CHECK_FALSE(unnamed.steps[2].step);
+  }
+
+  TEST_CASE("step 0 has a place on a log axis") {
+    const std::vector<std::int64_t> steps = {0, 10, 100, 1000};
+    const StepAxis axis = step_axis(steps, true);
+    CHECK(axis.share(0) > 0.0F);
+    CHECK(axis.share(0) < axis.share(10));
+    CHECK(axis.at(100) - axis.at(10) == doctest::Approx(axis.at(1000) - axis.at(100)));
+    CHECK(step_ticks(axis, 600.0F).front() == std::pair<std::int64_t, std::string>{0, "0"});
+    CHECK(step_axis(std::vector<std::int64_t>{0}, true).share(0) == doctest::Approx(0.5F));
+  }
+
+  TEST_CASE("the in-context score is the loss at token 500 less that at token 50, or of tenths of a shorter text") {
+    std::vector<double> losses(600, 1.0);
+    losses[498] = 0.25;  // of the 500th token: the first has no loss
+    losses[48] = 3.0;
+    CHECK(in_context_score(losses) == doctest::Approx(-2.75));
+    CHECK(in_context_score(std::vector<double>(30, 1.0)) == doctest::Approx(0.0));
+    std::vector<double> falling(40);
+    for (std::size_t i = 0; i < falling.size(); ++i) falling[i] = -static_cast<double>(i);
+    CHECK(in_context_score(falling) == doctest::Approx(-32.0));  // 36 … 39 less 4 … 7
+    CHECK_FALSE(in_context_score(std::vector<double>(18, 1.0)));
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE("the slider shows another checkpoint: text and masks stay, the numbers are its own; undo goes back") {
+    const Training training;
+    UiDriver ui(of_training());
+    ui.window().open_model(training.at(0));
+    ui.settle();
+    REQUIRE(ui.sees("series.step"));
+    check_tips(ui);
+    const attention::Tile first = weights(ui);
+    ui.click("grid.encoder.1.2");
+    ui.wait(5.0);
+    ui.click("series.later");
+    ui.settle();
+    CHECK(model_path(ui.state().source) == training.at(50));
+    CHECK(ui.state().text() == of_training().text());
+    CHECK(ui.state().selection.head == 2);
+    ui.click("grid.encoder.0.0");
+    CHECK(weights(ui).values != first.values);
+    ui.wait(5.0);
+    ui.press(shell::Key::PageDown, shell::kControl);
+    ui.settle();
+    CHECK(model_path(ui.state().source) == training.at(1000));
+    CHECK(weights(ui).values == first.values);
+    ui.press(shell::Key::Z, shell::kControl);
+    ui.settle();
+    CHECK(model_path(ui.state().source) == training.at(50));
+    // The baseline is another checkpoint's run.
+    ui.click("series.compare");
+    ui.wait(5.0);
+    ui.click("series.earlier");
+    ui.settle();
+    CHECK(ui.result().baseline_error.empty());
+    CHECK(model_path(ui.state().compare.baseline->inputs.source) == training.at(50));
+  }
+
+  TEST_CASE("play goes on to the last checkpoint and is one step of the history") {
+    const Training training;
+    UiDriver ui(of_training());
+    ui.window().open_model(training.at(0));
+    ui.settle();
+    const std::size_t before = ui.window().undo().step_count();
+    ui.wait(5.0);
+    ui.click("series.play");
+    ui.settle();
+    CHECK(model_path(ui.state().source) == training.at(1000));
+    CHECK(ui.window().undo().step_count() == before + 1);
+    ui.press(shell::Key::Z, shell::kControl);
+    ui.settle();
+    CHECK(model_path(ui.state().source) == training.at(0));
+  }
+
+  TEST_CASE("the view measures every checkpoint in the background; a click goes to a step") {
+    const Training training;
+    UiDriver ui(of_training());
+    ui.window().open_model(training.at(0));
+    ui.settle();
+    CHECK(ui.window().checkpoints().measured() == 0);
+    ui.show("checkpoints");
+    ui.settle();
+    const CheckpointRoom& room = ui.window().checkpoints();
+    REQUIRE(room.measured() == 3);
+    check_tips(ui);
+    const StepNumbers &first = *room.numbers(0), &second = *room.numbers(1), &last = *room.numbers(2);
+    CHECK(first.error == "");
+    CHECK(first.heads.size() == 12);
+    REQUIRE(first.loss);
+    CHECK(*first.loss == *last.loss);  // the same weights
+    CHECK(*first.loss != *second.loss);
+    CHECK(ui.sees("checkpoints.loss"));
+    CHECK(ui.window().describe().find("Checkpoints") != std::string::npos);
+    ui.click("checkpoints.loss.1");
+    ui.settle();
+    CHECK(model_path(ui.state().source) == training.at(50));
+    CHECK(room.measured() == 3);  // the same question: nothing is measured again
+  }
+}
+
+}  // namespace viewer_checkpoints_test
