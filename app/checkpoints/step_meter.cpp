@@ -3,6 +3,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "app/analyses/token_losses.h"
 #include "app/engine/predictions.h"
 #include "app/exports/figure_kind.h"
 #include "core/error.h"
@@ -10,8 +11,6 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kLateToken = 500, kEarlyToken = 50;  // as the paper counts: the first token is 1
-constexpr std::size_t kMinTokens = 20;
 constexpr std::size_t kMaxQuestions = 8;
 /// Logits read at once.
 constexpr std::size_t kLossLogits = std::size_t{1} << 22;
@@ -48,16 +47,8 @@ std::vector<double> losses_of(const inference::Run& run, const RunSource::Source
 
 }  // namespace
 
-std::optional<double> in_context_score(std::span<const double> losses) {
-  const std::size_t tokens = losses.size() + 1;
-  if (tokens < kMinTokens) return std::nullopt;
-  if (tokens >= kLateToken) return losses[kLateToken - 2] - losses[kEarlyToken - 2];
-  const std::size_t tenth = losses.size() / 10;
-  return mean(losses.last(tenth)) - mean(losses.subspan(tenth, tenth));
-}
-
 std::string in_context_words(std::size_t tokens) {
-  return tokens >= kLateToken ? "token 500 \u2212 token 50" : "last \u2212 second tenth";
+  return tokens > 500 ? "token 500 \u2212 token 50" : "last \u2212 second tenth";
 }
 
 StepNumbers measure_step(Runner& runner, const std::shared_ptr<ModelCache>& models, const StepQuestion& question,
@@ -87,7 +78,7 @@ StepNumbers measure_step(Runner& runner, const std::shared_ptr<ModelCache>& mode
   numbers.heads = dynamic_cast<const HeadMetricsFound&>(*found).heads;
   const std::vector<double> losses = losses_of(*run, built, question.batch, checkpoint);
   if (!losses.empty()) numbers.loss = mean(losses);
-  numbers.in_context = in_context_score(losses);
+  if (const auto score = in_context_score(losses)) numbers.in_context = score->score;
   return numbers;
 }
 

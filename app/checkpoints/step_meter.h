@@ -29,11 +29,7 @@ struct StepNumbers {
   std::string error = {};                 ///< one line: why there are none
 };
 
-/// The loss late in a text less the loss early in it: of the 500th token and the 50th (Olsson et al. 2022, "In-context
-/// Learning and Induction Heads") where the text has as many; else the mean of its last tenth less that of its second tenth.
-/// `losses`: of the tokens from the second on. None: of less than 20 tokens.
-std::optional<double> in_context_score(std::span<const double> losses);
-/// Which tokens that are, in words: "token 500 − token 50" (losses are subtracted).
+/// Whose losses in_context_score() subtracts in a text of so many tokens, in words.
 std::string in_context_words(std::size_t tokens);
 
 /// Measures one step: computes its run and reads it. Throws Error in one line; of kind Cancelled where `goes_on` says no.

@@ -91,18 +91,6 @@ TEST_SUITE("cpu") {
     CHECK(step_ticks(axis, 600.0F).front() == std::pair<std::int64_t, std::string>{0, "0"});
     CHECK(step_axis(std::vector<std::int64_t>{0}, true).share(0) == doctest::Approx(0.5F));
   }
-
-  TEST_CASE("the in-context score is the loss at token 500 less that at token 50, or of tenths of a shorter text") {
-    std::vector<double> losses(600, 1.0);
-    losses[498] = 0.25;  // of the 500th token: the first has no loss
-    losses[48] = 3.0;
-    CHECK(in_context_score(losses) == doctest::Approx(-2.75));
-    CHECK(in_context_score(std::vector<double>(30, 1.0)) == doctest::Approx(0.0));
-    std::vector<double> falling(40);
-    for (std::size_t i = 0; i < falling.size(); ++i) falling[i] = -static_cast<double>(i);
-    CHECK(in_context_score(falling) == doctest::Approx(-32.0));  // 36 … 39 less 4 … 7
-    CHECK_FALSE(in_context_score(std::vector<double>(18, 1.0)));
-  }
 }
 
 TEST_SUITE("gpu") {
