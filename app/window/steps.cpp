@@ -1,5 +1,7 @@
 #include "app/window/steps.h"
 
+#include <imgui.h>
+
 #include "app/widgets/step_plot.h"
 #include "core/error.h"
 #include "view/number_format.h"

@@ -187,7 +187,7 @@ TEST_SUITE("gpu") {
     const double plain = entropy("");
     CHECK(plain > 0.0);
     const auto open = [&](const std::string& name) {
-      const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/lens/" + name;
+      std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/lens/" + name;
       ui.click("lens.open");
       ui.click("lens_file.path");
       ui.press(Key::A, kControl);

@@ -165,7 +165,7 @@ TEST_SUITE("cpu") {
         REQUIRE(found.losses.size() == count);
         CHECK(found.first == 1);
         const double expected = -std::log(last[count - 1].at("probability").get<double>());
-        CHECK(std::abs(found.losses.back() - expected) < 2e-5);  // observed 0
+        CHECK(std::abs(found.losses.back() - expected) < 2e-5);  // probabilities are stored as float32
       }
       CHECK(asked.ask(TokenLossesQuestion{.batch = 3}).error == "this run predicts no tokens");
     }
