@@ -2,7 +2,10 @@
 
 #include <imgui.h>
 
+#include "app/frame.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/step_plot.h"
+#include "app/widgets/text.h"
 #include "core/error.h"
 #include "view/number_format.h"
 
