@@ -28,7 +28,7 @@ class CheckpointRoom {
 
   /// Asks for the numbers of all steps, the nearest to the shown one first; not while it is paused.
   void measure(const StepQuestion& question, std::size_t shown, const std::string& device);
-  /// Nobody looks at numbers: what is under way is given up.
+  /// The numbers are off screen: the measurement under way is given up.
   void rest();
   /// Null: not yet.
   const StepNumbers* numbers(std::size_t step) const;

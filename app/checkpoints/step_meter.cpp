@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "app/analyses/token_losses.h"
-#include "app/engine/predictions.h"
 #include "app/exports/figure_kind.h"
 #include "core/error.h"
 
@@ -12,37 +11,9 @@ namespace headlight::app {
 namespace {
 
 constexpr std::size_t kMaxQuestions = 8;
-/// Logits read at once.
-constexpr std::size_t kLossLogits = std::size_t{1} << 22;
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// −ln p of the tokens of a line from the second on; empty: the model doesn't predict a token from those before it.
-std::vector<double> losses_of(const inference::Run& run, const RunSource::Source& source, std::uint32_t batch,
-                              const std::function<void()>& checkpoint) {
-  const bool predicts = source.model && source.model->description.is_causal && run.has_logits();
-  const model::TokenBatch& tokens = source.input->source;
-  if (!predicts || source.input->target || batch >= tokens.lengths.size()) return {};
-  const std::uint32_t layers = predicting_layers(*source.network), first = tokens.start(batch);
-  const std::uint32_t end = first + tokens.lengths[batch];
-  const std::size_t vocabulary = source.network->layers->unembedding->linear.out();
-  const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(kLossLogits / vocabulary, 1));
-  std::vector<double> losses;
-  for (std::uint32_t begin = first; begin + 1 < end; begin += most) {
-    checkpoint();
-    std::vector<inference::StateRef> states;
-    for (std::uint32_t token = begin; token < std::min(begin + most, end - 1); ++token)
-      states.push_back({.batch = batch, .token = token, .layer = layers});
-    const Tensor logits = run.logits(states);
-    for (std::size_t row = 0; row < states.size(); ++row) {
-      const std::span<const float> all = std::span(logits.values).subspan(row * vocabulary, vocabulary);
-      const std::uint32_t next = tokens.ids[std::size_t{batch} * tokens.length + states[row].token + 1];
-      losses.push_back(log_sum_exp(all) - double{all[next]});
-    }
-  }
-  return losses;
 }
 
 }  // namespace
@@ -76,8 +47,12 @@ StepNumbers measure_step(Runner& runner, const std::shared_ptr<ModelCache>& mode
                   [&](double) { checkpoint(); });
   const auto found = read.analysis(HeadMetricsQuestion{.kind = question.kind, .batch = question.batch});
   numbers.heads = dynamic_cast<const HeadMetricsFound&>(*found).heads;
-  const std::vector<double> losses = losses_of(*run, built, question.batch, checkpoint);
-  if (!losses.empty()) numbers.loss = mean(losses);
+  const bool predicts = built.model && built.model->description.is_causal && run->has_logits() && !built.input->target;
+  const attention::KeyRange line = real_tokens(built.input->source, question.batch, built.input->source.length);
+  if (!predicts || line.end - line.begin < 2) return numbers;
+  const auto told = read.analysis(TokenLossesQuestion{.batch = question.batch});
+  const std::vector<double>& losses = dynamic_cast<const TokenLosses&>(*told).losses;
+  numbers.loss = mean(losses);
   if (const auto score = in_context_score(losses)) numbers.in_context = score->score;
   return numbers;
 }

@@ -42,13 +42,14 @@ std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& 
   auto task = analyse_any(query, subject_);
   while (!task.is_done()) {
     const Reads& reads = task.reads();
-    if (!reads.logits.empty() || !reads.residuals.empty() || !reads.passes.empty() || reads.of != WhichRun::Newest) {
-      throw Error("this analysis reads more than tiles of one run: no figure has it");
+    if (!reads.residuals.empty() || !reads.passes.empty() || reads.of != WhichRun::Newest) {
+      throw Error("this analysis reads more than tiles and logits of one run: no figure has it");
     }
     tell(0.0);
     std::vector<attention::Tile> tiles = runs_.run.evaluate(reads.tiles);
     for (const attention::TileRequest& request : reads.tiles) read_ += static_cast<double>(request.cells());
-    task.take({.tiles = std::move(tiles)});
+    const Tensor logits = reads.logits.empty() ? Tensor() : runs_.run.logits(reads.logits);
+    task.take({.tiles = std::move(tiles), .logits = logits.values});
   }
   return result = *task.result();
 }
