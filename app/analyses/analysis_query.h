@@ -27,9 +27,9 @@ struct AnalysisQuery {
   using Question =
       std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LogitQuestion, LogitSourcesQuestion, FlowQuestion,
                    RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion,
-                   PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion, KeptActivationQuestion,
-                   CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion, VerificationQuestion, LensQuestion,
-                   LensTableQuestion, VocabularyQuestion>;
+                   PatternQuestion, SimilarityQuestion, PatchingQuestion, WeightPatchingQuestion, PathQuestion,
+                   KeptActivationQuestion, CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion,
+                   VerificationQuestion, LensQuestion, LensTableQuestion, VocabularyQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.
