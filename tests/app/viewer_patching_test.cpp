@@ -221,16 +221,18 @@ TEST_SUITE("gpu") {
     CHECK(effects<WeightPatchingQuestion>(ui)->is_complete());
     ui.click("patching.cell.5.1");
     CHECK(ui.state().view.pinned == attention::Cell{.query = 5, .key = 1});
-    const auto patched = effects<WeightPatchingQuestion>(ui)->at(5, 1);
     ui.wait(5.0);
     ui.click("patching.keep");
     ui.wait(5.0);
     REQUIRE(ui.state().changes.size() == 1);
-    CHECK(effects<WeightPatchingQuestion>(ui)->target.logit == patched->logit);
+    CHECK(ui.state().changes[0].intervention->site == model::Site::HeadOutput);
+    CHECK(ui.state().changes[0].name.starts_with("weight of the baseline, L"));
+    CHECK_FALSE(ui.sees("patching.cell.5.1"));  // the output is no longer the sum of weighted values
     check_tips(ui);
     ui.click("patching.kept.0.drop");
     ui.wait(5.0);
-    ui.double_click("patching.row.0");
+    ui.click("patching.row.0");
+    ui.click("patching.row.0");  // twice: opened
     CHECK(ui.state().view.tab == "head");
   }
 
