@@ -18,18 +18,19 @@
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"
+#include "app/analyses/token_losses.h"
 #include "app/analyses/vocabulary_tokens.h"
 
 namespace headlight::app {
 
 /// One of all questions that analyses answer.
 struct AnalysisQuery {
-  using Question =
-      std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LogitQuestion, LogitSourcesQuestion, FlowQuestion,
-                   RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion,
-                   PatternQuestion, SimilarityQuestion, PatchingQuestion, WeightPatchingQuestion, PathQuestion,
-                   KeptActivationQuestion, CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion,
-                   VerificationQuestion, LensQuestion, LensTableQuestion, VocabularyQuestion>;
+  using Question = std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LargestActivationsQuestion, LogitQuestion,
+                                LogitSourcesQuestion, FlowQuestion, RunSampleQuestion, ChangedHeadsQuestion,
+                                ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion, PatternQuestion, SimilarityQuestion,
+                                PatchingQuestion, WeightPatchingQuestion, PathQuestion, KeptActivationQuestion,
+                                CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion, VerificationQuestion,
+                                LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.

@@ -60,7 +60,7 @@ void StateFlags::add_to(CLI::App& app) {
       });
       continue;
     }
-    constexpr std::array<std::string_view, 5> kGroups = {"selection", "view", "predictions", "heads", "corpus"};
+    constexpr std::array<std::string_view, 6> kGroups = {"selection", "view", "block", "predictions", "heads", "corpus"};
     if (std::ranges::find(kGroups, field.group) == kGroups.end() || field.flag.name.empty()) continue;
     group.add(field.flag.name, field.flag.value_name, field.flag.help,
               [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });

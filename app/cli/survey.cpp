@@ -30,6 +30,7 @@
 namespace headlight::app {
 namespace {
 
+using evaluation::CorpusMetric;
 using evaluation::HeadMetric;
 
 constexpr std::uint32_t kMaxTop = 1'000, kMaxTextTokens = 32'768, kMaxParts = 1'000'000;
@@ -39,11 +40,38 @@ struct SurveyFlags {
   std::filesystem::path directory = "survey", headvis, site;
   SurveyChoices choices = {.metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction,
                                        HeadMetric::Sink, HeadMetric::Entropy}};
+  std::vector<CorpusMetric> own;  ///< metrics by patterns, which come after the others
   std::vector<std::string> devices;
   std::vector<std::filesystem::path> parts;  ///< folders to merge
   std::string shard;                         ///< "2/8"
   bool is_jsonl = false, restarts = false;
 };
+
+/// "two-back=k == q - 2".
+CorpusMetric own_metric(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) throw UsageError("--metric is NAME=PATTERN, not '{}'", text);
+  try {
+    return {text.substr(0, equals), text.substr(equals + 1)};
+  } catch (const Error& error) {
+    throw UsageError("--metric: {}", error.what());
+  }
+}
+
+/// The metrics by name, then those by patterns.
+std::vector<CorpusMetric> all_metrics(const SurveyFlags& flags) {
+  if (flags.own.size() > evaluation::kMaxOwnMetrics) {
+    throw UsageError("--metric was given {} times, of {} at most", flags.own.size(), evaluation::kMaxOwnMetrics);
+  }
+  std::vector<CorpusMetric> all = flags.choices.metrics;
+  for (const CorpusMetric& own : flags.own) {
+    if (std::ranges::find(all, own.own_name, &CorpusMetric::own_name) != all.end()) {
+      throw UsageError("--metric has '{}' twice", own.own_name);
+    }
+    all.push_back(own);
+  }
+  return all;
+}
 
 /// The shards of part i of n, "i/n".
 ShardRange part_of(const std::string& text, std::uint64_t shards) {
@@ -83,6 +111,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   if (is_input && ranks.size() > 1) throw UsageError("- is rank 0's standard input alone: name a file");
   if (is_input && !flags.shard.empty()) throw UsageError("--shard takes a file: parts of standard input can't be merged");
   flags.choices.corpus = flags.corpus;
+  flags.choices.metrics = all_metrics(flags);
   flags.choices.model = chosen_model(flags.model, kCaptionWriter);
   flags.choices.format.is_json = flags.is_jsonl || is_json_lines(flags.corpus);
   const OpenedSurvey opened = open_survey(flags.choices, flags.directory);
@@ -187,10 +216,19 @@ void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
         choices.metrics.clear();
         for (const std::string& name : split_list("--metrics", values)) {
           const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, evaluation::metric_names()));
-          if (std::ranges::find(choices.metrics, metric) == choices.metrics.end()) choices.metrics.push_back(metric);
+          if (std::ranges::find(choices.metrics, CorpusMetric(metric)) == choices.metrics.end())
+            choices.metrics.emplace_back(metric);
         }
       });
   offer_words(corpus.app(), "--metrics", evaluation::metric_names(), Offer::List);
+  corpus.add_repeatable(
+      "--metric", "NAME=PATTERN",
+      fmt::format(
+          "also measure the mean weight on a pattern, by your name for it: {}, or a formula as 'k == q - 2'; up to {}",
+          fmt::join(evaluation::own_pattern_names(), ", "), evaluation::kMaxOwnMetrics),
+      [&flags](const std::vector<std::string>& values) {
+        for (const std::string& value : values) flags.own.push_back(own_metric(value));
+      });
   corpus.take_count("--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", choices.top, 1, kMaxTop);
   corpus.take_count("--samples", "N",
                     "texts to keep of each head and metric as a sample, for deciles, 1 to 1000 (default 50)",

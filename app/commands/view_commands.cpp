@@ -65,6 +65,16 @@ Command motion_command() {
           .is_checked = [](const CommandContext& context) { return context.state.block.reduces_motion; }};
 }
 
+Command activations_command() {
+  return {.id = "view.activations",
+          .label = "Largest activations",
+          .help = "Shows the largest number of the residual stream for each token and layer, in the Block view.",
+          .run = [](const CommandContext& context) {
+            context.state.view.tab = "block";
+            context.state.block.shows_activations = true;
+          }};
+}
+
 void add_scales(std::vector<Command>& list) {
   list.push_back(
       {.id = "view.larger",
@@ -127,6 +137,7 @@ std::vector<Command> view_commands() {
   add_theme("view.theme.light", "Light window", "A light window.", "Light", Theme::Light);
   add_theme("view.theme.high_contrast", "Window of high contrast", "Black grounds, white lines and text: for projectors.",
             "High contrast", Theme::HighContrast);
+  list.push_back(activations_command());
   list.push_back(motion_command());
   list.push_back(
       {.id = "view.presentation",

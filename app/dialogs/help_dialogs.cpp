@@ -30,6 +30,12 @@ constexpr std::array kWords = {
         "The weights of the MLP: into its wide layer, out of it, and of the gate that its numbers are multiplied by."},
     GlossaryEntry{"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
     GlossaryEntry{
+        "massive activation",
+        "A number of the residual stream above 100 and 1,000 times the median size of its layer (Sun et al. 2024)."},
+    GlossaryEntry{
+        "in-context score",
+        "The loss of late tokens less that of early ones, in nats: below 0 where later ones are predicted better."},
+    GlossaryEntry{
         "MLP",
         "Multi-layer perceptron, a layer's feed-forward network: linear maps with a bent function between them, for "
         "each token alone."},

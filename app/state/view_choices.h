@@ -184,9 +184,10 @@ inline constexpr float kMinBlockSpeed = 0.25f, kMaxBlockSpeed = 4.0f;
 
 /// The block view's own settings.
 struct BlockChoices {
-  std::string opened = {};      ///< id of the matrix that is unfolded: "scores"; empty: the whole layer is shown
-  bool reduces_motion = false;  ///< the walk's steps, and on the map the rows of written tokens, change without movement
-  float speed = 1.0f;           ///< of both, kMinBlockSpeed … kMaxBlockSpeed
+  std::string opened = {};         ///< id of the matrix that is unfolded: "scores"; empty: the whole layer is shown
+  bool shows_activations = false;  ///< the largest numbers of the residual stream in place of the layer
+  bool reduces_motion = false;     ///< the walk's steps, and on the map the rows of written tokens, change without movement
+  float speed = 1.0f;              ///< of both, kMinBlockSpeed … kMaxBlockSpeed
 
   bool operator==(const BlockChoices&) const = default;
 };

@@ -179,6 +179,11 @@ void add_single_views(std::vector<Field>& fields) {
                                return Change{.label = is_unfolded ? "Unfold " + after.block.opened
                                                                   : "Fold " + before.block.opened};
                              }));
+  fields.push_back(switch_field("block", "activations", "Show largest activations",
+                                at<&State::block, &BlockChoices::shows_activations>(),
+                                {.name = "--activations",
+                                 .help = "the view Block: the largest numbers of the residual stream, or the layer",
+                                 .tells_default = false}));
   fields.push_back(
       switch_field("block", "reduces_motion", "Switch motion", at<&State::block, &BlockChoices::reduces_motion>()));
   fields.push_back(continuous(number_field("block", "speed", "Change speed", at<&State::block, &BlockChoices::speed>(),

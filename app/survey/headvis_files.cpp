@@ -36,7 +36,7 @@ Json headvis_sequences(const SurveyResults& results, std::uint32_t layer, std::u
     for (std::size_t at = samples.size(); at-- > 0;) {
       of_metric.push_back(headvis_sequence(samples[at], 10 * at / samples.size()));
     }
-    sequences[std::string(evaluation::metric_name(results.measures().metrics[i]))] = std::move(of_metric);
+    sequences[results.measures().metrics[i].name()] = std::move(of_metric);
   }
   return sequences;
 }

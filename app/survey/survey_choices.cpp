@@ -63,8 +63,13 @@ OpenedSurvey open_survey(SurveyChoices choices, const fs::path& directory) {
 
 nlohmann::ordered_json choices_json(const SurveyChoices& choices) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::array();
-  for (const evaluation::HeadMetric metric : choices.metrics) metrics.push_back(evaluation::metric_name(metric));
+  nlohmann::ordered_json patterns = nlohmann::ordered_json::object();
+  for (const evaluation::CorpusMetric& metric : choices.metrics) {
+    metrics.push_back(metric.name());
+    if (metric.is_own()) patterns[metric.own_name] = metric.pattern;
+  }
   return {{"metrics", std::move(metrics)},
+          {"patterns", std::move(patterns)},
           {"tokens_at_most", choices.tokens},
           {"top", choices.top},
           {"samples", choices.samples},
@@ -87,10 +92,15 @@ SurveyChoices read_choices(const fs::path& directory) {
     choices.corpus = found_path(json.at("corpus").get<std::string>(), directory);
     choices.model = found_path(json.at("model").get<std::string>(), directory);
     const std::vector<std::string> names = evaluation::metric_names();
+    const nlohmann::json patterns = json.value("patterns", nlohmann::json::object());
     for (const nlohmann::json& metric : json.at("metrics")) {
+      if (const auto own = patterns.find(metric.get<std::string>()); own != patterns.end()) {
+        choices.metrics.emplace_back(own.key(), own->get<std::string>());
+        continue;
+      }
       const auto name = std::ranges::find(names, metric.get<std::string>());
       if (name == names.end()) throw Error("'metrics' has {}", shown(metric));
-      choices.metrics.push_back(static_cast<evaluation::HeadMetric>(name - names.begin()));
+      choices.metrics.emplace_back(static_cast<evaluation::HeadMetric>(name - names.begin()));
     }
     choices.tokens = static_cast<std::uint32_t>(count_in(json, "tokens_at_most", kMost));
     choices.top = static_cast<std::uint32_t>(count_in(json, "top", kMost));

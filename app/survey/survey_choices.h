@@ -15,7 +15,7 @@ struct SurveyChoices {
   std::filesystem::path corpus = {};  ///< "-": standard input
   std::filesystem::path model = {};
   CorpusFormat format = {};
-  std::vector<evaluation::HeadMetric> metrics = {};
+  std::vector<evaluation::CorpusMetric> metrics = {};
   std::uint32_t tokens = 512, top = 20, samples = 50;
   bool is_chat = false, thinks = true;
   bool packs = false;    ///< texts one after the other in rows of `tokens`

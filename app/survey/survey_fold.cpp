@@ -46,8 +46,10 @@ std::string read_checked(const std::filesystem::path& file) {
 }  // namespace
 
 std::string SurveyIdentity::text() const {
-  std::vector<std::string_view> names;
-  for (const evaluation::HeadMetric metric : measures.metrics) names.push_back(evaluation::metric_name(metric));
+  std::vector<std::string> names;
+  for (const evaluation::CorpusMetric& metric : measures.metrics) {
+    names.push_back(metric.is_own() ? fmt::format("{} = {}", metric.own_name, metric.pattern) : metric.name());
+  }
   return fmt::format(
       "corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples, {} samples{}{}{}",
       corpus, model, measures.layers, measures.heads, fmt::join(names, ","), measures.most_tokens, measures.top,

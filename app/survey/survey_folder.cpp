@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <system_error>
 
@@ -194,6 +193,8 @@ std::uint64_t read_description(Survey& survey) {
     if (description.contains("corpus")) survey.corpus = member<std::string>(description, "corpus");
     survey.texts = count_of(description.at("texts"), "texts");
     survey.metrics = member<std::vector<std::string>>(description, "metrics");
+    if (description.contains("patterns")) survey.patterns = member<decltype(survey.patterns)>(description, "patterns");
+    for (const auto& [name, pattern] : survey.patterns) static_cast<void>(evaluation::CorpusMetric(name, pattern));
     survey.layers = index_of(description, "layers", kMaxSurveyLayers);
     survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
     check_sizes(survey);

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,9 +69,10 @@ struct Survey {
   std::string corpus;  ///< likewise; may be empty
   std::uint64_t texts = 0;
   std::uint32_t layers = 0, heads = 0;
-  std::vector<std::string> metrics;      ///< names
-  std::vector<SurveyedHead> found;       ///< [metric][layer][head]
-  std::vector<HeadAttention> attention;  ///< [layer][head]
+  std::vector<std::string> metrics;                          ///< names
+  std::map<std::string, std::string, std::less<>> patterns;  ///< of the user's own metrics, by their names
+  std::vector<SurveyedHead> found;                           ///< [metric][layer][head]
+  std::vector<HeadAttention> attention;                      ///< [layer][head]
   /// Means of the metrics, "self" and "first" where they are known, "layer"; then planes, a pair of columns each.
   std::vector<SurveyColumn> columns;
 

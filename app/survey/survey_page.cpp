@@ -31,6 +31,11 @@ constexpr std::array<const char*, evaluation::kHeadMetrics> kMeanings = {
     "Mean entropy of a query's attention, in nats.",
     "The mean number of tokens between query and key."};
 
+std::string meaning_of(const evaluation::CorpusMetric& metric) {
+  if (!metric.is_own()) return kMeanings[static_cast<std::size_t>(metric.metric)];
+  return fmt::format("The mean weight on the cells of {}, over the queries that have one.", metric.pattern);
+}
+
 /// The data of a page. Examples refer to the texts that are shown by their number, so that one that many heads have is there
 /// once.
 class PageData {
@@ -48,7 +53,7 @@ class PageData {
           quantity["mean"].push_back(mean);
           if (i < measures.metrics.size()) {
             const evaluation::MetricStatistics& found = results.statistics.metrics[results.cell(i, layer, head)];
-            quantity["meaning"] = kMeanings[static_cast<std::size_t>(measures.metrics[i])];
+            quantity["meaning"] = meaning_of(measures.metrics[i]);
             quantity["top"] = measures.histogram_top(measures.metrics[i]);
             quantity["spread"].push_back(found.spread());
             quantity["texts"].push_back(found.texts);

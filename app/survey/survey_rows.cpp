@@ -10,7 +10,6 @@ namespace headlight::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using evaluation::HeadMetric;
 using evaluation::MetricStatistics;
 using evaluation::TokenSketch;
 
@@ -21,8 +20,8 @@ std::string heads_lines(const SurveyResults& results) {
   std::string lines;
   for_each_cell(results, [&](std::size_t metric, std::uint32_t layer, std::uint32_t head, std::size_t cell) {
     const MetricStatistics& found = results.statistics.metrics[cell];
-    const HeadMetric which = results.measures().metrics[metric];
-    const Json line = {{"metric", evaluation::metric_name(which)},
+    const evaluation::CorpusMetric& which = results.measures().metrics[metric];
+    const Json line = {{"metric", which.name()},
                        {"layer", layer},
                        {"head", head},
                        {"texts", found.texts},
@@ -46,7 +45,7 @@ std::string example_lines(const SurveyResults& results, const char* kind) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const evaluation::HeadExample& example = all[i].example;
       const ShownText& shown = *all[i].shown;
-      const Json line = {{"metric", evaluation::metric_name(results.measures().metrics[metric])},
+      const Json line = {{"metric", results.measures().metrics[metric].name()},
                          {"layer", layer},
                          {"head", head},
                          {kind, is_sample ? 10 * i / all.size() : i + 1},
@@ -87,7 +86,7 @@ Json head_numbers(const SurveyResults& results, std::uint32_t layer, std::uint32
   Json numbers = Json::object();
   for (std::size_t i = 0; i < results.measures().metrics.size(); ++i) {
     const MetricStatistics& found = results.statistics.metrics[results.cell(i, layer, head)];
-    numbers[std::string(evaluation::metric_name(results.measures().metrics[i]))] = number_of(found, found.mean());
+    numbers[results.measures().metrics[i].name()] = number_of(found, found.mean());
   }
   const evaluation::HeadProfile& found = results.profile(layer, head);
   const auto queries = static_cast<double>(found.queries);

@@ -173,6 +173,7 @@ def survey(
     field: str = "text",
     model: Any = None,
     metrics: str | Sequence[str] | None = None,
+    own: Mapping[str, str] | None = None,
     tokens: int | None = None,
     top: int | None = None,
     samples: int | None = None,
@@ -189,8 +190,9 @@ def survey(
     texts: an iterable of texts or of rows with the member `field` (a dataset of `datasets`, streamed or not, one split), a table
     of pyarrow or pandas, or a path: .parquet, .arrow and .feather files and folders of them are read with pyarrow, all else by
     the program (a text a line, JSON lines, .gz). What is iterated over is piped, never whole in memory. model: as run() takes
-    it; metrics, tokens, top, samples, limit, sample, pack, precision, device: the flags of `headlight survey`; out: a folder to
-    write into, and to go on in (default: one that is removed); flags: further flags.
+    it; metrics, tokens, top, samples, limit, sample, pack, precision, device: the flags of `headlight survey`; own: metrics of
+    yours, patterns or formulas by name, as its --metric; out: a folder to write into, and to go on in (default: one that is
+    removed); flags: further flags.
     """
     chosen = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     options = {"model": model, "metrics": chosen, "tokens": tokens, "top": top, "samples": samples, "limit": limit}
@@ -198,6 +200,8 @@ def survey(
     with tempfile.TemporaryDirectory(prefix="headlight-") as temporary:
         folder = temporary if out is None else os.fspath(out)
         arguments = ["--out", folder, *(["--pack"] if pack else []), *map(str, flags)]
+        for name, pattern in (own or {}).items():
+            arguments += ["--metric", f"{name}={pattern}"]
         for name, value in options.items():
             if value is not None:
                 arguments += [f"--{name}", os.fspath(value) if isinstance(value, os.PathLike) else str(value)]

@@ -55,6 +55,13 @@ class Surveys(unittest.TestCase):
             np.testing.assert_allclose(table["mass"] / table["count"], table["weight"], rtol=1e-12)
         self.assertIn("induction, entropy", repr(found))
 
+    def test_own_metrics_are_beside_the_others(self):
+        found = headlight.survey(TEXTS, own={"two-back": "k == q - 2", "again": "induction"}, **OPTIONS)
+        self.assertEqual(found.info["metrics"], ["induction", "entropy", "two-back", "again"])
+        self.assertEqual(found.info["patterns"], {"two-back": "k == q - 2", "again": "induction"})
+        np.testing.assert_array_equal(found["mean"][3], found["mean"][0])
+        self.assertIn("two-back", set(found.heads["metric"]))
+
     def test_rows_with_a_member_and_generators_are_the_same(self):
         rows = ({"caption": text, "number": number} for number, text in enumerate(TEXTS))
         self.expect_same(headlight.survey(rows, field="caption", **OPTIONS))

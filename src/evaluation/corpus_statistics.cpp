@@ -79,10 +79,11 @@ void KeptExamples::merge(const KeptExamples& other) {
   for (const HeadExample& example : other.kept_) add(example);
 }
 
-double CorpusMeasures::histogram_top(HeadMetric metric) const {
+double CorpusMeasures::histogram_top(const CorpusMetric& metric) const {
+  if (metric.is_own()) return 1.0;
   const double tokens = std::max(most_tokens, 2U);
-  if (metric == HeadMetric::Entropy) return std::log(tokens);
-  return metric == HeadMetric::Distance ? tokens : 1.0;
+  if (metric.metric == HeadMetric::Entropy) return std::log(tokens);
+  return metric.metric == HeadMetric::Distance ? tokens : 1.0;
 }
 
 CorpusStatistics::CorpusStatistics(const CorpusMeasures& measures)

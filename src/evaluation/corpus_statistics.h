@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "evaluation/head_metric.h"
+#include "evaluation/corpus_metric.h"
 #include "evaluation/head_profile.h"
 
 namespace headlight::evaluation {
@@ -71,7 +71,7 @@ class KeptExamples {
 /// What is measured of every head.
 struct CorpusMeasures {
   std::uint32_t layers = 0, heads = 0;
-  std::vector<HeadMetric> metrics = {};
+  std::vector<CorpusMetric> metrics = {};
   std::uint32_t most_tokens = 0;  ///< of a text
   std::uint32_t top = 0;          ///< best examples of each head and metric
   std::uint32_t samples = 0;      ///< examples of each head and metric for the deciles
@@ -81,7 +81,7 @@ struct CorpusMeasures {
 
   std::size_t cells() const { return metrics.size() * layers * heads; }
   /// The largest value of a metric that the histogram tells apart: 1 of shares, ln(most_tokens) nats, most_tokens.
-  double histogram_top(HeadMetric metric) const;
+  double histogram_top(const CorpusMetric& metric) const;
 
   bool operator==(const CorpusMeasures&) const = default;
 };

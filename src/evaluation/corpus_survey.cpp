@@ -15,12 +15,64 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// [query] the keys of a pattern.
+using PatternCells = std::vector<std::vector<std::uint32_t>>;
+
+/// The user's own metrics over the texts of a shard. The cells of a pattern are computed once for all heads of a text, but
+/// where they depend on the head.
+class OwnMeters {
+ public:
+  OwnMeters(const CorpusMeasures& measures, std::span<const std::vector<std::uint32_t>> lines,
+            std::span<const TokenRepeats> repeats)
+      : measures_(measures), lines_(lines), repeats_(repeats) {
+    for (const CorpusMetric& metric : measures.metrics) {
+      if (!metric.is_own()) {
+        patterns_.emplace_back();
+        continue;
+      }
+      patterns_.emplace_back(OwnPattern(metric.pattern));
+    }
+    cells_.resize(patterns_.size() * lines.size());
+  }
+
+  /// The cells of the i-th metric, which is the user's own.
+  const PatternCells& cells(std::size_t i, std::uint32_t layer, std::uint32_t head, std::size_t line) {
+    std::optional<PatternCells>& known = cells_[i * lines_.size() + line];
+    if (!known || patterns_[i]->depends_on_head()) {
+      known = patterns_[i]->cells(lines_[line], repeats_[line],
+                                  {.layer = layer, .layers = measures_.layers, .head = head, .heads = measures_.heads});
+    }
+    return *known;
+  }
+  /// Of a map whose weights are finite.
+  static std::optional<double> value(const WeightMap& map, const PatternCells& cells) {
+    PatternMeter meter;
+    for (std::uint32_t query = 0; query < map.size; ++query) {
+      meter.add(map.weights.subspan(std::size_t{query} * map.size, map.size), 0.0, cells[query]);
+    }
+    const std::optional<PatternMatch> match = meter.match();
+    return match ? std::optional(match->mass) : std::nullopt;
+  }
+
+ private:
+  const CorpusMeasures& measures_;
+  std::span<const std::vector<std::uint32_t>> lines_;
+  std::span<const TokenRepeats> repeats_;
+  std::vector<std::optional<OwnPattern>> patterns_;  ///< [metric]; none: a HeadMetric
+  std::vector<std::optional<PatternCells>> cells_;   ///< [metric][line]
+};
+
 /// The cell of a map that shows a metric best: of a pattern its largest weight, of a sink the largest on the first token,
 /// else the largest that is neither there nor on the token itself, where idle heads rest. The first of equal ones.
 class ShownCells {
  public:
   ShownCells(const WeightMap& map, const TokenRepeats& repeats) : map_(map), repeats_(repeats) {}
 
+  void show(const PatternCells& cells, HeadExample& example) const {
+    for (std::uint32_t query = 0; query < map_.size; ++query) {
+      for (const std::uint32_t key : cells[query]) look_at(query, key, example);
+    }
+  }
   void show(HeadMetric metric, HeadExample& example) {
     if (is_of_pattern(metric) || metric == HeadMetric::Sink) return look_for(metric, example);
     if (!elsewhere_) look_for(metric, elsewhere_.emplace());  // the same of all other metrics
@@ -30,25 +82,25 @@ class ShownCells {
   }
 
  private:
+  void look_at(std::uint32_t query, std::uint32_t key, HeadExample& example) const {
+    if (map_.at(query, key) <= example.weight) return;
+    example.weight = map_.at(query, key);
+    example.query = query;
+    example.key = key;
+  }
   void look_for(HeadMetric metric, HeadExample& example) const {
-    const auto look_at = [&](std::uint32_t query, std::uint32_t key) {
-      if (map_.at(query, key) <= example.weight) return;
-      example.weight = map_.at(query, key);
-      example.query = query;
-      example.key = key;
-    };
     for (std::uint32_t query = 0; query < map_.size; ++query) {
       if (is_of_pattern(metric)) {
-        for (const std::uint32_t key : repeats_.keys(metric, query)) look_at(query, key);
+        for (const std::uint32_t key : repeats_.keys(metric, query)) look_at(query, key, example);
       } else if (metric == HeadMetric::Sink) {
-        if (query > 0) look_at(query, 0);
+        if (query > 0) look_at(query, 0, example);
       } else {
         const std::span<const double> row = map_.weights.subspan(std::size_t{query} * map_.size, map_.size);
         double most = example.weight;
         for (std::uint32_t key = 1; key < map_.size; ++key) {
           if (row[key] <= most || key == query) continue;
           most = row[key];
-          look_at(query, key);
+          look_at(query, key, example);
         }
       }
     }
@@ -61,7 +113,7 @@ class ShownCells {
 
 }  // namespace
 
-CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<HeadMetric> metrics,
+CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<CorpusMetric> metrics,
                                std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples) {
   check_has_one_stack(model);
   if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
@@ -122,25 +174,34 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
   const std::vector<TokenRepeats> repeats(lines.begin(), lines.end());
   std::vector<std::uint8_t> is_odd(lines.size(), 0);
   ProfileMeter profiles(std::size_t{measures.layers} * measures.heads, lines);
+  OwnMeters own(measures, lines, repeats);
   const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
     const HeadMetrics metrics = measure_map(map, repeats[line]);
     // The mean distance is a sum over all weights, and isn't finite where one of them is not.
-    if (metrics.value(HeadMetric::Distance)) {
+    const bool is_finite = metrics.value(HeadMetric::Distance).has_value();
+    if (is_finite) {
       profiles.add(std::size_t{layer} * measures.heads + head, line, map);
     } else {
       is_odd[line] = 1;
     }
     ShownCells cells(map, repeats[line]);
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
-      const HeadMetric metric = measures.metrics[i];
-      const std::optional<double> value = metrics.value(metric);
+      const CorpusMetric& metric = measures.metrics[i];
+      const PatternCells* pattern = metric.is_own() ? &own.cells(i, layer, head, line) : nullptr;
+      std::optional<double> value;
+      if (!pattern) value = metrics.value(metric.metric);
+      if (pattern && is_finite) value = OwnMeters::value(map, *pattern);
       if (!value) continue;
       const std::size_t cell = (i * measures.layers + layer) * measures.heads + head;
       found.metrics[cell].add(*value, measures.histogram_top(metric));
       KeptExamples &best = found.examples[cell], &sample = found.samples[cell];
       if (!best.may_enter(*value, rows.offsets[line]) && !sample.may_enter(*value, rows.offsets[line])) continue;
       HeadExample example{.value = *value, .offset = rows.offsets[line]};
-      cells.show(metric, example);
+      if (pattern) {
+        cells.show(*pattern, example);
+      } else {
+        cells.show(metric.metric, example);
+      }
       best.add(example);
       sample.add(example);
     }

@@ -14,7 +14,7 @@ struct CorpusText {
 
 /// The measures of a model: `most_tokens` is cut to its positions. Throws Error for models whose heads can't be measured: an
 /// encoder–decoder, or one without a tokenizer.
-CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<HeadMetric> metrics,
+CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<CorpusMetric> metrics,
                                std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples = 0);
 /// A text as it is measured: text_ids() (head_maps.h), or as the model's template writes it; uncut. None
 /// where it has no token, or the template refuses it.

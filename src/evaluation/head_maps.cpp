@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "attention/mask.h"
@@ -15,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxLines = 16;
-/// Weights of one layer of a batch in host memory: 64 MiB.
+/// Weights of one layer of a batch in host memory, where there are two at most: 64 MiB.
 constexpr std::size_t kBatchWeights = std::size_t{16} << 20;
 
 /// The corner [size, size] of one head's matrix, in double precision.
@@ -52,7 +53,19 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
   Clock::duration device{};
   std::vector<double> map;
   std::shared_ptr<const inference::Run> run;
-  for (const auto& batch : batches_by_length(lengths, kMaxLines, kBatchWeights / (heads * longest))) {
+  const auto visit_layer = [&](const std::vector<std::size_t>& batch, model::BlockRef block, const Tensor& weights) {
+    for (std::uint32_t item = 0; item < batch.size(); ++item) {
+      const auto size = static_cast<std::uint32_t>(lengths[batch[item]]);
+      const std::vector<std::uint32_t> visible = visible_keys(model, block, size);
+      for (std::uint32_t head = 0; head < heads; ++head) {
+        copy_map(weights, item, head, size, map);
+        visit(block.layer.value, head, batch[item], WeightMap{map, size, visible});
+      }
+    }
+  };
+  const auto batches = batches_by_length(lengths, kMaxLines, kBatchWeights / (heads * longest));
+  std::future<void> visiting;  // one at a time; its end is waited for before what it reads is gone
+  for (const auto& batch : batches) {
     inference::PromptText text;
     for (const std::size_t line : batch) text.ids.push_back(lines[line]);
     Clock::time_point began = Clock::now();
@@ -60,21 +73,18 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
                       std::move(run));
     for (std::uint32_t layer = 0; layer < layers; ++layer) {
       const model::BlockRef block{model::BlockKind::EncoderSelf, LayerIndex{layer}};
-      const Tensor weights = run->stage(block, attention::Stage::Weights);
+      Tensor weights = run->stage(block, attention::Stage::Weights);
       device += Clock::now() - began;
-      for (std::uint32_t item = 0; item < batch.size(); ++item) {
-        const auto size = static_cast<std::uint32_t>(lengths[batch[item]]);
-        const std::vector<std::uint32_t> visible = visible_keys(model, block, size);
-        for (std::uint32_t head = 0; head < heads; ++head) {
-          copy_map(weights, item, head, size, map);
-          visit(layer, head, batch[item], WeightMap{map, size, visible});
-        }
-      }
+      if (visiting.valid()) visiting.get();
+      visiting = std::async(std::launch::async, [&visit_layer, &batch, block, weights = std::move(weights)] {
+        visit_layer(batch, block, weights);
+      });
       began = Clock::now();
     }
     done += batch.size();
     if (progress) progress(done, lines.size());
   }
+  visiting.get();
   return std::chrono::duration<double>(device).count();
 }
 

@@ -12,8 +12,9 @@ namespace headlight::evaluation {
 using MapVisitor = std::function<void(std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map)>;
 
 /// Runs lines of ids in batches of similar length and visits the attention of every head over each, layer by layer of a
-/// batch. Which lines are run together depends on their lengths and order alone. Returns the seconds that the device took:
-/// the passes and the evaluation of weights.
+/// batch. Which lines are run together depends on their lengths and order alone. `visit` is called from a second thread,
+/// always in the same order, while the device computes the next layer; what it throws is thrown here. Returns the seconds
+/// that the device took: the passes and the evaluation of weights.
 double visit_maps(inference::Session& session, const inference::LanguageModel& model,
                   std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress = {});
 

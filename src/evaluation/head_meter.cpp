@@ -38,14 +38,19 @@ TokenRepeats::TokenRepeats(std::span<const std::uint32_t> ids) : ids_(ids.begin(
 
 std::vector<std::uint32_t> TokenRepeats::keys(HeadMetric metric, std::uint32_t query) const {
   std::vector<std::uint32_t> keys;
+  write_keys(metric, query, keys);
+  return keys;
+}
+
+void TokenRepeats::write_keys(HeadMetric metric, std::uint32_t query, std::vector<std::uint32_t>& keys) const {
+  keys.clear();
   if (metric == HeadMetric::PreviousToken) {
     if (query > 0) keys.push_back(query - 1);
-    return keys;
+    return;
   }
   const std::uint32_t after = metric == HeadMetric::Induction ? 1 : 0;
   for (std::uint32_t key = earlier_[query]; key != kNone; key = earlier_[key]) keys.push_back(key + after);
   std::ranges::reverse(keys);
-  return keys;
 }
 
 std::string_view metric_name(HeadMetric metric) {
@@ -69,7 +74,10 @@ std::size_t HeadMetrics::index(const PatternScoring& scoring) {
 
 double HeadMetrics::number(HeadMetric metric, const PatternScoring& scoring) const {
   const auto position = static_cast<std::size_t>(metric);
-  return is_of_pattern(metric) ? patterns_[position][index(scoring)] : means_[position - kPatternMetrics];
+  if (!is_of_pattern(metric)) return means_[position - kPatternMetrics];
+  const double found = patterns_[position][index(scoring)];
+  // Rounded where it is asked for: for surveys, which don't, that was most of the work on a short text.
+  return scoring.measure == PatternMeasure::Abs ? 1.0 - to_three_decimals(found) : found;
 }
 
 std::optional<double> HeadMetrics::value(HeadMetric metric, const PatternScoring& scoring) const {
@@ -120,9 +128,9 @@ void HeadMeter::add_patterns(std::uint32_t query, std::span<const double> weight
   }
   for (std::size_t pattern = 0; pattern < kPatternMetrics; ++pattern) {
     PatternSums& sums = patterns_[pattern];
-    const std::vector<std::uint32_t> keys = repeats_->keys(static_cast<HeadMetric>(pattern), query);
-    sums.mean.add(weights, sum, keys);
-    for (const std::uint32_t key : keys) {
+    repeats_->write_keys(static_cast<HeadMetric>(pattern), query, keys_);
+    sums.mean.add(weights, sum, keys_);
+    for (const std::uint32_t key : keys_) {
       for (std::size_t bits = 0; bits < kExclusions; ++bits) {
         if (is_excluded(bits, query, key)) continue;
         sums.on[bits] += weights[key];
@@ -139,7 +147,7 @@ double HeadMeter::pattern_number(std::size_t pattern, const PatternScoring& scor
   // What is left of a row's sum after its only weight was taken out is rounding, not attention.
   constexpr double kNothing = 1e-9;
   if (scoring.measure == PatternMeasure::Mul) return all <= kNothing ? 0.0 : on / all;
-  return 1.0 - to_three_decimals((all - on + patterns_[pattern].miss[bits]) / queries_);
+  return (all - on + patterns_[pattern].miss[bits]) / queries_;
 }
 
 HeadMetrics HeadMeter::metrics() const {

@@ -44,6 +44,8 @@ class TokenRepeats {
   std::uint32_t size() const { return static_cast<std::uint32_t>(ids_.size()); }
   /// The keys j of a query's pattern where D[query, j] = 1, in ascending order. `metric`: one of a pattern.
   std::vector<std::uint32_t> keys(HeadMetric metric, std::uint32_t query) const;
+  /// The same, in place of what `keys` holds, whose memory is used again.
+  void write_keys(HeadMetric metric, std::uint32_t query, std::vector<std::uint32_t>& keys) const;
 
  private:
   std::vector<std::uint32_t> ids_;
@@ -64,8 +66,8 @@ class HeadMetrics {
   static constexpr std::size_t kScorings = 9;  ///< the mean, and two measures times four exclusions
   static std::size_t index(const PatternScoring& scoring);
 
-  std::array<std::array<double, kScorings>, kPatternMetrics> patterns_ = {};
-  std::array<double, kHeadMetrics - kPatternMetrics> means_ = {};  ///< from HeadMetric::Sink on
+  std::array<std::array<double, kScorings>, kPatternMetrics> patterns_ = {};  ///< Abs isn't rounded yet
+  std::array<double, kHeadMetrics - kPatternMetrics> means_ = {};             ///< from HeadMetric::Sink on
   std::array<bool, kHeadMetrics> is_defined_ = {};
 };
 
@@ -96,6 +98,7 @@ class HeadMeter {
   double pattern_number(std::size_t pattern, const PatternScoring& scoring) const;
 
   const TokenRepeats* repeats_ = nullptr;
+  std::vector<std::uint32_t> keys_;                                           ///< of one row and pattern
   std::uint32_t queries_ = 0, attending_queries_ = 0, choosing_queries_ = 0;  ///< all, with weights, seeing two keys or more
   std::array<double, kExclusions> all_ = {};                                  ///< Σ A
   std::array<PatternSums, kPatternMetrics> patterns_ = {};

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <string>
 
+#include <imgui.h>
+
 #include "app/models/starter_view.h"
 #include "app/ui_driver.h"
+#include "core/atomic_file.h"
+#include "support/temporary_directory.h"
 
 namespace viewer_block_test {
 
@@ -41,6 +45,28 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().block.opened == "scores");
     ui.click("block.fold");
     CHECK(ui.state().block.opened.empty());
+  }
+
+  TEST_CASE("the largest activations take the layer's place, select layers, and are copied and saved as a figure") {
+    State state = block_state();
+    state.playground().settings.layers = 3;
+    UiDriver ui(state);
+    ui.click("block.largest");
+    CHECK(ui.state().block.shows_activations);
+    check_tips(ui);
+    REQUIRE(ui.sees("block.activation.2.0"));
+    ui.click("block.activation.2.0");
+    CHECK(ui.state().selection.block.layer.value == 1);
+    ui.click("block.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("states,position,token,dimension,value,median,massive\n0,0,one,"));
+    CHECK(std::ranges::count(csv, '\n') % 5 == 1);
+    const TemporaryDirectory folder;
+    ui.window().write_figure(folder.path() / "largest.svg");
+    CHECK(read_file(folder.path() / "largest.svg").find("Largest activations") != std::string::npos);
+    ui.press(shell::Key::Escape);
+    CHECK_FALSE(ui.state().block.shows_activations);
+    CHECK(ui.sees("block.flow"));
   }
 
   TEST_CASE("in a small window the maps of a long text can be read, and all of the flow is reached by scrolling") {

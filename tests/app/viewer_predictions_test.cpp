@@ -141,6 +141,25 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().predictions.part == PredictionsPart::Position);
   }
 
+  TEST_CASE("every position has the loss of its token, as CSV and as a figure, and a click shows what predicts it") {
+    UiDriver ui(predictions_of("the cat sat on the mat"));
+    show_golden_model(ui, "gpt2");
+    ui.click("prediction.positions.1");
+    check_tips(ui);
+    const PredictionPosition last = prediction_position(ui.state(), ui.result());
+    REQUIRE(ui.sees("prediction.losses"));
+    ui.click("prediction.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("position,token,loss (nats),running mean (nats)\n1,"));
+    CHECK(std::ranges::count(csv, '\n') == static_cast<int>(last.end - last.first));
+    const TemporaryDirectory folder;
+    ui.window().write_figure(folder.path() / "loss.svg");
+    CHECK(read_file(folder.path() / "loss.svg").find("Loss by position") != std::string::npos);
+    ui.click_within("prediction.losses", 0.01F, 0.5F);  // the second token, which the first predicts
+    CHECK(ui.state().predictions.part == PredictionsPart::Position);
+    CHECK(prediction_position(ui.state(), ui.result()).token == last.first);
+  }
+
   TEST_CASE("of a long text only the cells in view are computed, and scrolling asks for others") {
     UiDriver ui(predictions_of("the cat sat on the mat the cat sat on the mat the cat sat on the mat"));
     ui.resize(900, 600);

@@ -49,6 +49,14 @@ TEST_SUITE("cpu") {
       CHECK(outcome.status == 2);
       CHECK(outcome.err.find("--shard") != std::string::npos);
     }
+    for (const char* metric : {"two-back", "=previous", "entropy=previous", "a=", "a=k == p"}) {
+      const Outcome outcome = survey(corpus, folder.path() / "out", {"--metric", metric});
+      CAPTURE(std::string(metric));
+      CHECK(outcome.status == 2);
+      CHECK(outcome.err.find("--metric") != std::string::npos);
+    }
+    CHECK(survey(corpus, folder.path() / "out", {"--metric", "a=first", "--metric", "a=next"}).err.find("has 'a' twice") !=
+          std::string::npos);
     CHECK(run_headlight({"survey", "merge"}).err.find("name the folders") != std::string::npos);
     const Outcome none = run_headlight({"survey", "merge", (folder.path() / "none").string()});
     CHECK(none.status == 1);
@@ -183,6 +191,17 @@ TEST_SUITE("gpu") {
     CHECK(merge(two).err.find("is of another survey") != std::string::npos);
     REQUIRE(survey(corpus, two, {"--shard", "2/2", "--restart", "--precision", "f16"}).status == 0);
     CHECK(merge(two).err.find("float16 weights) than") != std::string::npos);
+    REQUIRE(survey(corpus, two, {"--shard", "2/2", "--restart", "--metric", "two-back=k == q - 2"}).status == 0);
+    CHECK(merge(two).err.find("metrics induction,entropy,two-back = k == q - 2; ") != std::string::npos);
+    CHECK(survey(corpus, two, {"--shard", "2/2", "--metric", "two-back=k == q - 3"}).err.find("--restart") !=
+          std::string::npos);
+    REQUIRE(survey(corpus, one, {"--shard", "1/2", "--restart", "--metric", "two-back=k == q - 2"}).status == 0);
+    REQUIRE(merge(two).status == 0);
+    const app::Survey merged = app::read_survey(folder.path() / "merged");
+    CHECK(merged.metrics == std::vector<std::string>{"induction", "entropy", "two-back"});
+    CHECK(merged.patterns.at("two-back") == "k == q - 2");
+    CHECK(merged.head(2, 0).texts > 0);
+    REQUIRE(survey(corpus, one, {"--shard", "1/2", "--restart"}).status == 0);
     REQUIRE(survey(corpus, two, {"--shard", "2/2", "--restart"}).status == 0);
     CHECK(merge(two).status == 0);
     std::string state = read_file(two / "survey.state");

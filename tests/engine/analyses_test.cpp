@@ -10,8 +10,10 @@
 
 #include "app/engine/engine_worker.h"
 #include "core/error.h"
+#include "engine/asked_analysis.h"
 #include "engine/fake_runner.h"
 #include "engine/reference_runner.h"
+#include "support/golden.h"
 
 namespace analyses_test {
 
@@ -91,6 +93,97 @@ TEST_SUITE("cpu") {
         CHECK(std::abs(double{found->lengths[layer * 5 + token]} - std::sqrt(sum)) <= 1e-6 * std::sqrt(sum));
       }
     }
+  }
+
+  TEST_CASE("the largest activations are those of the states, and massive as the paper has it") {
+    const AnalysisQuery query = LargestActivationsQuestion();
+    EngineWorker worker = worker_of(open_reference_runner);
+    worker.open("");
+    worker.begin(request(1, playground(), {query, LargestActivationsQuestion{{.batch = 7}}}));
+    while (worker.has_more()) worker.evaluate_some();
+    const EngineResult result = worker.snapshot();
+    CHECK(result.analysed(LargestActivationsQuestion{{.batch = 7}})->error == "this run has no such layers");
+    const auto* found = result.analysed(query)->as<LargestActivations>();
+    REQUIRE(found);
+    REQUIRE(found->states.size() == 3);
+    RunSource sources;
+    const RunSource::Source& source = sources.build(run_inputs(playground()));
+    const ReferenceRun run(inference::PassInputs{
+        .network = source.network, .input = *source.input, .masks = playground().masks, .interventions = {}});
+    for (std::uint32_t layer = 0; layer <= 2; ++layer) {
+      const inference::ResidualRows rows{.layer = layer, .count = 5};
+      const Tensor states = run.residuals({&rows, 1}).front();
+      REQUIRE(found->states[layer].largest.size() == 5);
+      std::vector<float> sizes;
+      for (std::size_t token = 0; token < 5; ++token) {
+        const Activation& x = found->states[layer].largest[token];
+        CHECK(x.token == token);
+        CHECK(x.value == states.values[token * 12 + x.dimension]);
+        for (std::size_t i = 0; i < 12; ++i) {
+          CHECK(std::abs(states.values[token * 12 + i]) <= x.size());
+          sizes.push_back(std::abs(states.values[token * 12 + i]));
+        }
+      }
+      std::ranges::sort(sizes);
+      CHECK(found->states[layer].median == sizes[29]);
+      REQUIRE(found->states[layer].top.size() == 3);
+      for (std::size_t i = 0; i < 3; ++i) CHECK(found->states[layer].top[i].size() == sizes[59 - i]);
+    }
+
+    std::vector<float> states(64, 0.05F);  // 2 tokens
+    states[3] = -100.0F;
+    states[40] = 120.0F;
+    states[41] = -120.0F;
+    const LayerActivations by_hand = largest_activations(states, 32, 7);
+    CHECK(by_hand.median == 0.05F);
+    CHECK(by_hand.largest[0].dimension == 3);
+    CHECK(by_hand.largest[1].dimension == 8);  // the first of equal ones
+    CHECK(by_hand.largest[1].token == 8);
+    CHECK(by_hand.top[2].token == 7);
+    CHECK_FALSE(by_hand.is_massive(by_hand.largest[0]));  // 100 isn't above 100
+    CHECK(by_hand.is_massive(by_hand.largest[1]));
+    std::ranges::fill(states, 0.125F);
+    states[40] = 120.0F;
+    CHECK_FALSE(largest_activations(states, 32, 7).is_massive({.value = 120.0F}));  // 960 times the median
+    states[5] = std::numeric_limits<float>::quiet_NaN();
+    CHECK_THROWS_AS(largest_activations(states, 32, 7), Error);
+  }
+
+  TEST_CASE("losses are those of transformers' probabilities, and padding and lines that aren't there say so") {
+    for (const nlohmann::json& golden : test::golden("lens/cells.json")) {
+      const std::string name = golden.at("model");
+      CAPTURE(name);
+      AskedAnalysis asked(name, "");
+      const auto ids = golden.at("ids").get<std::vector<std::uint32_t>>();
+      const nlohmann::json& last = golden.at("logit").back();
+      for (std::size_t count = 1; count < ids.size(); ++count) {
+        std::vector<std::uint32_t> text(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count));
+        text.push_back(golden.at("ranked"));  // whose probability is known at each position
+        asked.state.model().ids = {text};
+        const Analysed answer = asked.ask(TokenLossesQuestion());
+        const auto& found = found_in<TokenLosses>(answer);
+        REQUIRE(found.losses.size() == count);
+        CHECK(found.first == 1);
+        const double expected = -std::log(last[count - 1].at("probability").get<double>());
+        CHECK(std::abs(found.losses.back() - expected) < 2e-5);  // observed 0
+      }
+      CHECK(asked.ask(TokenLossesQuestion{.batch = 3}).error == "this run predicts no tokens");
+    }
+  }
+
+  TEST_CASE("the in-context score is of tenths, or of tokens 50 and 500") {
+    std::vector<double> losses;
+    for (int i = 0; i < 19; ++i) losses.push_back(i);
+    CHECK_FALSE(in_context_score(losses));
+    losses.push_back(19.0);
+    CHECK(in_context_score(losses)->score == 18.5 - 2.5);
+    CHECK_FALSE(in_context_score(losses)->is_of_tokens);
+    while (losses.size() < 499) losses.push_back(1.0);
+    CHECK_FALSE(in_context_score(losses)->is_of_tokens);
+    losses.push_back(0.25);
+    CHECK(in_context_score(losses)->is_of_tokens);
+    CHECK(in_context_score(losses)->score == 0.25 - 1.0);
+    CHECK(running_means(std::vector{2.0, 4.0, 0.0}) == std::vector{2.0, 3.0, 2.0});
   }
 
   TEST_CASE("an analysis that can't be done says why, and nothing else fails") {

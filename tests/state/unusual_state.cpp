@@ -106,7 +106,7 @@ State unusual_state() {
       .groups_words = true,
       .shows_marginals = true};
   state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
-  state.block = {.opened = "scores", .reduces_motion = true, .speed = 2.5f};
+  state.block = {.opened = "scores", .shows_activations = true, .reduces_motion = true, .speed = 2.5f};
   state.heads = {
       .scoring = {.measure = evaluation::PatternMeasure::Abs, .exclusions = {.first_token = true, .current_token = true}},
       .order = evaluation::HeadMetric::Induction,

@@ -31,6 +31,21 @@ TEST_SUITE("cpu") {
     CHECK(survey.head(0, 1, 0).examples[0].ids == std::vector<std::uint32_t>{5, 6, 7});
   }
 
+  TEST_CASE("patterns of own metrics are read, and refused where they are none") {
+    const TemporaryDirectory folder;
+    const auto with = [&](const char* patterns) {
+      test::write_small_survey(folder.path(), "model");
+      std::string text = read_file(folder.path() / "survey.json");
+      write_file_atomically(folder.path() / "survey.json", text.insert(1, std::string(patterns) + ", "));
+      return test::error_message([&] { read_survey(folder.path()); });
+    };
+    CHECK(with(R"("patterns": {"two-back": "k == q - 2"})").empty());
+    CHECK(read_survey(folder.path()).patterns.at("two-back") == "k == q - 2");
+    CHECK(with(R"("patterns": {"two-back": "k == p"})").find("survey.json: metric 'two-back': ") != std::string::npos);
+    CHECK(with(R"("patterns": {"two-back": 2})").find("survey.json") != std::string::npos);
+    CHECK(with(R"("patterns": [])").find("survey.json") != std::string::npos);
+  }
+
   TEST_CASE("columns are the heads' numbers, and planes where heads differ") {
     const TemporaryDirectory folder;
     test::write_small_survey(folder.path(), "model");

@@ -49,7 +49,7 @@ TEST_SUITE("gpu") {
     test::RunningSession session(context);
     std::vector<HeadMetric> all;
     for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) all.push_back(static_cast<HeadMetric>(metric));
-    const CorpusMeasures measures = corpus_measures(*model, all, 512, 3);
+    const CorpusMeasures measures = corpus_measures(*model, {all.begin(), all.end()}, 512, 3);
     CHECK(measures.most_tokens == 32);
     const CorpusStatistics found = survey_corpus(session, *model, measures, texts_of(0, kLines.size()));
     CHECK(found.texts == kLines.size());
@@ -98,6 +98,39 @@ TEST_SUITE("gpu") {
         CHECK(example.weight > 0.0);
         CHECK(example.weight <= 1.0);
       }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "own metrics are means of weights on their cells, and known patterns those of their metrics") {
+    const auto model = golden("gpt2");
+    test::RunningSession session(context);
+    const std::vector<CorpusMetric> metrics = {HeadMetric::PreviousToken,
+                                               HeadMetric::Induction,
+                                               {"before", "k == q - 1"},
+                                               {"again", "induction"},
+                                               {"own-head", "k == head && q > layer"}};
+    const CorpusMeasures measures = corpus_measures(*model, metrics, 512, 3);
+    const CorpusStatistics found = survey_corpus(session, *model, measures, texts_of(0, kLines.size()));
+    const std::size_t heads = std::size_t{measures.layers} * measures.heads;
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t metric = 0; metric < 2; ++metric) {
+        CHECK(found.metrics[(metric + 2) * heads + head] == found.metrics[metric * heads + head]);
+        CHECK(found.examples[(metric + 2) * heads + head] == found.examples[metric * heads + head]);
+      }
+    }
+    std::vector<std::vector<std::uint32_t>> lines;
+    for (const std::string& line : kLines) lines.push_back(text_ids(*model, line));
+    std::vector<MetricStatistics> expected(heads);
+    visit_maps(session, *model, lines, [&](std::uint32_t layer, std::uint32_t head, std::size_t, const WeightMap& map) {
+      if (map.size <= std::max(layer + 1, head)) return;  // no cell of the pattern
+      double sum = 0.0;
+      for (std::uint32_t query = layer + 1; query < map.size; ++query) sum += map.at(query, head);
+      expected[std::size_t{layer} * measures.heads + head].add(sum / (map.size - layer - 1), 1.0);
+    });
+    for (std::size_t head = 0; head < heads; ++head) {
+      CHECK(found.metrics[4 * heads + head].texts == expected[head].texts);
+      CHECK(std::abs(found.metrics[4 * heads + head].mean() - expected[head].mean()) <= 1e-15);  // observed: 0
     }
   }
 

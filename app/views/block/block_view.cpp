@@ -2,6 +2,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
+#include "app/views/block/activation_map.h"
 #include "app/views/block/block_flow.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
@@ -334,6 +335,7 @@ void draw_block_panel(Frame& frame, BlockViewState& memory) {
 }  // namespace
 
 bool fold_block(State& state) {
+  if (std::exchange(state.block.shows_activations, false)) return true;
   if (state.block.opened.empty()) return false;
   state.block.opened.clear();
   return true;
@@ -341,9 +343,17 @@ bool fold_block(State& state) {
 
 std::unique_ptr<ViewPanel> open_block_view() {
   class BlockView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_block_panel(frame, memory_); }
-    std::unique_ptr<exporting::Drawing> figure() const override { return make_block_figure(memory_.figure); }
+    void draw(Frame& frame) override {
+      shows_activations_ = frame.state.block.shows_activations;
+      if (shows_activations_) return activations_.draw(frame);
+      draw_block_panel(frame, memory_);
+    }
+    std::unique_ptr<exporting::Drawing> figure() const override {
+      return shows_activations_ ? activations_.figure() : make_block_figure(memory_.figure);
+    }
     BlockViewState memory_;
+    ActivationMap activations_;
+    bool shows_activations_ = false;  ///< in the last frame
   };
   return std::make_unique<BlockView>();
 }

@@ -32,7 +32,7 @@ struct CorpusScene {
 };
 
 /// What a column's number is, in a sentence.
-std::string column_help(const std::string& name);
+std::string column_help(const Survey& survey, const std::string& name);
 /// "0.312"; "–" for none.
 std::string column_number(double value);
 

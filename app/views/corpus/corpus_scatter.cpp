@@ -52,7 +52,8 @@ void choose_column(const CorpusScene& scene, const char* name, const char* title
   if (!list) return;
   const std::vector<SurveyColumn>& columns = scene.survey.columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!list.entry(columns[i].name.c_str(), columns[i].name, &columns[i] == &shown, column_help(columns[i].name).c_str()))
+    if (!list.entry(columns[i].name.c_str(), columns[i].name, &columns[i] == &shown,
+                    column_help(scene.survey, columns[i].name).c_str()))
       continue;
     chosen = columns[i].name;
     if (!columns[i].is_plane || is_by_layer(scene.choices()) || &chosen == &scene.choices().color) continue;
@@ -82,7 +83,11 @@ void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<cons
 
 }  // namespace
 
-std::string column_help(const std::string& name) {
+std::string column_help(const Survey& survey, const std::string& name) {
+  if (const auto own = survey.patterns.find(name); own != survey.patterns.end()) {
+    return fmt::format("The mean weight on the cells of {}, over the queries that have one, and over the texts.",
+                       own->second);
+  }
   const std::vector<std::string> names = evaluation::metric_names();
   const auto metric = std::ranges::find(names, name);
   if (metric != names.end()) {

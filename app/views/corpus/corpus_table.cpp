@@ -53,7 +53,8 @@ class CorpusTable {
     float x = start.x + names_width();
     for (std::size_t i = 0; i < columns_.size(); x += widths_[i++]) {
       const std::string& name = columns_[i]->name;
-      if (!draw_title(name, "corpus.order." + name, column_help(name), {x, start.y}, widths_[i], choices.order == name))
+      if (!draw_title(name, "corpus.order." + name, column_help(scene_.survey, name), {x, start.y}, widths_[i],
+                      choices.order == name))
         continue;
       choices.lowest_first = choices.order == name && !choices.lowest_first;
       choices.order = name;

@@ -285,7 +285,7 @@ void HeadPage::draw_examples(const CorpusScene& scene, std::size_t head) {
   ImGui::SetNextItemWidth(130.0F);
   if (OpenList list(frame, "corpus.metric", metrics[metric].c_str(), "Whose texts are listed."); list) {
     for (std::size_t i = 0; i < metrics.size(); ++i) {
-      if (list.entry(metrics[i].c_str(), metrics[i], i == metric, column_help(metrics[i]).c_str()))
+      if (list.entry(metrics[i].c_str(), metrics[i], i == metric, column_help(scene.survey, metrics[i]).c_str()))
         choices.metric = metrics[i];
     }
   }

@@ -7,6 +7,7 @@
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/lens_grid.h"
+#include "app/views/predictions/loss_chart.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"
@@ -273,8 +274,11 @@ class PredictionsView final : public ViewPanel {
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     const bool is_grid = part_ == PredictionsPart::Layers;
-    const bool copies = draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position,
-                                             is_grid ? "Copies all layers at all positions as CSV." : nullptr);
+    const bool has_losses = part_ == PredictionsPart::Positions && predicts_next(frame.result);
+    const char* copied = is_grid      ? "Copies all layers at all positions as CSV."
+                         : has_losses ? "Copies each token\u2019s loss and their running mean as CSV."
+                                      : nullptr;
+    const bool copies = draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position, copied);
     if (!is_grid) draw_mask_offer(frame, position);
     const std::vector<std::string> parts = {"this position", "every position", "every layer"};
     PredictionsPart& part = frame.state.predictions.part;
@@ -284,14 +288,18 @@ class PredictionsView final : public ViewPanel {
     if (is_grid) {
       grid_.draw(frame, position, copies);
       if (grid_.is_opened()) part = PredictionsPart::Position;
-    } else if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
-      choose_position(frame, *clicked);
-      part = PredictionsPart::Position;
+      return;
     }
+    const std::optional<std::uint32_t> of_chart = losses_.draw(frame, position, copies);
+    const std::optional<std::uint32_t> of_table = draw_every_position(frame, position);
+    if (!of_chart && !of_table) return;
+    choose_position(frame, of_chart ? *of_chart : *of_table);
+    part = PredictionsPart::Position;
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (part_ == PredictionsPart::Layers) return grid_.figure();
+    if (part_ == PredictionsPart::Positions) return losses_.figure();
     if (kept_.bars.empty()) return nullptr;
     return exporting::make_drawing(kept_);
   }
@@ -300,6 +308,7 @@ class PredictionsView final : public ViewPanel {
   NumberBeingTyped typed_;
   PredictionMemory memory_;
   LensGrid grid_;
+  LossChart losses_;
   PredictionsPart part_ = PredictionsPart::Position;  ///< in the last frame, as what follows
   exporting::PredictionsFigure kept_;
 };

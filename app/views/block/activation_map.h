@@ -1,0 +1,28 @@
+#pragma once
+
+#include "app/analyses/residual_sizes.h"
+#include "app/widgets/matrix.h"
+
+namespace headlight::app {
+
+/// The largest number of the residual stream for each token, before the first layer and after each, with its dimension:
+/// which activations are massive.
+class ActivationMap {
+ public:
+  /// Fills what is left of the region, with a button that goes back to the layer.
+  void draw(Frame& frame);
+  /// Null: nothing was drawn last.
+  std::unique_ptr<exporting::Drawing> figure() const;
+
+ private:
+  void draw_tools(Frame& frame, const LargestActivations* found) const;
+
+  Matrix matrix_;  ///< drawn last
+  std::string subtitle_;
+  view::ColorMap color_map_ = view::ColorMap::Viridis;
+};
+
+/// Dimensions by how many states have their largest number there, the one with most first, of equal ones by number.
+std::vector<std::pair<std::uint32_t, std::size_t>> largest_dimensions(const LargestActivations& found);
+
+}  // namespace headlight::app
