@@ -14,6 +14,11 @@ namespace headlight::app {
 /// "residual stream", "attention output", "MLP output"; of a head "queries", "output", …; "paths of heads", "weight".
 std::string patched_thing(const PatchingChoices& choices);
 
+/// The title of the map: what is put, and what is measured.
+std::string map_title(const PatchingChoices& choices, const std::string& receiver, const std::string& measured);
+/// The end of a cell's tooltip: what clicks do.
+const char* click_hint(PatchMap map);
+
 /// How the two runs are called: the present one and what it is compared with.
 struct RunNames {
   std::string present = "the present run", baseline = "the baseline";

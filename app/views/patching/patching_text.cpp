@@ -27,6 +27,19 @@ std::string patched_thing(const PatchingChoices& choices) {
   return kNames.at(static_cast<std::size_t>(choices.map));
 }
 
+std::string map_title(const PatchingChoices& choices, const std::string& receiver, const std::string& measured) {
+  if (choices.map == PatchMap::Paths) return fmt::format("Paths of heads to {}, {}", receiver, measured);
+  if (choices.map == PatchMap::Weights) return fmt::format("Patching single weights of {}, {}", receiver, measured);
+  const char* const whose = is_of_heads(choices.map) ? " of heads" : "";
+  return fmt::format("Patching the {}{}, {}", patched_thing(choices), whose, measured);
+}
+
+const char* click_hint(PatchMap map) {
+  if (is_of_heads(map)) return "Click: selects the head. Double click: shows its map.";
+  if (map == PatchMap::Weights) return "Click: pins the cell. Double click: shows the head\u2019s map.";
+  return "Click: selects the layer and the token. Double click: patches single heads there.";
+}
+
 RunNames run_names(const State& state) {
   if (!has_second_text(state)) return {};
   return {.present = "the run of the first text", .baseline = "the run of the second text"};

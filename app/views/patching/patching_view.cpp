@@ -78,6 +78,7 @@ class PatchingView final : public ViewPanel {
   /// What is asked of the engine; of paths draws the choice of their end as well. None: there is no such end.
   std::optional<AnalysisQuery> asked(Frame& frame, const ChosenLogit& logit) {
     const model::BlockKind kind = frame.state.selection.block.kind;
+    head_ = {};
     if (frame.state.patching.map == PatchMap::Weights) {
       head_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
       receiver_ = head_name(head_);
@@ -134,10 +135,7 @@ class PatchingView final : public ViewPanel {
                     ? logit_title(frame, logit)
                     : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
                                   candidate_label(frame.result, logit.token));
-    title_ = is_paths() ? fmt::format("Paths of heads to {}, {}", receiver_, measured_)
-             : is_weights()
-                 ? fmt::format("Patching single weights of {}, {}", receiver_, measured_)
-                 : fmt::format("Patching the {}{}, {}", patched_thing(choices_), is_heads() ? " of heads" : "", measured_);
+    title_ = map_title(choices_, receiver_, measured_);
     if (is_known) return;
     strongest_ = strongest_patches(*effects_, measure, kListed);
     matrix_ = {};
@@ -291,13 +289,9 @@ class PatchingView final : public ViewPanel {
       where =
           fmt::format("Layer {}, token {} \u201C{}\u201D", effects_->layers[row], effects_->first + column, label(column));
     }
-    const char* const hint = is_heads()     ? "Click: selects the head. Double click: shows its map."
-                             : is_weights() ? "Click: pins the cell. Double click: shows the head\u2019s map."
-                                            : "Click: selects the layer and the token. Double click: patches single heads "
-                                              "there.";
     return fmt::format("{}: {} {} patched, {} before. {}. {}", where, measured_, measured_text(choices_.measure, *numbers),
                        measured_text(choices_.measure, effects_->target),
-                       recovery_text(choices_, names_, value(row, column).value_or(0.0)), hint);
+                       recovery_text(choices_, names_, value(row, column).value_or(0.0)), click_hint(choices_.map));
   }
 
   /// What is asked about a cell whose effect is known.
@@ -307,9 +301,7 @@ class PatchingView final : public ViewPanel {
     NumberRef asked{.of = std::string(is_paths() ? kPathRecovery : kPatchRecovery),
                     .block = block_of(row),
                     .batch = position_.batch,
-                    .head = is_heads()     ? static_cast<std::uint32_t>(column)
-                            : is_weights() ? head_.head
-                                           : 0,
+                    .head = is_heads() ? static_cast<std::uint32_t>(column) : head_.head,
                     .row = position_.token,
                     .column = token_,
                     .value = value(row, column),
@@ -328,17 +320,12 @@ class PatchingView final : public ViewPanel {
     return asked;
   }
 
-  void select(Frame& frame, std::size_t row, std::size_t column, bool is_double) {
-    if (is_weights()) {
-      frame.state.view.pinned = weight_at(row, column);
-      if (is_double) frame.start_command("view.head");
-      return;
-    }
-    const model::BlockRef block = block_of(row);
+  void select(Frame& frame, const PatchCell& cell, bool is_double) {
     Selection& selection = frame.state.selection;
-    const auto number = static_cast<std::uint32_t>(column);
-    select_head(selection, block, is_heads() ? number : selection.head);
-    if (is_heads()) {
+    const auto number = static_cast<std::uint32_t>(cell.column);
+    if (is_weights()) frame.state.view.pinned = weight_at(cell.row, cell.column);
+    if (!is_weights()) select_head(selection, block_of(cell.row), is_heads() ? number : selection.head);
+    if (is_heads() || is_weights()) {
       if (is_double) frame.start_command("view.head");
       return;
     }
@@ -359,8 +346,8 @@ class PatchingView final : public ViewPanel {
     const std::optional<PatchCell> chosen = chosen_cell(frame);
     std::optional<MatrixCell> selected;
     if (chosen) {
-      const PatchCell at = effect_at({.row = chosen->row, .column = chosen->column});  // its own inverse
-      selected = MatrixCell{.row = at.row, .column = at.column};
+      const auto [row, column, recovery] = effect_at({.row = chosen->row, .column = chosen->column});  // its own inverse
+      selected = MatrixCell{.row = row, .column = column};
     }
     const auto name = [&](MatrixCell cell) {
       return fmt::format("patching.cell.{}.{}", effect_at(cell).row, effect_at(cell).column);
@@ -377,7 +364,7 @@ class PatchingView final : public ViewPanel {
       const PatchCell at = effect_at(*click.hovered);
       if (value(at.row, at.column)) frame.transient.pointed_number = number_of(at.row, at.column);
     }
-    if (click.cell) select(frame, effect_at(*click.cell).row, effect_at(*click.cell).column, click.is_double);
+    if (click.cell) select(frame, effect_at(*click.cell), click.is_double);
   }
 
   void draw_heads(Frame& frame) {
@@ -391,7 +378,8 @@ class PatchingView final : public ViewPanel {
                 .scores = scores_,
                 .about = [&](const HeadRef& head, double /*value*/) { return about(row_of(head), head.head); },
                 .number = [&](const HeadRef& head) { return number_of(row_of(head), head.head); },
-                .click = [&](const HeadRef& head, bool is_double) { select(frame, row_of(head), head.head, is_double); },
+                .click = [&](const HeadRef& head,
+                             bool is_double) { select(frame, {.row = row_of(head), .column = head.head}, is_double); },
                 .choose_order = [&] { write_note(frame, "strongest first"); },
                 .drag = [&](const HeadRef& head) { drag(frame, {.row = row_of(head), .column = head.head}); },
                 .least_end = kMinRange});
@@ -406,9 +394,6 @@ class PatchingView final : public ViewPanel {
       if (cell && one.row == cell->row && one.column == cell->column) chosen = values.size();
       values.push_back(one.recovery);
     }
-    const auto select_row = [&](std::size_t at, bool is_double) {
-      select(frame, strongest_[at].row, strongest_[at].column, is_double);
-    };
     ImGui::BeginChild("list", {0.0F, 0.0F});
     const auto clicked = draw_signed_bars(
         frame,
@@ -417,11 +402,11 @@ class PatchingView final : public ViewPanel {
          .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
          .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
          .chosen = chosen,
-         .open = [&](std::size_t at) { select_row(at, true); },
+         .open = [&](std::size_t at) { select(frame, strongest_[at], true); },
          .point =
              [&](std::size_t at) { frame.transient.pointed_number = number_of(strongest_[at].row, strongest_[at].column); },
          .least_end = kMinRange});
-    if (clicked) select_row(*clicked, false);
+    if (clicked) select(frame, strongest_[*clicked], false);
     ImGui::EndChild();
   }
 
