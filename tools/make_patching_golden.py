@@ -3,7 +3,8 @@
 
 Runs the models of tests/golden/models in transformers, in float64. A first pass keeps the other text's activations by hooks: the
 input of each layer, what each output projection and feed-forward network returns, and the heads' outputs before the projection.
-Then one pass a cell with a hook that replaces them, at one token (or, of a head, at all tokens). Needs the packages torch,
+Then one pass a cell with a hook that replaces them, at one token (or, of a head, at all tokens). Queries, keys (both after rotary
+positions), values and weights are replaced inside the attention function, which is written out here. Needs the packages torch,
 transformers and safetensors.
 """
 
@@ -52,6 +53,94 @@ def sites(name, model):
     }
 
 
+class Attention:
+    """The attention function of all modules: keeps q, k, v and the weights, and puts others in their place."""
+
+    def __init__(self):
+        self.kept, self.change = {}, None
+
+    def __call__(self, module, query, key, value, mask, scaling=None, dropout=0.0, **_):
+        parts = {"queries": query, "keys": key, "values": value}
+        if self.change and self.change[0] is module:
+            parts = self.change[1](parts)
+        groups = query.shape[1] // key.shape[1]
+        keys, values = (parts[part].repeat_interleave(groups, dim=1) for part in ("keys", "values"))
+        scores = parts["queries"] @ keys.transpose(2, 3) * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+        if mask is not None:
+            scores = scores + mask[:, :, :, : scores.shape[-1]]
+        elif getattr(module, "is_causal", False) and query.shape[2] > 1:
+            scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1).bool(), -torch.inf)
+        parts["pattern"] = scores.softmax(-1)
+        if self.change and self.change[0] is module:
+            parts = self.change[1](parts)
+        self.kept[module] = parts
+        return (parts["pattern"] @ values).transpose(1, 2).contiguous(), parts["pattern"]
+
+
+ATTENTION = Attention()
+transformers.AttentionInterface.register("written_out", ATTENTION)
+transformers.AttentionMaskInterface.register("written_out", transformers.masking_utils.eager_mask)
+
+
+def attention_modules(name, model):
+    """Kind -> modules that call the attention function, by layer."""
+    if name == "gpt2":
+        return {"encoder": [layer.attn for layer in model.transformer.h]}
+    if name == "llama":
+        return {"encoder": [layer.self_attn for layer in model.model.layers]}
+    if name == "bert":
+        return {"encoder": [layer.attention.self for layer in model.bert.encoder.layer]}
+    decoder = list(model.model.decoder.layers)
+    return {
+        "encoder": [layer.self_attn for layer in model.model.encoder.layers],
+        "decoder": [layer.self_attn for layer in decoder],
+        "cross": [layer.encoder_attn for layer in decoder],
+    }
+
+
+def parts_of_heads(name, model, measure, here, there, heads):
+    """Maps of queries, keys, values and patterns of each head, and of the single weights of the last layer's head 1."""
+    measure(there)
+    other = dict(ATTENTION.kept)
+    maps = []
+    for kind, modules in attention_modules(name, model).items():
+        for what in ("queries", "keys", "values", "pattern"):
+            rows = []
+            for module in modules:
+                row = []
+                for head in range(heads):
+                    shared = heads // other[module][what].shape[1]
+
+                    def put(parts):
+                        if what not in parts:
+                            return parts
+                        changed = parts[what].clone()
+                        changed[:, head // shared] = other[module][what][:, head // shared]
+                        return {**parts, what: changed}
+
+                    ATTENTION.change = (module, put)
+                    row.append(measure(here))
+                rows.append(row)
+            maps.append({"kind": kind, "map": what, "cells": rows})
+        module, cells = modules[-1], []
+        for query in range(other[module]["pattern"].shape[2]):
+            cells.append([])
+            for key in range(other[module]["pattern"].shape[3]):
+
+                def put_weight(parts):
+                    if "pattern" not in parts:
+                        return parts
+                    changed = parts["pattern"].clone()
+                    changed[:, 1, query, key] = other[module]["pattern"][:, 1, query, key]
+                    return {**parts, "pattern": changed}
+
+                ATTENTION.change = (module, put_weight)
+                cells[-1].append(measure(here))
+        maps.append({"kind": kind, "map": "weights", "cells": cells})
+    ATTENTION.change = None
+    return maps
+
+
 def load(name):
     loader = {
         "gpt2": transformers.GPT2LMHeadModel,
@@ -60,7 +149,7 @@ def load(name):
         "marian": transformers.MarianMTModel,
     }[name]
     folder = GOLDEN / "models" / name
-    return loader.from_pretrained(folder, attn_implementation="eager").double().eval()
+    return loader.from_pretrained(folder, attn_implementation="written_out").double().eval()
 
 
 def with_input(module, change):
@@ -154,6 +243,7 @@ def make(name):
         maps.append({"kind": kind, "map": what, "cells": rows})
         if head_rows:
             maps.append({"kind": kind, "map": "heads", "cells": head_rows})
+    maps += parts_of_heads(name, model, measure, here, there, heads)
     return {
         "ids": ids,
         "target_ids": target,

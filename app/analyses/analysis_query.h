@@ -25,12 +25,12 @@ namespace headlight::app {
 
 /// One of all questions that analyses answer.
 struct AnalysisQuery {
-  using Question =
-      std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LargestActivationsQuestion, LogitQuestion,
-                   LogitSourcesQuestion, FlowQuestion, RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion,
-                   KnockoutsQuestion, FromToQuestion, PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion,
-                   KeptActivationQuestion, CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion,
-                   VerificationQuestion, LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion>;
+  using Question = std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LargestActivationsQuestion, LogitQuestion,
+                                LogitSourcesQuestion, FlowQuestion, RunSampleQuestion, ChangedHeadsQuestion,
+                                ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion, PatternQuestion, SimilarityQuestion,
+                                PatchingQuestion, WeightPatchingQuestion, PathQuestion, KeptActivationQuestion,
+                                CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion, VerificationQuestion,
+                                LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.

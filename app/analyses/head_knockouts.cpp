@@ -49,7 +49,7 @@ std::vector<Reading> list_readings(const KnockoutsQuestion& question, const Anal
 /// All tokens of the line, of a head.
 PatchPlace place_of(const HeadRef& head, std::uint32_t batch, const AnalysisSubject& subject) {
   const model::TokenBatch& tokens = subject.input->queries(head.block.kind);
-  return {.map = PatchMap::Heads,
+  return {.site = model::Site::HeadOutput,
           .block = head.block,
           .batch = batch,
           .head = head.head,
@@ -71,14 +71,15 @@ Task<std::vector<std::vector<float>>> baseline_means(std::vector<PatchPlace> pla
 }
 
 /// The changes that take heads out, each a pass; heads of one block.
-std::vector<inference::Interventions> ablations(const std::vector<PatchPlace>& places, Ablation ablation,
-                                                std::vector<std::vector<float>> means) {
+std::vector<inference::Interventions> ablations(const std::vector<PatchPlace>& places, const BlockShapes& shapes,
+                                                Ablation ablation, std::vector<std::vector<float>> means) {
   std::vector<inference::Interventions> passes;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    inference::Intervention one = intervention_at(places[i]);
+    const inference::BlockShape& shape = shapes.at(places[i].block);
+    inference::Intervention one = intervention_at(places[i], shape);
     one.operation = inference::Scale{.gain = 0.0F};
     if (ablation == Ablation::Mean) one.operation = inference::Average{};
-    if (ablation == Ablation::BaselineMean) one = replaced(places[i], std::move(means[i]));
+    if (ablation == Ablation::BaselineMean) one = replaced(places[i], shape, std::move(means[i]));
     passes.push_back({std::move(one)});
   }
   return passes;
@@ -157,7 +158,7 @@ Task<HeadKnockouts> analyse(KnockoutsQuestion question, AnalysisSubject subject)
     }
     std::vector<std::vector<float>> means;
     if (question.ablation == Ablation::BaselineMean) means = co_await baseline_means(places, subject.shapes);
-    std::vector<inference::Interventions> passes = ablations(places, question.ablation, std::move(means));
+    std::vector<inference::Interventions> passes = ablations(places, subject.shapes, question.ablation, std::move(means));
     while (!passes.empty()) {
       const std::vector<PredictedNumbers> without = co_await predicted(question, readings, vocabulary, passes);
       for (const PredictedNumbers& numbers : without) found.without.emplace(heads[known++], numbers);

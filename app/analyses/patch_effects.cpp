@@ -48,7 +48,7 @@ bool PatchEffects::can_recover(PatchMeasure measure) const { return recovery(mea
 
 std::vector<PatchCell> strongest_patches(const PatchEffects& effects, PatchMeasure measure, std::size_t most) {
   std::vector<PatchCell> cells;
-  for (std::size_t row = 0; row < effects.layers.size(); ++row) {
+  for (std::size_t row = 0; row < effects.rows(); ++row) {
     for (std::size_t column = 0; column < effects.columns; ++column) {
       const std::optional<double> value = effects.recovery_at(row, column, measure);
       if (value) cells.push_back({.row = row, .column = column, .recovery = *value});

@@ -4,20 +4,52 @@
 
 namespace headlight::app {
 
-std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape) {
-  return map == PatchMap::Heads ? shape.d_v : map == PatchMap::AttentionOutput ? shape.d_output : shape.d_model;
+using model::Site;
+
+Site patched_site(const PatchingChoices& choices) {
+  constexpr std::array kSites = {Site::Residual,   Site::AttentionOutput, Site::FeedForward,
+                                 Site::HeadOutput, Site::HeadOutput,      Site::Weights};
+  return choices.map == PatchMap::Heads ? choices.part : kSites.at(static_cast<std::size_t>(choices.map));
+}
+
+const model::TokenBatch& patched_tokens(Site site, model::BlockKind kind, const model::ModelInput& input) {
+  return site == Site::Key || site == Site::Value ? input.keys(kind) : input.queries(kind);
+}
+
+std::uint32_t patch_width(Site site, const inference::BlockShape& shape) {
+  switch (site) {
+    case Site::Query:
+    case Site::Key:
+      return shape.d_k;
+    case Site::Value:
+    case Site::HeadOutput:
+      return shape.d_v;
+    case Site::Weights:
+      return shape.keys;
+    case Site::AttentionOutput:
+      return shape.d_output;
+    default:
+      return shape.d_model;
+  }
+}
+
+std::uint32_t patched_heads(Site site, const inference::BlockShape& shape) {
+  const bool is_shared = (site == Site::Key || site == Site::Value) && shape.kv_heads > 0;
+  return is_shared ? shape.heads / shape.kv_heads : 1;
 }
 
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads) {
-  const bool is_heads = place.map == PatchMap::Heads;
-  if (is_heads || place.map == PatchMap::AttentionOutput) {
+  using attention::Stage;
+  constexpr std::array kStages = {Stage::Q, Stage::K, Stage::V, Stage::Weights, Stage::Heads};
+  const bool has_heads = model::has_heads(place.site);
+  if (has_heads || place.site == Site::AttentionOutput) {
     reads.tiles.push_back({.block = place.block,
                            .batch = place.batch,
                            .head = place.head,
-                           .stage = is_heads ? attention::Stage::Heads : attention::Stage::Output,
+                           .stage = has_heads ? kStages.at(static_cast<std::size_t>(place.site)) : Stage::Output,
                            .row = place.first,
                            .rows = place.count,
-                           .columns = patch_width(place.map, shape)});
+                           .columns = patch_width(place.site, shape)});
     return;
   }
   const bool is_encoder = place.block.kind == model::BlockKind::EncoderSelf;
@@ -27,7 +59,7 @@ void read_place(const PatchPlace& place, const inference::BlockShape& shape, Rea
        .batch = place.batch,
        .first = place.first,
        .count = place.count,
-       .part = place.map == PatchMap::FeedForward ? inference::StreamPart::FeedForward : inference::StreamPart::State});
+       .part = place.site == Site::FeedForward ? inference::StreamPart::FeedForward : inference::StreamPart::State});
 }
 
 std::vector<float> place_values(const Answers& answers) {
@@ -82,17 +114,26 @@ Task<PatchedNumbers> prediction_in(WhichRun run, inference::StateRef state, Meas
   co_return patched_numbers(read.logits, measured);
 }
 
-inference::Intervention replaced(const PatchPlace& place, std::vector<float> rows) {
-  inference::Intervention one = intervention_at(place);
-  one.operation = inference::Replace{.item = place.batch, .first = place.first, .rows = std::move(rows)};
+inference::Intervention replaced(const PatchPlace& place, const inference::BlockShape& shape, std::vector<float> rows) {
+  inference::Intervention one = intervention_at(place, shape);
+  if (place.site != Site::Weights) {
+    one.operation = inference::Replace{.item = place.batch, .first = place.first, .rows = std::move(rows)};
+    return one;
+  }
+  std::vector<attention::Painted<float>> weights;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    if (!(rows[at] > 0.0F)) continue;
+    const attention::Cell cell{.query = place.first + static_cast<std::uint32_t>(at / shape.keys),
+                               .key = static_cast<std::uint32_t>(at % shape.keys)};
+    weights.emplace_back(cell, std::min(rows[at], attention::kMaxPatternWeight));
+  }
+  one.operation = inference::ReplacePattern{{attention::FixedPattern::Painted, attention::NumberRuns(std::move(weights))}};
   return one;
 }
 
-inference::Intervention intervention_at(const PatchPlace& place) {
-  constexpr std::array kSites = {model::Site::Residual, model::Site::AttentionOutput, model::Site::FeedForward,
-                                 model::Site::HeadOutput};
-  return {.site = kSites.at(static_cast<std::size_t>(place.map)),
-          .scope = inference::scope_of(place.block, place.head),
+inference::Intervention intervention_at(const PatchPlace& place, const inference::BlockShape& shape) {
+  return {.site = place.site,
+          .scope = inference::scope_of(place.block, place.head / patched_heads(place.site, shape)),
           .operation = {}};
 }
 

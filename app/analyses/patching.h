@@ -36,17 +36,19 @@ PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToke
 std::optional<double> recovery(PatchMeasure measure, const PatchedNumbers& target, const PatchedNumbers& source,
                                const PatchedNumbers& patched);
 
-/// What patching each cell of a map does: a layer and a token, or a layer and a head.
+/// What patching each cell of a map does: a layer and a token, or a layer and a head; or a query and a key of one head.
 struct PatchEffects final : AnalysisResult {
   PatchedNumbers target;                               ///< of the run that is patched, as it is
   PatchedNumbers source;                               ///< of the run that the activations come from
-  std::vector<std::uint32_t> layers;                   ///< [row] number of the layer
+  std::vector<std::uint32_t> layers;                   ///< [row] number of the layer; empty where rows are queries
+  std::uint32_t first_query = 0;                       ///< of row 0, where rows are queries: a token's number
   std::uint32_t first = 0;                             ///< of column 0: a token's number; 0 of heads
   std::size_t columns = 0;                             ///< tokens or heads
   std::vector<std::optional<PatchedNumbers>> patched;  ///< [row, column]; none: not known yet
   std::size_t known = 0, all = 0;                      ///< cells
 
   bool is_complete() const { return known == all; }
+  std::size_t rows() const { return columns == 0 ? 0 : patched.size() / columns; }
   void keep(std::size_t row, std::size_t column, const PatchedNumbers& numbers) {
     patched[row * columns + column] = numbers;
     ++known;
@@ -71,16 +73,22 @@ std::vector<PatchCell> strongest_patches(const PatchEffects& effects, PatchMeasu
 
 /// Activations of one layer in a run that can be put into another: of some tokens, of a head or of the whole layer.
 struct PatchPlace {
-  PatchMap map = PatchMap::Residual;
+  model::Site site = model::Site::Residual;
   model::BlockRef block = {};
-  std::uint32_t batch = 0, head = 0;   ///< head 0 where the map isn't of heads
-  std::uint32_t first = 0, count = 0;  ///< tokens
+  std::uint32_t batch = 0, head = 0;   ///< a query head, of keys and values too; 0 where the site has no heads
+  std::uint32_t first = 0, count = 0;  ///< tokens: keys where these or values are put, else queries
 
   auto operator<=>(const PatchPlace&) const = default;
 };
 
-/// Numbers of a token's activations.
-std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
+/// The site whose activations a map puts into the other run.
+model::Site patched_site(const PatchingChoices& choices);
+/// The tokens that have activations at the site.
+const model::TokenBatch& patched_tokens(model::Site site, model::BlockKind kind, const model::ModelInput& input);
+/// Numbers of a token's activations: of weights one for each key.
+std::uint32_t patch_width(model::Site site, const inference::BlockShape& shape);
+/// How many query heads receive what is put at the site of one: of keys and values all that share the KV head.
+std::uint32_t patched_heads(model::Site site, const inference::BlockShape& shape);
 /// Reads them, of a run with such a shape.
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads);
 /// What was read [token, width], of several places one after the other.
@@ -101,20 +109,22 @@ struct TokenRange {
 inference::StateRef measured_state(const MeasuredToken& measured, const AnalysisSubject& subject);
 /// What the state predicts in one of the runs, unchanged.
 Task<PatchedNumbers> prediction_in(WhichRun run, inference::StateRef state, MeasuredToken measured);
-/// These rows [token, width] take their place.
-inference::Intervention replaced(const PatchPlace& place, std::vector<float> rows);
+/// These rows [token, width] take their place. Rows of weights become a painted pattern: a query attends by them to the keys
+/// that its own mask shows, divided by their sum; one whose weights are all 0 or not numbers keeps its own.
+inference::Intervention replaced(const PatchPlace& place, const inference::BlockShape& shape, std::vector<float> rows);
 /// Where an intervention finds them, without an operation.
-inference::Intervention intervention_at(const PatchPlace& place);
+inference::Intervention intervention_at(const PatchPlace& place, const inference::BlockShape& shape);
 
 /// Activation patching between the run and the baseline (Meng et al. 2022; Wang et al. 2022): for every cell of a map one
 /// pass of the one in which the cell's activations are those of the other, and what that does to a prediction. The two have
 /// the same shapes, so that tokens correspond by their numbers. A cell whose activations are the same in both, bit by bit,
-/// needs no pass.
+/// needs no pass. Queries and keys change a head through its weights alone, values leave the weights as they are; where
+/// several query heads share keys and values, all of them receive these, and their cells are equal.
 struct PatchingQuestion {
-  PatchMap map = PatchMap::Residual;
+  model::Site site = model::Site::Residual;
   model::BlockKind kind = {};
   bool into_baseline = false;               ///< the run's activations go into the baseline
-  std::optional<std::uint32_t> token = {};  ///< of heads: at that token alone
+  std::optional<std::uint32_t> token = {};  ///< of sites with heads: at that token alone
   MeasuredToken measured = {};
 
   auto operator<=>(const PatchingQuestion&) const = default;
@@ -126,6 +136,29 @@ Task<PatchEffects> analyse(PatchingQuestion question, AnalysisSubject subject);
 /// The choices' question.
 PatchingQuestion patching_query(const PatchingChoices& choices, model::BlockKind kind, std::uint32_t batch,
                                 std::uint32_t position, std::uint32_t token, std::optional<std::uint32_t> other);
+
+/// Queries, and keys, of a head whose weights are patched one by one, at most: a pass each.
+inline constexpr std::uint32_t kMaxPatchedWeights = 64;
+
+/// For every query and key of a head a pass in which this one weight is the other run's: the query's output becomes
+/// z + (w' − w) · v of the key. The row's other weights stay, so that their sum changes. Throws Error where a line has more
+/// than kMaxPatchedWeights tokens, and where the head's output isn't the sum of its weighted values: it is changed.
+struct WeightPatchingQuestion {
+  HeadRef head = {};
+  bool into_baseline = false;  ///< the run's weights go into the baseline
+  MeasuredToken measured = {};
+
+  auto operator<=>(const WeightPatchingQuestion&) const = default;
+  bool compares() const { return true; }
+};
+/// Reported row by row, a row being a query.
+Task<PatchEffects> analyse(WeightPatchingQuestion question, AnalysisSubject subject);
+
+/// z + (w' − w) · v of a head at one query, as the weight of one key changes from w to w' [d_v].
+std::vector<float> output_with_weight(std::span<const float> output, double change, std::span<const float> value);
+
+/// The choices' question.
+WeightPatchingQuestion weight_patching_query(const PatchingChoices& choices, const HeadRef& head, MeasuredToken measured);
 
 /// Path patching between the run and the baseline (Wang et al. 2022; Goldowsky-Dill et al. 2023): for every head of a kind
 /// (a sender) what its output in the other run does to a prediction where only one input of another head (the receiver)
@@ -159,14 +192,16 @@ PathQuestion path_patching_query(const PatchingChoices& choices, const HeadRef& 
                                  std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                                  std::optional<std::uint32_t> other);
 
-/// Activations that the user keeps as a change of the present run: the baseline's at one place (Replace); or a steering
-/// vector (Add; "activation addition", Turner et al. 2023): the baseline's there less the present run's, their mean over the
-/// place's tokens; or the baseline's mean over these tokens for each of them (Replace; mean ablation over a reference text).
+/// Activations that the user keeps as a change of the present run: the baseline's at one place (Replace, of weights
+/// ReplacePattern); or a steering vector (Add; "activation addition", Turner et al. 2023): the baseline's there less the
+/// present run's, their mean over the place's tokens; or the baseline's mean over these tokens for each of them (Replace;
+/// mean ablation over a reference text); or what a head gives at one query with the baseline's weight of one key (Replace).
 struct KeptActivationQuestion {
-  enum class Kept : std::uint8_t { Activations, SteeringVector, Mean };
+  enum class Kept : std::uint8_t { Activations, SteeringVector, Mean, Weight };
 
   PatchPlace place = {};
   Kept kept = Kept::Activations;
+  std::uint32_t key = 0;  ///< of Weight
 
   auto operator<=>(const KeptActivationQuestion&) const = default;
   bool compares() const { return true; }
@@ -179,15 +214,18 @@ struct KeptActivation final : AnalysisResult {
 Task<KeptActivation> analyse(KeptActivationQuestion question, AnalysisSubject subject);
 
 /// Questions about tokens [first, first + count). Of a steering vector the mean over these is taken, of the residual stream.
-KeptActivationQuestion keeping_query(PatchMap map, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+KeptActivationQuestion keeping_query(model::Site site, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
                                      std::uint32_t first, std::uint32_t count);
 KeptActivationQuestion steering_query(model::BlockRef block, std::uint32_t batch, std::uint32_t first, std::uint32_t count);
 /// What a head gives on the mean over these tokens of the baseline, for each of them.
 KeptActivationQuestion baseline_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
                                            std::uint32_t first, std::uint32_t count);
 
-/// The same activations at another place of the same kind: in another layer or head, from another token on. They must be as
-/// wide there.
+/// The one weight of a head.
+KeptActivationQuestion weight_query(const HeadRef& head, std::uint32_t batch, std::uint32_t query, std::uint32_t key);
+
+/// The same activations at another place of the same kind: in another layer or head (of keys and values a KV head), from
+/// another token on, which patterns don't have. They must be as wide there.
 inference::Intervention moved(inference::Intervention patch, std::uint32_t layer, std::uint32_t head, std::uint32_t first);
 
 }  // namespace headlight::app

@@ -14,6 +14,7 @@ constexpr std::size_t kMaxFrozen = std::size_t{1} << 26;
 constexpr std::size_t kMaxSenders = 32, kMaxOutputs = std::size_t{1} << 18, kMaxReplaced = std::size_t{1} << 22;
 
 using model::BlockKind;
+using model::Site;
 
 /// Position of a block in its stack: self-attention before cross-attention.
 std::pair<std::uint32_t, BlockKind> order_of(model::BlockRef block) { return {block.layer.value, block.kind}; }
@@ -80,16 +81,19 @@ class Paths {
   std::size_t offered(std::span<const Sender> senders) const;
   Reads outputs_of(std::span<const Sender> senders, WhichRun of) const;
   /// What the receiver reads.
-  attention::TileRequest received() const;
-  /// The first pass of a sender, and the second.
+  PatchPlace received() const;
+  void read(const PatchPlace& place, Reads& reads) const { read_place(place, shapes_.at(place.block), reads); }
+  inference::Intervention put(const PatchPlace& place, std::vector<float> rows) const {
+    return replaced(place, shapes_.at(place.block), std::move(rows));
+  }
+  /// The first pass of a sender.
   inference::Interventions path(const Begun& begun) const;
-  inference::Intervention receiver_patch(const Begun& begun) const;
 
   std::vector<FrozenBlock> chain;
 
  private:
-  PatchPlace place_of(PatchMap map, model::BlockRef block, TokenRange tokens, std::uint32_t head = 0) const {
-    return {.map = map,
+  PatchPlace place_of(Site site, model::BlockRef block, TokenRange tokens, std::uint32_t head = 0) const {
+    return {.site = site,
             .block = block,
             .batch = question_.measured.batch,
             .head = head,
@@ -160,9 +164,8 @@ void Paths::mark_frozen(const std::vector<Sender>& senders, const AnalysisSubjec
 
 Reads Paths::frozen(const FrozenBlock& one, WhichRun of) const {
   Reads reads{.of = of};
-  const inference::BlockShape& shape = shapes_.at(one.block);
-  if (one.freezes_attention) read_place(place_of(PatchMap::AttentionOutput, one.block, chain_tokens_), shape, reads);
-  if (one.freezes_mlp) read_place(place_of(PatchMap::FeedForward, one.block, chain_tokens_), shape, reads);
+  if (one.freezes_attention) read(place_of(Site::AttentionOutput, one.block, chain_tokens_), reads);
+  if (one.freezes_mlp) read(place_of(Site::FeedForward, one.block, chain_tokens_), reads);
   return reads;
 }
 
@@ -183,50 +186,31 @@ std::size_t Paths::offered(std::span<const Sender> senders) const {
 Reads Paths::outputs_of(std::span<const Sender> senders, WhichRun of) const {
   Reads reads{.of = of};
   for (const Sender& sender : senders) {
-    const model::BlockRef block = chain[sender.at].block;
-    read_place(place_of(PatchMap::Heads, block, sender_tokens_, sender.head), shapes_.at(block), reads);
+    read(place_of(Site::HeadOutput, chain[sender.at].block, sender_tokens_, sender.head), reads);
   }
   return reads;
 }
 
-attention::TileRequest Paths::received() const {
-  constexpr std::array kStages = {attention::Stage::Q, attention::Stage::K, attention::Stage::V};
-  const inference::BlockShape& shape = shapes_.at(question_.receiver.block);
-  return {.block = question_.receiver.block,
-          .batch = question_.measured.batch,
-          .head = question_.receiver.head,
-          .stage = kStages.at(static_cast<std::size_t>(question_.input)),
-          .row = receiver_tokens_.first,
-          .rows = receiver_tokens_.count,
-          .columns = question_.input == PathInput::Value ? shape.d_v : shape.d_k};
+PatchPlace Paths::received() const {
+  constexpr std::array kSites = {Site::Query, Site::Key, Site::Value};
+  const HeadRef& receiver = question_.receiver;
+  return place_of(kSites.at(static_cast<std::size_t>(question_.input)), receiver.block, receiver_tokens_, receiver.head);
 }
 
 inference::Interventions Paths::path(const Begun& begun) const {
   const Sender& sender = begun.sender;
   inference::Interventions changes;
-  changes.push_back(replaced(place_of(PatchMap::Heads, chain[sender.at].block, sender_tokens_, sender.head), begun.values));
+  changes.push_back(put(place_of(Site::HeadOutput, chain[sender.at].block, sender_tokens_, sender.head), begun.values));
   for (std::size_t at = sender.at; at < chain.size(); ++at) {
     const FrozenBlock& one = chain[at];
     if (at > sender.at) {
-      changes.push_back(replaced(place_of(PatchMap::AttentionOutput, one.block, chain_tokens_), one.attention));
+      changes.push_back(put(place_of(Site::AttentionOutput, one.block, chain_tokens_), one.attention));
     }
     if (one.freezes_mlp) {
-      changes.push_back(replaced(place_of(PatchMap::FeedForward, one.block, chain_tokens_), one.feed_forward));
+      changes.push_back(put(place_of(Site::FeedForward, one.block, chain_tokens_), one.feed_forward));
     }
   }
   return changes;
-}
-
-inference::Intervention Paths::receiver_patch(const Begun& begun) const {
-  constexpr std::array kSites = {model::Site::Query, model::Site::Key, model::Site::Value};
-  const HeadRef& receiver = question_.receiver;
-  const inference::BlockShape& shape = shapes_.at(receiver.block);
-  const std::uint32_t group = shape.kv_heads == 0 ? 1 : shape.heads / shape.kv_heads;
-  const std::uint32_t head = question_.input == PathInput::Query ? receiver.head : receiver.head / group;
-  return {.site = kSites.at(static_cast<std::size_t>(question_.input)),
-          .scope = inference::scope_of(receiver.block, head),
-          .operation =
-              inference::Replace{.item = question_.measured.batch, .first = receiver_tokens_.first, .rows = begun.values}};
 }
 
 void drop_first(std::vector<Begun>& begun, std::size_t count) {
@@ -254,7 +238,7 @@ Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject) {
     if (one.freezes_mlp) one.feed_forward = std::move(read.residuals.front().values);
   }
   Reads as_it_is{.of = target};
-  as_it_is.tiles.push_back(paths.received());
+  paths.read(paths.received(), as_it_is);
   const Answers unpatched = co_await std::move(as_it_is);
 
   for (std::size_t next = 0; next < senders.size();) {
@@ -275,7 +259,7 @@ Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject) {
     co_yield found;
     while (!begun.empty()) {
       Reads through{.of = target};
-      through.tiles.push_back(paths.received());
+      paths.read(paths.received(), through);
       for (const Begun& one : begun) through.passes.push_back(paths.path(one));
       Answers received = co_await std::move(through);
       std::vector<Begun> receiving;  // those by which the receiver reads something else
@@ -292,7 +276,7 @@ Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject) {
       while (!receiving.empty()) {
         Reads patched{.of = target};
         patched.logits.push_back(state);
-        for (const Begun& one : receiving) patched.passes.push_back({paths.receiver_patch(one)});
+        for (const Begun& one : receiving) patched.passes.push_back({paths.put(paths.received(), one.values)});
         const Answers read = co_await std::move(patched);
         const std::size_t width = read.logits.size() / read.passes;
         for (std::size_t i = 0; i < read.passes; ++i) {

@@ -12,13 +12,17 @@ using nlohmann::json;
 constexpr std::uint32_t kLastIndex = 1U << 24;
 constexpr std::size_t kMaxNumbers = std::size_t{1} << 24;  // of all changes of a file
 
-enum class Kind : std::uint8_t { Add, Replace, Average };
-constexpr std::array<EnumName<Kind>, 3> kOperations = {
-    {{Kind::Add, "add"}, {Kind::Replace, "replace"}, {Kind::Average, "average"}}};
-constexpr std::array<EnumName<model::Site>, 4> kSites = {{{model::Site::Residual, "residual"},
+enum class Kind : std::uint8_t { Add, Replace, Average, Pattern };
+constexpr std::array<EnumName<Kind>, 4> kOperations = {
+    {{Kind::Add, "add"}, {Kind::Replace, "replace"}, {Kind::Average, "average"}, {Kind::Pattern, "pattern"}}};
+constexpr std::array<EnumName<model::Site>, 8> kSites = {{{model::Site::Residual, "residual"},
                                                           {model::Site::AttentionOutput, "attention"},
                                                           {model::Site::FeedForward, "feed-forward"},
-                                                          {model::Site::HeadOutput, "head"}}};
+                                                          {model::Site::HeadOutput, "head"},
+                                                          {model::Site::Query, "queries"},
+                                                          {model::Site::Key, "keys"},
+                                                          {model::Site::Value, "values"},
+                                                          {model::Site::Weights, "weights"}}};
 
 std::vector<float> read_numbers(const JsonReader& reader) {
   std::vector<float> numbers;
@@ -48,7 +52,14 @@ KeptChange read_change(const JsonReader& reader) {
   reader.read("head", head, 0U, kLastIndex);
   reader.read("strength", change.strength, -kMaxStrength, kMaxStrength);
   one.scope = inference::scope_of(block, head);
-  if (kind == Kind::Average) {
+  if (kind == Kind::Pattern) {
+    std::size_t left = kMaxPaintedNumbers;
+    const json* weights = reader.find("weights");
+    if (!weights) throw Error("{}: expected the weights of a pattern, found none", reader.path("weights"));
+    one.operation = inference::ReplacePattern{
+        {attention::FixedPattern::Painted,
+         numbers_from_json(*weights, reader.path("weights"), 0.0F, attention::kMaxPatternWeight, left)}};
+  } else if (kind == Kind::Average) {
     one.operation = inference::Average{};
   } else if (kind == Kind::Add) {
     one.operation = inference::Add{read_numbers(reader)};
@@ -79,10 +90,12 @@ json write_changes(const KeptChanges& changes) {
     const inference::Intervention& one = *change.intervention;
     const auto* replace = std::get_if<inference::Replace>(&one.operation);
     const auto* add = std::get_if<inference::Add>(&one.operation);
+    const auto* pattern = std::get_if<inference::ReplacePattern>(&one.operation);
     json about = {{"name", change.name},
-                  {"operation", replace ? "replace"
-                                : add   ? "add"
-                                        : "average"},
+                  {"operation", replace   ? "replace"
+                                : add     ? "add"
+                                : pattern ? "pattern"
+                                          : "average"},
                   {"site", enum_name<model::Site>(kSites, one.site)},
                   {"kind", enum_name<model::BlockKind>(kKinds, *one.scope.kind)},
                   {"layer", *one.scope.layer},
@@ -93,6 +106,7 @@ json write_changes(const KeptChanges& changes) {
       about["first"] = replace->first;
     }
     if (replace || add) about["numbers"] = replace ? replace->rows : add->vector;
+    if (pattern) about["weights"] = numbers_to_json(pattern->pattern.weights);
     list.push_back(std::move(about));
   }
   return list;

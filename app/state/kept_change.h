@@ -9,8 +9,8 @@
 namespace headlight::app {
 
 /// A change of the pass that the user keeps: numbers of another run, as a patch (Replace) or a steering vector (Add), or a
-/// head's mean over the text (Average). Numbers are part of the state, so that a session has them and gives the same run
-/// again.
+/// head's mean over the text (Average), or another run's attention pattern (ReplacePattern). Numbers are part of the state,
+/// so that a session has them and gives the same run again.
 struct KeptChange {
   std::string name;  ///< for lists: "residual stream of \u201Ca cat\u201D, L3 token 2"
   SharedValue<inference::Intervention> intervention;

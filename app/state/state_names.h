@@ -100,11 +100,17 @@ inline constexpr std::array<EnumName<CorpusMode>, 4> kCorpusModes = {{{CorpusMod
                                                                       {CorpusMode::Head, "head"}}};
 inline constexpr std::array<EnumName<Ablation>, 3> kAblations = {
     {{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}, {Ablation::BaselineMean, "baseline-mean"}}};
-inline constexpr std::array<EnumName<PatchMap>, 5> kPatchMaps = {{{PatchMap::Residual, "residual"},
+inline constexpr std::array<EnumName<PatchMap>, 6> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},
                                                                   {PatchMap::FeedForward, "feed-forward"},
                                                                   {PatchMap::Heads, "heads"},
-                                                                  {PatchMap::Paths, "paths"}}};
+                                                                  {PatchMap::Paths, "paths"},
+                                                                  {PatchMap::Weights, "weights"}}};
+inline constexpr std::array<EnumName<model::Site>, 5> kHeadSites = {{{model::Site::Query, "queries"},
+                                                                     {model::Site::Key, "keys"},
+                                                                     {model::Site::Value, "values"},
+                                                                     {model::Site::Weights, "pattern"},
+                                                                     {model::Site::HeadOutput, "outputs"}}};
 inline constexpr std::array<EnumName<PathInput>, 3> kPathInputs = {
     {{PathInput::Query, "query"}, {PathInput::Key, "key"}, {PathInput::Value, "value"}}};
 inline constexpr std::array<EnumName<PatchMeasure>, 3> kPatchMeasures = {

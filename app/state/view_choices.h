@@ -252,8 +252,9 @@ struct WhatIfChoices {
 
 /// Where the patching view takes activations from one run to the other, cell by cell: the residual stream before each layer,
 /// what attention or the feed-forward network adds, each for every layer and token; what single heads give; or what single
-/// heads give to one input of another head, the receiver, and to nothing else (path patching).
-enum class PatchMap : std::uint8_t { Residual, AttentionOutput, FeedForward, Heads, Paths };
+/// heads give to one input of another head, the receiver, and to nothing else (path patching); or the weights of the
+/// selected head, one by one.
+enum class PatchMap : std::uint8_t { Residual, AttentionOutput, FeedForward, Heads, Paths, Weights };
 /// Is a cell of the map a head?
 constexpr bool is_of_heads(PatchMap map) { return map == PatchMap::Heads || map == PatchMap::Paths; }
 /// What is measured of a patched run: the logit of a token (or its difference from another token's), its probability, or its
@@ -280,9 +281,10 @@ struct PatchingChoices {
   PatchMap map = PatchMap::Residual;
   PatchMeasure measure = PatchMeasure::Logit;
   bool into_baseline = false;  ///< the present run's activations go into the baseline; else the baseline's into the present
-  std::optional<std::uint32_t> token = {};  ///< the selected row of the map
-  bool at_token = false;                    ///< heads are patched at that token alone; else at all
-  PathReceiver receiver = {};               ///< of PatchMap::Paths
+  std::optional<std::uint32_t> token = {};     ///< the selected row of the map
+  bool at_token = false;                       ///< heads are patched at that token alone; else at all
+  model::Site part = model::Site::HeadOutput;  ///< of PatchMap::Heads, what of a head is put: a site with heads
+  PathReceiver receiver = {};                  ///< of PatchMap::Paths
 
   bool operator==(const PatchingChoices&) const = default;
 };

@@ -256,6 +256,8 @@ void add_comparison(std::vector<Field>& fields) {
                                write_token, read_token));
   fields.push_back(
       switch_field("patching", "at_token", "Choose where heads are patched", in_patching<&PatchingChoices::at_token>()));
+  fields.push_back(choice_field("patching", "part", "Choose what of heads is patched", in_patching<&PatchingChoices::part>(),
+                                kHeadSites));
   constexpr const char* kReceiverLabel = "Choose where paths end";
   fields.push_back(choice_field("patching", "path_kind", kReceiverLabel, in_receiver<&PathReceiver::kind>(), kKinds));
   fields.push_back(

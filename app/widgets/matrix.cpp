@@ -46,7 +46,8 @@ void draw_column_names(const Frame& frame, const MatrixMap& map, const Grid& gri
   std::size_t step = 1;
   while (static_cast<float>(step) * (grid.cell.x + kMatrixGap) < room) ++step;
   for (std::size_t column = 0; column < map.matrix.columns.tokens.size(); column += step) {
-    const std::string name = name_in(map.matrix.columns, column);
+    const float span = static_cast<float>(step) * (grid.cell.x + kMatrixGap) - kMatrixGap;
+    const std::string name = fit_text(font, name_in(map.matrix.columns, column), std::max(span, room));
     const float x = origin.x + grid.x(column) + (grid.cell.x - text_width(font, name)) * 0.5F;
     put_text(font, {std::round(x), origin.y}, frame.ui.theme().text_dim, name);
   }

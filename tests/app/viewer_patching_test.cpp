@@ -193,6 +193,49 @@ TEST_SUITE("gpu") {
     check_tips(ui);
   }
 
+  TEST_CASE("patching: parts of heads and single weights are shown, kept and opened") {
+    UiDriver ui(with_text("the cat sat on the mat"), open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "the mat sat on the cat");
+    ui.press(Key::A);
+    ui.click("patching.map.3");
+    for (const model::Site part : {model::Site::Query, model::Site::Key, model::Site::Value, model::Site::Weights}) {
+      CAPTURE(model::to_string(part));
+      ui.click(fmt::format("patching.part.{}", static_cast<int>(part)));
+      CHECK(ui.state().patching.part == part);
+      CHECK_FALSE(ui.sees("patching.mean"));  // of outputs alone
+      ui.click("patching.head.1.2");
+      ui.wait(5.0);
+      ui.click("patching.keep");
+      ui.wait(5.0);
+      REQUIRE(ui.state().changes.size() == 1);
+      CHECK(ui.state().changes[0].intervention->site == part);
+      ui.click("patching.kept.0.drop");
+      ui.wait(5.0);
+    }
+    check_tips(ui);
+    ui.click("patching.map.5");
+    REQUIRE(effects<WeightPatchingQuestion>(ui));
+    CHECK(effects<WeightPatchingQuestion>(ui)->is_complete());
+    ui.click("patching.cell.5.1");
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 5, .key = 1});
+    ui.wait(5.0);
+    ui.click("patching.keep");
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 1);
+    CHECK(ui.state().changes[0].intervention->site == model::Site::HeadOutput);
+    CHECK(ui.state().changes[0].name.starts_with("weight of the baseline, L"));
+    CHECK_FALSE(ui.sees("patching.cell.5.1"));  // the output is no longer the sum of weighted values
+    check_tips(ui);
+    ui.click("patching.kept.0.drop");
+    ui.wait(5.0);
+    ui.click("patching.row.0");
+    ui.click("patching.row.0");  // twice: opened
+    CHECK(ui.state().view.tab == "head");
+  }
+
   TEST_CASE("patching: paths open at a strong head into which a visible path leads, by the input where it ends") {
     State state;
     change_to_model(state, find_bundled_model("captions-gpt2")->string());
@@ -209,7 +252,7 @@ TEST_SUITE("gpu") {
     for (const auto& [query, answer] : ui.result().analyses) {
       const auto* map = std::get_if<PatchingQuestion>(&query.question);
       const bool is_of_tokens = map && map->measured.token == 906 && map->measured.other == 642U;
-      if (is_of_tokens && map->map == PatchMap::Heads) heads = answer.as<PatchEffects>();
+      if (is_of_tokens && map->site == model::Site::HeadOutput) heads = answer.as<PatchEffects>();
     }
     REQUIRE(heads);
     // Of the heads after the first layer the one that carries most by itself; by its values: its queries, by which paths

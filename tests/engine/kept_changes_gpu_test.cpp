@@ -26,22 +26,55 @@ TEST_SUITE("gpu") {
     const Ids text = {5, 9, 2, 7, 5, 9, 11}, other = {5, 4, 2, 7, 5, 9, 11};
     TwoRuns runs;
     const State present = text_of("gpt2", text), baseline = text_of("gpt2", other);
-    for (const PatchMap map : {PatchMap::Residual, PatchMap::AttentionOutput, PatchMap::FeedForward, PatchMap::Heads}) {
-      CAPTURE(static_cast<int>(map));
-      const auto measured = patching_query({.map = map}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
+    using model::Site;
+    for (const Site site : {Site::Residual, Site::AttentionOutput, Site::FeedForward, Site::HeadOutput, Site::Query,
+                            Site::Key, Site::Value, Site::Weights}) {
+      CAPTURE(model::to_string(site));
+      const bool is_heads = model::has_heads(site);
+      const PatchMap map =
+          is_heads ? PatchMap::Heads : static_cast<PatchMap>(static_cast<int>(site) - static_cast<int>(Site::Residual));
+      const auto measured = patching_query({.map = map, .part = is_heads ? site : Site::HeadOutput},
+                                           model::BlockKind::EncoderSelf, 0, 6, 3, 8);
       const auto effects = runs.find<PatchEffects>(present, baseline, measured);
-      const bool is_heads = map == PatchMap::Heads;
       const model::BlockRef block{.layer = LayerIndex{1}};
-      const auto keeping = is_heads ? keeping_query(map, block, 0, 2, 0, 7) : keeping_query(map, block, 0, 0, 6, 1);
+      const auto keeping = is_heads ? keeping_query(site, block, 0, 2, 0, 7) : keeping_query(site, block, 0, 0, 6, 1);
       const auto kept = runs.find<KeptActivation>(present, baseline, keeping);
       State patched = present;
       patched.changes.push_back({.name = "a patch", .intervention = kept.intervention});
+      const Result<State> read = state_from_json(to_json(patched));
+      REQUIRE(read);
+      CHECK(read->changes == patched.changes);
       const auto after = runs.find<PatchEffects>(patched, baseline, measured);
       CHECK(after.target.logit == effects.at(1, is_heads ? 2 : 6)->logit);
       CHECK(after.target.logit != effects.target.logit);
       patched.changes.clear();
       CHECK(runs.find<PatchEffects>(patched, baseline, measured).target.logit == effects.target.logit);
     }
+  }
+
+  TEST_CASE("one kept weight is the pass that patching it measured, and all weights of a row are its pattern") {
+    const Ids text = {5, 9, 2, 7, 5, 9, 11}, other = {5, 4, 2, 7, 5, 9, 11};
+    TwoRuns runs;
+    const State present = text_of("gpt2", text), baseline = text_of("gpt2", other);
+    const HeadRef head{.block = {.layer = LayerIndex{1}}, .head = 2};
+    const auto measured = weight_patching_query({}, head, {.position = 6, .token = 3, .other = 8});
+    const auto effects = runs.find<PatchEffects>(present, baseline, measured);
+    REQUIRE(effects.rows() == 7);
+    REQUIRE(effects.columns == 7);
+    CHECK(effects.is_complete());
+    CHECK(effects.at(2, 5)->logit == effects.target.logit);  // causal: no weight in either run
+    const auto kept = runs.find<KeptActivation>(present, baseline, weight_query(head, 0, 6, 1));
+    State patched = present;
+    patched.changes.push_back({.name = "a weight", .intervention = kept.intervention});
+    const auto plain = patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
+    CHECK(runs.find<PatchEffects>(patched, baseline, plain).target.logit == effects.at(6, 1)->logit);
+    CHECK(effects.at(6, 1)->logit != effects.target.logit);
+    // A knocked-out head has no weighted values to change.
+    State knocked = present;
+    knocked.gains[{head.block, head.head}] = 0.0F;
+    const EngineResult refused = runs.ask(knocked, baseline, {measured});
+    REQUIRE(refused.analysed(measured));
+    CHECK(refused.analysed(measured)->error.starts_with("this head's output isn't the sum of its weighted values"));
   }
 
   TEST_CASE("a head that is kept averaged predicts what its measurement said, also from a file") {
@@ -73,7 +106,7 @@ TEST_SUITE("gpu") {
     const State present = text_of("llama", text), baseline = text_of("llama", other);
     const auto measured = patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
     const auto kept = runs.find<KeptActivation>(present, baseline,
-                                                keeping_query(PatchMap::Residual, {.layer = LayerIndex{0}}, 0, 0, 1, 1));
+                                                keeping_query(model::Site::Residual, {.layer = LayerIndex{0}}, 0, 0, 1, 1));
     State patched = present;
     patched.changes.push_back({.name = "moved", .intervention = moved(kept.intervention, 0, 0, 3)});
     const double found = runs.find<PatchEffects>(patched, baseline, measured).target.logit;

@@ -154,6 +154,7 @@ State unusual_state() {
       .into_baseline = true,
       .token = 3,
       .at_token = true,
+      .part = model::Site::Key,
       .receiver = {
           .kind = model::BlockKind::Cross, .layer = 2, .head = 3, .input = PathInput::Value, .recomputes_mlps = false}};
   state.flow = {.method = FlowMethod::Rollout, .threshold = 0.1f, .residual_weight = 0.25f};

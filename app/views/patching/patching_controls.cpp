@@ -39,11 +39,16 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   }
 }
 
-/// Whether heads are patched at all tokens or at the chosen one.
-void choose_tokens_of_heads(Frame& frame) {
+/// What of heads is put, and whether at all tokens or at the chosen one.
+void choose_part_of_heads(Frame& frame) {
   PatchingChoices& choices = frame.state.patching;
+  if (choices.map == PatchMap::Heads) {
+    choose(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, choices.part);
+  }
   if (!is_of_heads(choices.map) || !choices.token) return;
-  const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const model::TokenBatch& tokens = patched_tokens(patched_site(choices), kind, *frame.result.input);
+  if (*choices.token >= tokens.length) return;
   const std::string token = tokens.name(frame.state.selection.batch, *choices.token);
   frame.ui.ensure_glyphs(token);
   choose(frame, "patching.at", {"at all tokens", fmt::format("at \u201C{}\u201D", token)}, choices.at_token);
@@ -53,14 +58,14 @@ void choose_tokens_of_heads(Frame& frame) {
 
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;
-  const std::vector<std::string> maps = {"residual stream", "attention", "MLP", "heads", "paths"};
+  const std::vector<std::string> maps = {"residual stream", "attention", "MLP", "heads", "paths", "weights"};
   choose_segment(frame, "patching.map", maps, choices.map);
   choose(frame, "patching.into",
          has_second_text(frame.state) ? std::vector<std::string>{"second text into first", "first text into second"}
                                       : std::vector<std::string>{"baseline into present", "present into baseline"},
          choices.into_baseline);
   choose(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
-  choose_tokens_of_heads(frame);
+  choose_part_of_heads(frame);
   choose_tokens(frame, logit, "patching");
   offer_both_predictions(frame, logit);
   choose_kind(frame, "patching.kind");

@@ -11,8 +11,13 @@
 
 namespace headlight::app {
 
-/// "residual stream", "attention output", "MLP output", "head outputs", "paths of heads".
-std::string patched_thing(PatchMap map);
+/// "residual stream", "attention output", "MLP output"; of a head "queries", "output", …; "paths of heads", "weight".
+std::string patched_thing(const PatchingChoices& choices);
+
+/// The title of the map: what is put, and what is measured.
+std::string map_title(const PatchingChoices& choices, const std::string& receiver, const std::string& measured);
+/// The end of a cell's tooltip: what clicks do.
+const char* click_hint(PatchMap map);
 
 /// How the two runs are called: the present one and what it is compared with.
 struct RunNames {
@@ -27,8 +32,8 @@ std::string source_name(const PatchingChoices& choices, const RunNames& names);
 /// The part of the difference from which on a cell is worth a word.
 inline constexpr double kVisibleRecovery = 0.05;
 
-/// What a number of the map is of: which run is changed in which way, and what 0 and 1 mean. `receiver`: of paths; `where`:
-/// " at all tokens", of heads and paths.
+/// What a number of the map is of: which run is changed in which way, and what 0 and 1 mean. `receiver`: of paths, or the
+/// head whose weights are put; `where`: " at all tokens", of heads and paths.
 std::string cell_text(const PatchingChoices& choices, const RunNames& names, const std::string& receiver, const char* where);
 
 /// What is concluded from.
@@ -57,10 +62,13 @@ HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure
                                const BlockShapes& shapes);
 Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
                             std::uint32_t batch);
+/// And of the weights of a head, queries (rows) and keys.
+Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
+                             model::BlockKind kind, std::uint32_t batch);
 
-/// All cells that are known as CSV with a header line: layer, token (with its text) or head, logit, probability, loss, and
-/// the recovery of each. `label`: a token's text.
-std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label);
+/// All cells that are known as CSV with a header line: layer, token (with its text) or head, or of weights query and key
+/// (with its text); then logit, probability, loss, and the recovery of each. `label`: a column's text.
+std::string patching_csv(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label);
 
 /// The head in which paths end, and what of it learns of them.
 struct PathEnd {

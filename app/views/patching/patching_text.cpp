@@ -6,9 +6,38 @@
 #include "export/csv.h"
 
 namespace headlight::app {
-std::string patched_thing(PatchMap map) {
-  constexpr std::array kNames = {"residual stream", "attention output", "MLP output", "head outputs", "paths of heads"};
-  return kNames.at(static_cast<std::size_t>(map));
+namespace {
+
+/// What is to be known of a part of heads beside its name.
+const char* part_note(model::Site part) {
+  constexpr std::array kNotes = {" Queries change a head through its weights alone.",
+                                 " Keys change a head through its weights alone; all heads that share them receive them.",
+                                 " Values leave the weights as they are; all heads that share them receive them.",
+                                 " The weights go to keys that the patched run\u2019s own mask shows, divided by their sum.",
+                                 ""};
+  return kNotes.at(static_cast<std::size_t>(part));
+}
+
+}  // namespace
+
+std::string patched_thing(const PatchingChoices& choices) {
+  constexpr std::array kNames = {"residual stream", "attention output", "MLP output", "", "paths of heads", "weight"};
+  constexpr std::array kParts = {"queries", "keys", "values", "attention pattern", "output"};
+  if (choices.map == PatchMap::Heads) return kParts.at(static_cast<std::size_t>(choices.part));
+  return kNames.at(static_cast<std::size_t>(choices.map));
+}
+
+std::string map_title(const PatchingChoices& choices, const std::string& receiver, const std::string& measured) {
+  if (choices.map == PatchMap::Paths) return fmt::format("Paths of heads to {}, {}", receiver, measured);
+  if (choices.map == PatchMap::Weights) return fmt::format("Patching single weights of {}, {}", receiver, measured);
+  const char* const whose = is_of_heads(choices.map) ? " of heads" : "";
+  return fmt::format("Patching the {}{}, {}", patched_thing(choices), whose, measured);
+}
+
+const char* click_hint(PatchMap map) {
+  if (is_of_heads(map)) return "Click: selects the head. Double click: shows its map.";
+  if (map == PatchMap::Weights) return "Click: pins the cell. Double click: shows the head\u2019s map.";
+  return "Click: selects the layer and the token. Double click: patches single heads there.";
 }
 
 RunNames run_names(const State& state) {
@@ -27,11 +56,17 @@ std::string source_name(const PatchingChoices& choices, const RunNames& names) {
 std::string cell_text(const PatchingChoices& choices, const RunNames& names, const std::string& receiver,
                       const char* where) {
   const std::string target = target_name(choices, names), source = source_name(choices, names);
+  if (choices.map == PatchMap::Weights) {
+    return fmt::format(
+        "A cell is {} where one weight of {} is that of {}; the row\u2019s other weights stay, so that their sum changes. 0 "
+        "changes nothing, 1 is {}.",
+        target, receiver, source, source);
+  }
   if (choices.map != PatchMap::Paths) {
     const bool is_heads = choices.map == PatchMap::Heads;
-    return fmt::format("A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", target,
-                       is_heads ? "output of one head" : patched_thing(choices.map), source,
-                       is_heads ? where : " in one layer, at one token", source);
+    return fmt::format("A cell is {} with the {}{} of {}{}: 0 changes nothing, 1 is {}.{}", target, patched_thing(choices),
+                       is_heads ? " of one head" : "", source, is_heads ? where : " in one layer, at one token", source,
+                       is_heads ? part_note(choices.part) : "");
   }
   const bool recomputes_mlps = choices.receiver.recomputes_mlps;
   return fmt::format(
@@ -46,7 +81,8 @@ std::string conclusion_text(const PatchedMap& found) {
   const std::string into = is_paths ? fmt::format(" into {}", found.receiver) : std::string();
   const auto is_visible = [](const PatchCell& cell) { return std::abs(cell.recovery) >= kVisibleRecovery; };
   if (found.strongest.empty() || !is_visible(found.strongest.front())) {
-    const char* thing = is_paths ? "path" : is_of_heads(found.map) ? "head" : "place";
+    const bool is_weights = found.map == PatchMap::Weights;
+    const char* thing = is_paths ? "path" : is_weights ? "weight" : is_of_heads(found.map) ? "head" : "place";
     std::string text = fmt::format("No single {} carries the difference{}", thing, into);
     if (found.tried > 1) text += fmt::format(", nor into the other {} of the strongest heads", found.tried - 1);
     return text + (is_paths ? ": it comes from the tokens themselves, or in small parts by many paths." : ".");
@@ -116,15 +152,32 @@ Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, c
   return matrix;
 }
 
-std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label) {
+Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
+                             model::BlockKind kind, std::uint32_t batch) {
+  Matrix matrix{.title = "recovery"};
+  matrix.rows.title = "query";
+  matrix.columns.title = "key";
+  for (std::uint32_t row = 0; row < effects.rows(); ++row) {
+    matrix.rows.tokens.push_back(input.queries(kind).name(batch, effects.first_query + row));
+    std::vector<std::optional<double>>& cells = matrix.cells.emplace_back();
+    for (std::size_t key = 0; key < effects.columns; ++key) cells.push_back(effects.recovery_at(row, key, measure));
+  }
+  for (std::uint32_t key = 0; key < effects.columns; ++key) {
+    matrix.columns.tokens.push_back(input.keys(kind).name(batch, effects.first + key));
+  }
+  return matrix;
+}
+
+std::string patching_csv(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label) {
+  const bool is_heads = is_of_heads(map), is_weights = map == PatchMap::Weights;
   constexpr std::array kMeasures = {PatchMeasure::Logit, PatchMeasure::Probability, PatchMeasure::Loss};
-  std::string text = is_heads ? "layer,head" : "layer,token,text";
+  std::string text = is_heads ? "layer,head" : is_weights ? "query,key,text" : "layer,token,text";
   text += ",logit,logit_recovery,probability,probability_recovery,loss,loss_recovery\n";
-  for (std::size_t row = 0; row < effects.layers.size(); ++row) {
+  for (std::size_t row = 0; row < effects.rows(); ++row) {
     for (std::size_t column = 0; column < effects.columns; ++column) {
       const std::optional<PatchedNumbers>& numbers = effects.at(row, column);
       if (!numbers) continue;
-      text += fmt::format("{},{}", effects.layers[row], effects.first + column);
+      text += fmt::format("{},{}", is_weights ? effects.first_query + row : effects.layers[row], effects.first + column);
       if (!is_heads) text += fmt::format(",{}", exporting::csv_field(label(column)));
       for (const PatchMeasure measure : kMeasures) {
         const std::optional<double> recovered = effects.recovery_at(row, column, measure);

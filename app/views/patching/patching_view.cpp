@@ -1,5 +1,6 @@
 #include "app/views/open_views.h"
 
+#include "app/analyses/head_metric_text.h"
 #include "app/analyses/patching.h"
 #include "app/cells/provenance.h"
 #include "app/views/patching/patching_parts.h"
@@ -16,7 +17,8 @@ constexpr float kMinMapHeight = 150.0F;
 constexpr std::size_t kListed = 200;
 constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
-/// Activation patching between the present run and the baseline: a map of layers and tokens, or of heads, and a list.
+/// Activation patching between the present run and the baseline: a map of layers and tokens, of heads, or of the weights of
+/// one, and a list.
 class PatchingView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -71,10 +73,19 @@ class PatchingView final : public ViewPanel {
  private:
   bool is_heads() const { return is_of_heads(choices_.map); }
   bool is_paths() const { return choices_.map == PatchMap::Paths; }
+  bool is_weights() const { return choices_.map == PatchMap::Weights; }
 
   /// What is asked of the engine; of paths draws the choice of their end as well. None: there is no such end.
   std::optional<AnalysisQuery> asked(Frame& frame, const ChosenLogit& logit) {
     const model::BlockKind kind = frame.state.selection.block.kind;
+    head_ = {};
+    if (frame.state.patching.map == PatchMap::Weights) {
+      head_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
+      receiver_ = head_name(head_);
+      return weight_patching_query(
+          frame.state.patching, head_,
+          {.batch = logit.position.batch, .position = logit.position.token, .token = logit.token, .other = logit.other});
+    }
     if (frame.state.patching.map != PatchMap::Paths) {
       return patching_query(frame.state.patching, kind, logit.position.batch, logit.position.token, logit.token,
                             logit.other);
@@ -101,8 +112,9 @@ class PatchingView final : public ViewPanel {
     write_note(frame, search_text(search_));
   }
 
+  /// Of a token that is a column of the effects.
   std::string label(std::size_t column) const {
-    const std::vector<std::string>& tokens = matrix_.rows.tokens;
+    const std::vector<std::string>& tokens = is_weights() ? matrix_.columns.tokens : matrix_.rows.tokens;
     return column < tokens.size() ? tokens[column] : std::to_string(column);
   }
   std::optional<double> value(std::size_t row, std::size_t column) const {
@@ -123,14 +135,15 @@ class PatchingView final : public ViewPanel {
                     ? logit_title(frame, logit)
                     : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
                                   candidate_label(frame.result, logit.token));
-    title_ = is_paths() ? fmt::format("Paths of heads to {}, {}", receiver_, measured_)
-                        : fmt::format("Patching the {}, {}", patched_thing(choices_.map), measured_);
+    title_ = map_title(choices_, receiver_, measured_);
     if (is_known) return;
     strongest_ = strongest_patches(*effects_, measure, kListed);
     matrix_ = {};
     scores_ = {};
     if (is_heads()) {
       scores_ = recoveries_of_heads(*effects_, measure, kind_, frame.result.shapes);
+    } else if (is_weights()) {
+      matrix_ = recoveries_of_weights(*effects_, measure, *frame.result.input, kind_, position_.batch);
     } else {
       matrix_ = recoveries_of_tokens(*effects_, measure, frame.result.input->queries(kind_), position_.batch);
     }
@@ -161,7 +174,7 @@ class PatchingView final : public ViewPanel {
   void draw_buttons(Frame& frame) {
     if (std::exchange(copies_, false)) {
       ImGui::SetClipboardText(
-          patching_csv(*effects_, is_heads(), [&](std::size_t column) { return label(column); }).c_str());
+          patching_csv(*effects_, choices_.map, [&](std::size_t column) { return label(column); }).c_str());
     }
     if (!can_keep()) return;
     const std::optional<PatchCell> cell = chosen_cell(frame);
@@ -173,12 +186,20 @@ class PatchingView final : public ViewPanel {
         frame, "patching.keep",
         "Keeps the chosen cell's activations of the other run in the present one, until they are removed: all views show "
         "the patched run. Or drag a cell: here, or onto another one, where its activations go then.");
-    if (choices_.map == PatchMap::Heads) kept_.draw_mean(frame, cell ? std::optional(head_at(*cell)) : std::nullopt);
+    if (patched_site(choices_) == model::Site::HeadOutput) {
+      kept_.draw_mean(frame, cell ? std::optional(head_at(*cell)) : std::nullopt);
+    }
     if (choices_.map == PatchMap::Residual) kept_.draw_steering(frame);
   }
 
-  /// The cell of the selected layer and token, or of the selected head.
+  /// The cell of the selected layer and token, of the selected head, or the pinned one.
   std::optional<PatchCell> chosen_cell(const Frame& frame) const {
+    if (is_weights()) {
+      const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+      if (!pinned || pinned->query < effects_->first_query || pinned->key < effects_->first) return std::nullopt;
+      const PatchCell cell{.row = pinned->query - effects_->first_query, .column = pinned->key - effects_->first};
+      return has_cell(cell) ? std::optional(cell) : std::nullopt;
+    }
     const Selection& selection = frame.state.selection;
     const auto layer = std::ranges::find(effects_->layers, selection.block.layer.value);
     const std::uint32_t token = choices_.token.value_or(0);
@@ -194,44 +215,57 @@ class PatchingView final : public ViewPanel {
 
   /// Another one where the map is of another run, or shows something else.
   std::uint64_t map_number(const Frame& frame) const {
-    return frame.result.run << 8U | static_cast<std::uint64_t>(kind_) << 4U | static_cast<std::uint64_t>(choices_.map);
+    return frame.result.run << 12U | static_cast<std::uint64_t>(kind_) << 8U |
+           static_cast<std::uint64_t>(choices_.part) << 4U | static_cast<std::uint64_t>(choices_.map);
   }
-  bool has_cell(const PatchCell& cell) const {
-    return cell.row < effects_->layers.size() && cell.column < effects_->columns;
+  bool has_cell(const PatchCell& cell) const { return cell.row < effects_->rows() && cell.column < effects_->columns; }
+  model::BlockRef block_of(std::size_t row) const {
+    return is_weights() ? head_.block : model::BlockRef{kind_, LayerIndex{effects_->layers[row]}};
   }
-  model::BlockRef block_of(std::size_t row) const { return {kind_, LayerIndex{effects_->layers[row]}}; }
+  /// Of maps of weights the numbers of query and key.
+  attention::Cell weight_at(std::size_t row, std::size_t column) const {
+    return {.query = effects_->first_query + static_cast<std::uint32_t>(row),
+            .key = effects_->first + static_cast<std::uint32_t>(column)};
+  }
   HeadRef head_at(const PatchCell& cell) const {
     return {.block = block_of(cell.row), .head = static_cast<std::uint32_t>(cell.column)};
   }
   std::string kept_name(const PatchCell& cell) const {
-    return fmt::format("{} of {}, {}", patched_thing(choices_.map), names_.baseline, place(cell.row, cell.column));
+    const std::string head = is_weights() ? receiver_ + ", " : "";
+    return fmt::format("{} of {}, {}{}", patched_thing(choices_), names_.baseline, head, place(cell.row, cell.column));
   }
 
   void keep_patch(Frame& frame, const PatchCell& from, const PatchCell& to) {
     if (!has_cell(from) || !has_cell(to)) return;
     const std::uint32_t batch = frame.state.selection.batch;
+    if (is_weights()) {
+      const auto [query, key] = weight_at(from.row, from.column);
+      return kept_.keep(weight_query(head_, batch, query, key), kept_name(from));
+    }
+    const model::Site site = patched_site(choices_);
     const BlockShapes& shapes = frame.result.shapes;
     const auto source = shapes.find(block_of(from.row)), target = shapes.find(block_of(to.row));
     if (source == shapes.end() || target == shapes.end()) return;
-    if (patch_width(choices_.map, source->second) != patch_width(choices_.map, target->second)) return;
-    const model::TokenBatch& tokens = frame.result.input->queries(kind_);
+    if (patch_width(site, source->second) != patch_width(site, target->second)) return;
+    const model::TokenBatch& tokens = patched_tokens(site, kind_, *frame.result.input);
     const bool is_at_token = !is_heads() || (choices_.at_token && choices_.token);
     const auto first_of = [&](const PatchCell& cell) {
       return is_heads() ? is_at_token ? *choices_.token : tokens.start(batch)
                         : effects_->first + static_cast<std::uint32_t>(cell.column);
     };
     const auto head_of = [&](const PatchCell& cell) { return is_heads() ? static_cast<std::uint32_t>(cell.column) : 0; };
-    const KeptActivationQuestion query = keeping_query(choices_.map, block_of(from.row), batch, head_of(from),
-                                                       first_of(from), is_at_token ? 1 : tokens.lengths[batch]);
+    const KeptActivationQuestion query = keeping_query(site, block_of(from.row), batch, head_of(from), first_of(from),
+                                                       is_at_token ? 1 : tokens.lengths[batch]);
     if (from == to) return kept_.keep(query, kept_name(from));
     kept_.keep(query, fmt::format("{} at {}", kept_name(from), place(to.row, to.column)),
-               KeptChangesPanel::Target{.layer = effects_->layers[to.row], .head = head_of(to), .first = first_of(to)});
+               KeptChangesPanel::Target{.layer = effects_->layers[to.row],
+                                        .head = head_of(to) / patched_heads(site, target->second),
+                                        .first = first_of(to)});
   }
 
   /// Behind the item of a cell: its activations can be dragged to another one, whose can be dropped on it.
-  void drag(Frame& frame, std::size_t row, std::size_t column) {
-    if (!can_keep()) return;
-    const PatchCell cell{.row = row, .column = column};
+  void drag(Frame& frame, const PatchCell& cell) {
+    if (!can_keep() || is_weights()) return;
     const std::string words = kept_name(cell);
     frame.ui.ensure_glyphs(words);
     begin_drag(cell, map_number(frame), words);
@@ -239,20 +273,25 @@ class PatchingView final : public ViewPanel {
   }
 
   std::string place(std::size_t row, std::size_t column) const {
-    if (is_heads()) return fmt::format("L{} H{}", effects_->layers[row], column);
+    if (is_heads()) return head_name(head_at({.row = row, .column = column}));
+    if (is_weights()) {
+      return fmt::format("\u201C{}\u201D {} \u2192 \u201C{}\u201D {}", matrix_.rows.tokens[row],
+                         weight_at(row, column).query, label(column), weight_at(row, column).key);
+    }
     return fmt::format("L{} \u201C{}\u201D {}", effects_->layers[row], label(column), effects_->first + column);
   }
 
   std::string about(std::size_t row, std::size_t column) const {
     const std::optional<PatchedNumbers>& numbers = effects_->at(row, column);
-    const std::string where = is_heads() ? fmt::format("Layer {}, head {}", effects_->layers[row], column)
-                                         : fmt::format("Layer {}, token {} \u201C{}\u201D", effects_->layers[row],
-                                                       effects_->first + column, label(column));
+    std::string where = is_weights() ? fmt::format("{}, {}", receiver_, place(row, column))
+                                     : fmt::format("Layer {}, head {}", block_of(row).layer.value, column);
+    if (!is_heads() && !is_weights()) {
+      where =
+          fmt::format("Layer {}, token {} \u201C{}\u201D", effects_->layers[row], effects_->first + column, label(column));
+    }
     return fmt::format("{}: {} {} patched, {} before. {}. {}", where, measured_, measured_text(choices_.measure, *numbers),
                        measured_text(choices_.measure, effects_->target),
-                       recovery_text(choices_, names_, value(row, column).value_or(0.0)),
-                       is_heads() ? "Click: selects the head. Double click: shows its map."
-                                  : "Click: selects the layer and the token. Double click: patches single heads there.");
+                       recovery_text(choices_, names_, value(row, column).value_or(0.0)), click_hint(choices_.map));
   }
 
   /// What is asked about a cell whose effect is known.
@@ -262,7 +301,7 @@ class PatchingView final : public ViewPanel {
     NumberRef asked{.of = std::string(is_paths() ? kPathRecovery : kPatchRecovery),
                     .block = block_of(row),
                     .batch = position_.batch,
-                    .head = is_heads() ? static_cast<std::uint32_t>(column) : 0,
+                    .head = is_heads() ? static_cast<std::uint32_t>(column) : head_.head,
                     .row = position_.token,
                     .column = token_,
                     .value = value(row, column),
@@ -271,8 +310,8 @@ class PatchingView final : public ViewPanel {
                               {"target", fmt::format("{}: {}", target_name(choices_, names_), number(effects_->target))},
                               {"source", fmt::format("{}: {}", source_name(choices_, names_), number(effects_->source))}}};
     const std::string what = is_paths()   ? fmt::format("what {} learn of the head's output", receiver_)
-                             : is_heads() ? fmt::format("output of head {}", column)
-                                          : fmt::format("{} at {}", patched_thing(choices_.map), place(row, column));
+                             : is_heads() ? fmt::format("{} of head {}", patched_thing(choices_), column)
+                                          : fmt::format("{} at {}", patched_thing(choices_), place(row, column));
     asked.notes.emplace_back("changed", what);
     if (is_heads()) {
       const bool is_at_token = choices_.at_token && choices_.token;
@@ -281,12 +320,12 @@ class PatchingView final : public ViewPanel {
     return asked;
   }
 
-  void select(Frame& frame, std::size_t row, std::size_t column, bool is_double) {
-    const model::BlockRef block = block_of(row);
+  void select(Frame& frame, const PatchCell& cell, bool is_double) {
     Selection& selection = frame.state.selection;
-    const auto number = static_cast<std::uint32_t>(column);
-    select_head(selection, block, is_heads() ? number : selection.head);
-    if (is_heads()) {
+    const auto number = static_cast<std::uint32_t>(cell.column);
+    if (is_weights()) frame.state.view.pinned = weight_at(cell.row, cell.column);
+    if (!is_weights()) select_head(selection, block_of(cell.row), is_heads() ? number : selection.head);
+    if (is_heads() || is_weights()) {
       if (is_double) frame.start_command("view.head");
       return;
     }
@@ -297,24 +336,35 @@ class PatchingView final : public ViewPanel {
     choices.at_token = true;
   }
 
+  /// The effect that a cell of the matrix shows: without weights its rows are tokens, which are columns of the effects.
+  PatchCell effect_at(MatrixCell cell) const {
+    return is_weights() ? PatchCell{.row = cell.row, .column = cell.column}
+                        : PatchCell{.row = cell.column, .column = cell.row};
+  }
+
   void draw_tokens(Frame& frame) {
-    const auto column = std::ranges::find(effects_->layers, frame.state.selection.block.layer.value);
-    const std::uint32_t token = frame.state.patching.token.value_or(0);
-    const bool has_token = frame.state.patching.token && token >= effects_->first;
-    const std::size_t row = has_token ? token - effects_->first : effects_->columns;
-    const MatrixClick click = draw_matrix(
-        frame, {.matrix = matrix_,
-                .name = [](MatrixCell cell) { return fmt::format("patching.cell.{}.{}", cell.column, cell.row); },
-                .about = [&](MatrixCell cell) { return about(cell.column, cell.row); },
-                .selected = MatrixCell{.row = row, .column = static_cast<std::size_t>(column - effects_->layers.begin())},
-                .least_end = kMinRange,
-                .has_text_rows = true,
-                .drag = [&](MatrixCell cell) { drag(frame, cell.column, cell.row); }});
-    const std::optional<MatrixCell>& hovered = click.hovered;
-    if (hovered && value(hovered->column, hovered->row)) {
-      frame.transient.pointed_number = number_of(hovered->column, hovered->row);
+    const std::optional<PatchCell> chosen = chosen_cell(frame);
+    std::optional<MatrixCell> selected;
+    if (chosen) {
+      const auto [row, column, recovery] = effect_at({.row = chosen->row, .column = chosen->column});  // its own inverse
+      selected = MatrixCell{.row = row, .column = column};
     }
-    if (click.cell) select(frame, click.cell->column, click.cell->row, click.is_double);
+    const auto name = [&](MatrixCell cell) {
+      return fmt::format("patching.cell.{}.{}", effect_at(cell).row, effect_at(cell).column);
+    };
+    const MatrixClick click =
+        draw_matrix(frame, {.matrix = matrix_,
+                            .name = name,
+                            .about = [&](MatrixCell cell) { return about(effect_at(cell).row, effect_at(cell).column); },
+                            .selected = selected,
+                            .least_end = kMinRange,
+                            .has_text_rows = true,
+                            .drag = [&](MatrixCell cell) { drag(frame, effect_at(cell)); }});
+    if (click.hovered) {
+      const PatchCell at = effect_at(*click.hovered);
+      if (value(at.row, at.column)) frame.transient.pointed_number = number_of(at.row, at.column);
+    }
+    if (click.cell) select(frame, effect_at(*click.cell), click.is_double);
   }
 
   void draw_heads(Frame& frame) {
@@ -328,9 +378,10 @@ class PatchingView final : public ViewPanel {
                 .scores = scores_,
                 .about = [&](const HeadRef& head, double /*value*/) { return about(row_of(head), head.head); },
                 .number = [&](const HeadRef& head) { return number_of(row_of(head), head.head); },
-                .click = [&](const HeadRef& head, bool is_double) { select(frame, row_of(head), head.head, is_double); },
+                .click = [&](const HeadRef& head,
+                             bool is_double) { select(frame, {.row = row_of(head), .column = head.head}, is_double); },
                 .choose_order = [&] { write_note(frame, "strongest first"); },
-                .drag = [&](const HeadRef& head) { drag(frame, row_of(head), head.head); },
+                .drag = [&](const HeadRef& head) { drag(frame, {.row = row_of(head), .column = head.head}); },
                 .least_end = kMinRange});
   }
 
@@ -338,10 +389,10 @@ class PatchingView final : public ViewPanel {
     write_note(frame, "strongest first");
     std::vector<double> values;
     std::optional<std::size_t> chosen;
-    for (const PatchCell& cell : strongest_) {
-      const bool is_token = frame.state.patching.token == effects_->first + cell.column;
-      if (is_token && block_of(cell.row).layer == frame.state.selection.block.layer) chosen = values.size();
-      values.push_back(cell.recovery);
+    const std::optional<PatchCell> cell = chosen_cell(frame);
+    for (const PatchCell& one : strongest_) {
+      if (cell && one.row == cell->row && one.column == cell->column) chosen = values.size();
+      values.push_back(one.recovery);
     }
     ImGui::BeginChild("list", {0.0F, 0.0F});
     const auto clicked = draw_signed_bars(
@@ -351,13 +402,11 @@ class PatchingView final : public ViewPanel {
          .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
          .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
          .chosen = chosen,
+         .open = [&](std::size_t at) { select(frame, strongest_[at], true); },
          .point =
              [&](std::size_t at) { frame.transient.pointed_number = number_of(strongest_[at].row, strongest_[at].column); },
          .least_end = kMinRange});
-    if (clicked) {
-      const PatchCell cell = strongest_[*clicked];
-      select(frame, cell.row, cell.column, ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left));
-    }
+    if (clicked) select(frame, strongest_[*clicked], false);
     ImGui::EndChild();
   }
 
@@ -380,7 +429,8 @@ class PatchingView final : public ViewPanel {
   std::vector<PatchCell> strongest_;
   double largest_ = kMinRange;
   std::string measured_, title_, summary_, conclusion_;
-  std::string receiver_;  ///< of paths: "L3 H5's queries"
+  HeadRef head_;          ///< whose weights are put
+  std::string receiver_;  ///< of paths: "L3 H5's queries"; of weights their head
   FoundReceiver search_;  ///< of paths, while no receiver is chosen
   bool copies_ = false;   ///< as soon as the numbers are there
 };

@@ -136,6 +136,7 @@ FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit) {
   const model::BlockKind kind = frame.state.selection.block.kind;
   PatchingChoices heads = frame.state.patching;
   heads.map = PatchMap::Heads;
+  heads.part = model::Site::HeadOutput;
   const Analysed* answer =
       frame.ask(patching_query(heads, kind, logit.position.batch, logit.position.token, logit.token, logit.other));
   const auto* effects = answer != nullptr ? answer->as<PatchEffects>() : nullptr;
