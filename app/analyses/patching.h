@@ -116,6 +116,7 @@ struct PatchingQuestion {
   bool into_baseline = false;               ///< the run's activations go into the baseline
   std::optional<std::uint32_t> token = {};  ///< of heads: at that token alone
   MeasuredToken measured = {};
+  std::vector<std::uint32_t> tokens = {};  ///< of maps of tokens: cells of these alone, ascending; empty: of all
 
   auto operator<=>(const PatchingQuestion&) const = default;
   bool compares() const { return true; }
