@@ -43,6 +43,17 @@ bool has_site(Site site, model::BlockRef block, const inference::BlockShape& sha
 /// Heads are one patch each, tokens one each otherwise.
 std::size_t patches_of(const Unit& unit) { return unit.heads > 0 ? unit.heads : unit.count; }
 
+/// The patches of a unit that the question is about, counted from its first.
+std::vector<std::size_t> wanted_cells(const PatchingQuestion& question, const Unit& unit) {
+  std::vector<std::size_t> cells;
+  for (std::size_t cell = 0; cell < patches_of(unit); ++cell) {
+    const bool is_wanted = unit.heads > 0 || question.tokens.empty() ||
+                           std::ranges::binary_search(question.tokens, unit.first + static_cast<std::uint32_t>(cell));
+    if (is_wanted) cells.push_back(cell);
+  }
+  return cells;
+}
+
 /// All units; gives the map its size.
 std::vector<Unit> list_units(const PatchingQuestion& question, const AnalysisSubject& subject, PatchEffects& found) {
   const model::TokenBatch& tokens = patched_tokens(question.site, question.kind, *subject.input);
@@ -80,7 +91,7 @@ std::vector<Unit> list_units(const PatchingQuestion& question, const AnalysisSub
   if (units.empty()) throw Error("this line has no tokens, or the network no such attention");
   found.first = is_heads ? 0 : line.first;
   found.patched.resize(found.layers.size() * found.columns);
-  for (const Unit& unit : units) found.all += patches_of(unit) * unit.width;
+  for (const Unit& unit : units) found.all += wanted_cells(question, unit).size() * unit.width;
   return units;
 }
 
@@ -142,7 +153,7 @@ Task<PatchEffects> analyse(PatchingQuestion question, AnalysisSubject subject) {
     std::vector<float> target_values = place_values(of_target);
     match_missing(source_values, target_values);
     std::vector<std::size_t> cells;  // that differ, and are still to be patched; the others are what the target is
-    for (std::size_t cell = 0; cell < patches_of(unit); ++cell) {
+    for (const std::size_t cell : wanted_cells(question, unit)) {
       if (std::ranges::equal(cell_of(source_values, unit, cell), cell_of(target_values, unit, cell))) {
         keep(found, unit, cell, found.target);
       } else {

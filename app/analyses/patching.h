@@ -126,6 +126,7 @@ struct PatchingQuestion {
   bool into_baseline = false;               ///< the run's activations go into the baseline
   std::optional<std::uint32_t> token = {};  ///< of sites with heads: at that token alone
   MeasuredToken measured = {};
+  std::vector<std::uint32_t> tokens = {};  ///< of maps of tokens: cells of these alone, ascending; empty: of all
 
   auto operator<=>(const PatchingQuestion&) const = default;
   bool compares() const { return true; }

@@ -27,6 +27,8 @@ class EngineRun final : public inference::Run {
     tasks_->post([number = number_](EngineWorker& worker) { worker.release(number); });
   }
 
+  /// EngineWorker::kept()'s.
+  std::uint64_t number() const { return number_; }
   std::vector<model::BlockRef> blocks() const override { return blocks_; }
   inference::BlockShape shape(model::BlockRef block) const override { return facts(block).shape; }
   std::uint64_t version(model::BlockRef block) const override { return facts(block).version; }
@@ -154,12 +156,27 @@ void EngineRunner::load(std::shared_ptr<const model::Layers> layers, inference::
 
 std::shared_ptr<const inference::Run> EngineRunner::run(inference::PassInputs pass,
                                                         std::shared_ptr<const inference::Run>&& base) {
-  base.reset();
+  if (base.use_count() == 1) base.reset();
   std::shared_ptr<const inference::Run> result;
   tasks_->run([&](EngineWorker& worker) {
-    std::shared_ptr<const inference::Run> run = worker.runner().run(std::move(pass), nullptr);
+    const auto* known = dynamic_cast<const EngineRun*>(base.get());
+    std::shared_ptr<const inference::Run> run =
+        worker.runner().run(std::move(pass), known != nullptr ? worker.kept(known->number()) : nullptr);
     const std::uint64_t number = worker.keep(run);
     result = std::make_shared<EngineRun>(tasks_, *run, number);
+  });
+  return result;
+}
+
+std::shared_ptr<const inference::Run> EngineRunner::run_copies(const inference::Run& base, std::uint32_t line,
+                                                               std::span<const inference::Interventions> changes) {
+  std::shared_ptr<const inference::Run> result;
+  tasks_->run([&](EngineWorker& worker) {
+    const auto* known = dynamic_cast<const EngineRun*>(&base);
+    if (known == nullptr) return;
+    const std::shared_ptr<const inference::Run> run =
+        worker.runner().run_copies(*worker.kept(known->number()), line, changes);
+    if (run) result = std::make_shared<EngineRun>(tasks_, *run, worker.keep(run));
   });
   return result;
 }

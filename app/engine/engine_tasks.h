@@ -58,8 +58,12 @@ class EngineRunner final : public Runner {
             const inference::LoadObserver& observer) override;
   /// The engine's weights stay.
   void unload() override {}
+  /// A base that its caller keeps is shared with; one that is given away makes room.
   std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                             std::shared_ptr<const inference::Run>&& base) override;
+  /// Of a run of this runner.
+  std::shared_ptr<const inference::Run> run_copies(const inference::Run& base, std::uint32_t line,
+                                                   std::span<const inference::Interventions> changes) override;
   std::shared_ptr<const inference::Run> run_capture(std::shared_ptr<const capture::CaptureFile> file) override;
   std::optional<KnownRun> find(const RunInputs& inputs) override;
 

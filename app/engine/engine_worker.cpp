@@ -41,7 +41,7 @@ void EngineWorker::open(const std::string& device) {
     runner_ = std::move(runner);
     runner_->watch_compiling(options_.watch_compiling);
     runner_->watch_passes([this](std::size_t done, std::size_t total) {
-      if (computes_changes_) return !options_.may_go_on || options_.may_go_on();
+      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on();
       return !options_.watch_passes || options_.watch_passes(done, total);
     });
     device_ = device;
@@ -95,7 +95,7 @@ void EngineWorker::load_weights(const RunSource::Source& source, const RunInputs
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
   run_.reset();  // its weights make room
-  changed_ = {};
+  changes_.clear();
   compared_.clear();
   loaded_.reset();
   try {
@@ -142,7 +142,7 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
 }
 
 void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs) {
-  changed_ = {};
+  changes_.clear();
   run_ = compute_run(*runner_, source, inputs, std::move(run_));
   const bool is_other_network = !result_.network || result_.network->layers != source.network->layers;
   if (is_other_network) result_.analyses.clear();
@@ -226,14 +226,18 @@ void EngineWorker::evaluate_some() {
     const std::size_t vocabulary = run_->has_logits() ? result_.network->layers->unembedding->linear.out() : 1;
     const std::size_t states = std::max<std::size_t>(kChunkLogits / vocabulary, 1);
     try {
-      queue_.answer_some({.run = *run_, .baseline = compared_.run().get(), .baseline_itself = compared_.itself().get()},
-                         {.cells = cells, .states = states},
-                         [this](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
-                                std::size_t most) { return changed_passes(of, line, passes, most); });
+      queue_.answer_some(
+          {.run = *run_, .baseline = compared_.run().get(), .baseline_itself = compared_.itself().get()},
+          {.cells = cells, .states = states},
+          [this](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes, std::size_t most) {
+            return changes_.compute(*runner_,
+                                    {.run = run_, .baseline = compared_.run(), .baseline_itself = compared_.itself()}, of,
+                                    line, passes, most);
+          });
     } catch (const std::exception& error) {
       if (kind_of(error) != ErrorKind::Cancelled) fail(error);  // a newer request waits, and collects anew
     }
-    if (queue_.is_empty()) changed_ = {};
+    if (queue_.is_empty()) changes_.clear();
   }
   if (!has_more() && result_.error.empty()) was_lost_ = false;
 }
@@ -305,7 +309,7 @@ void EngineWorker::note_failure(const std::exception& error) {
 void EngineWorker::fail(const std::exception& error) {
   early_.reset();
   if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()), kind_of(error));
-  changed_ = {};
+  changes_.clear();
   run_.reset();
   if (!was_lost_) return reopen();
   is_given_up_ = true;
@@ -316,7 +320,7 @@ void EngineWorker::fail(const std::exception& error) {
 
 void EngineWorker::close() {
   queue_.clear();
-  changed_ = {};
+  changes_.clear();
   early_.reset();
   compared_.clear();
   run_.reset();

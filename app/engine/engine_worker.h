@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/engine/changed_runs.h"
 #include "app/engine/compared_run.h"
-#include "app/engine/copy_count.h"
 #include "app/engine/early_run.h"
 #include "app/engine/engine.h"
 #include "app/engine/query_queue.h"
@@ -82,20 +82,6 @@ class EngineWorker {
   void compare();
   /// What was found of the run that is compared with, which is another one now.
   void forget_comparisons();
-  /// The first of several passes, each of the newest run or the baseline with one of these lists of interventions after its
-  /// own; as many as are fastest together. Kept until others are asked for, or the queue is empty. An Error of kind
-  /// Cancelled where a newer request doesn't want it.
-  ChangedPasses changed_passes(WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
-                               std::size_t most);
-  std::shared_ptr<const inference::Run> run_alone(WhichRun of, const inference::Interventions& changes);
-  /// Calls compute() as a pass that may be cancelled.
-  template <typename Compute>
-  std::shared_ptr<const inference::Run> compute_changes(const Compute& compute);
-  /// Null where they can't be one pass.
-  std::shared_ptr<const inference::Run> run_copies(WhichRun of, std::uint32_t line,
-                                                   std::span<const inference::Interventions> passes);
-  /// The newest run, or the baseline.
-  std::shared_ptr<const inference::Run> run_of(WhichRun of) const;
   /// What an analysis of the newest run, or of the baseline, knows from its beginning.
   AnalysisSubject analysis_subject(bool is_of_baseline);
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
@@ -125,7 +111,6 @@ class EngineWorker {
   void reopen();
 
   Options options_;
-  bool computes_changes_ = false;   ///< a pass of changed_passes() is under way
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
   std::string device_;        ///< as requested
@@ -143,13 +128,7 @@ class EngineWorker {
   std::map<std::uint64_t, std::shared_ptr<const inference::Run>> kept_;
   std::uint64_t kept_count_ = 0;  ///< in all
   ComparedRun compared_;
-  struct {
-    WhichRun of = WhichRun::Newest;
-    std::vector<inference::Interventions> passes = {};  ///< that were asked for
-    std::size_t count = 1;                              ///< of these, that are in the run
-    std::shared_ptr<const inference::Run> run = {};     ///< none: nothing was asked of a changed pass
-  } changed_;
-  CopyCount copies_;  ///< of changed passes that are computed together
+  ChangedRuns changes_;  ///< kept until the queue is empty; a pass is cancelled where a newer request doesn't want it
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles

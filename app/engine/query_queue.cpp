@@ -7,6 +7,34 @@
 #include "core/error.h"
 
 namespace headlight::app {
+namespace {
+
+/// What is read at once of one question.
+constexpr QueryBudget kOneQuestion{.cells = std::size_t{1} << 21, .states = 64};
+
+QueryTask keep_answer(AnalysisQuery query, AnalysisSubject subject, std::shared_ptr<const AnalysisResult>* answer) {
+  auto task = analyse_any(std::move(query), std::move(subject));
+  while (!task.is_done()) {
+    Reads reads = std::move(task.reads());
+    task.take(co_await std::move(reads));
+  }
+  *answer = *task.result();
+}
+
+}  // namespace
+
+std::shared_ptr<const AnalysisResult> answer_at_once(const AnalysisQuery& query, AnalysisSubject subject, const Runs& runs,
+                                                     const std::function<void()>& checkpoint,
+                                                     const ComputePasses& compute_passes) {
+  std::shared_ptr<const AnalysisResult> answer;
+  QueryQueue queue;
+  queue.ask(query, QueryPriority::Background, 0, [&] { return keep_answer(query, std::move(subject), &answer); });
+  while (!queue.is_empty()) {
+    if (checkpoint) checkpoint();
+    queue.answer_some(runs, kOneQuestion, compute_passes);
+  }
+  return answer;
+}
 
 void QueryQueue::ask(const Query& query, QueryPriority priority, std::size_t position,
                      const std::function<QueryTask()>& make_task) {
@@ -129,7 +157,7 @@ void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, st
   std::vector<inference::StateRef> states;
   std::vector<attention::TileRequest> tiles;
   for (std::uint32_t pass = 0; pass < passes.count; ++pass) {
-    const std::uint32_t item = passes.count > 1 ? pass : line;  // each pass is an item of the run
+    const std::uint32_t item = passes.count > 1 || passes.is_of_copies ? pass : line;
     for (inference::StateRef state : reads.logits) {
       state.batch = item;
       states.push_back(state);

@@ -22,6 +22,7 @@ struct QueryBudget {
 struct ChangedPasses {
   std::shared_ptr<const inference::Run> run;
   std::size_t count = 1;
+  bool is_of_copies = false;  ///< each is an item of the run, even of one pass; else one pass is of all lines
 };
 /// Computes them, `most` at most, of one line, each after the own interventions of the newest run or of the baseline. May
 /// throw what Runner::run throws.
@@ -75,5 +76,11 @@ class QueryQueue {
   Waitings waiting_;
   std::size_t done_ = 0;
 };
+
+/// Answers one question at once, on the caller's thread. `checkpoint`: called before each step; throws to cancel; may be
+/// empty. Throws what the analysis and the runs throw.
+std::shared_ptr<const AnalysisResult> answer_at_once(const AnalysisQuery& query, AnalysisSubject subject, const Runs& runs,
+                                                     const std::function<void()>& checkpoint = {},
+                                                     const ComputePasses& compute_passes = {});
 
 }  // namespace headlight::app

@@ -143,7 +143,7 @@ void EngineWorker::forget_comparisons() {
     return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_baseline) ||
            (analysis && (analysis->compares() || analysis->is_of_baseline));
   });
-  if (changed_.of != WhichRun::Newest) changed_ = {};
+  changes_.forget_baseline();
   std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_baseline; });
   std::erase_if(result_.analyses, [](const auto& known) { return known.first.compares() || known.first.is_of_baseline; });
 }

@@ -1,6 +1,6 @@
 #include "app/exports/figure_kind.h"
 
-#include "core/error.h"
+#include "app/engine/query_queue.h"
 
 namespace headlight::app {
 
@@ -39,19 +39,7 @@ bool RunNumbers::answer() {
 std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& query) {
   std::shared_ptr<const AnalysisResult>& result = analysed_[query];
   if (result) return result;
-  auto task = analyse_any(query, subject_);
-  while (!task.is_done()) {
-    const Reads& reads = task.reads();
-    if (!reads.residuals.empty() || !reads.passes.empty() || reads.of != WhichRun::Newest) {
-      throw Error("this analysis reads more than tiles and logits of one run: no figure has it");
-    }
-    tell(0.0);
-    std::vector<attention::Tile> tiles = runs_.run.evaluate(reads.tiles);
-    for (const attention::TileRequest& request : reads.tiles) read_ += static_cast<double>(request.cells());
-    const Tensor logits = reads.logits.empty() ? Tensor() : runs_.run.logits(reads.logits);
-    task.take({.tiles = std::move(tiles), .logits = logits.values});
-  }
-  return result = *task.result();
+  return result = answer_at_once(query, subject_, runs_, [&] { tell(0.0); });
 }
 
 std::shared_ptr<const Prediction> RunNumbers::prediction(const PredictionQuery& query) {
