@@ -1,3 +1,4 @@
+#include <ranges>
 
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/token_flow.h"
@@ -46,10 +47,10 @@ struct LayerWalk {
 };
 
 /// Reads the mean over heads of every layer's weights, in strips of those rows that are reached.
-Task<void> read_means(std::uint32_t batch, BlockShapes shapes, std::uint32_t layers, LayerWalk walk) {
-  for (std::uint32_t layer = layers; layer-- > 0;) {
-    const model::BlockRef block = encoder_block(layer);
-    const inference::BlockShape& shape = shapes.at(block);
+Task<void> read_means(std::uint32_t batch, BlockShapes shapes, LayerWalk walk) {
+  auto layer = static_cast<std::uint32_t>(shapes.size());
+  for (const auto& [block, shape] : std::views::reverse(shapes)) {
+    --layer;
     for (std::uint32_t row = 0; row < shape.queries;) {
       if (!walk.is_reached(row)) {
         ++row;
@@ -68,7 +69,7 @@ Task<void> read_means(std::uint32_t batch, BlockShapes shapes, std::uint32_t lay
 void check(const FlowQuestion& question, const AnalysisSubject& subject, std::uint32_t most_tokens) {
   const model::Layers& layers = *subject.network->layers;
   if (layers.encoder.empty() || !layers.decoder.empty()) throw Error("only models with one stack are followed");
-  const inference::BlockShape& shape = subject.shapes.at(encoder_block(0));
+  const inference::BlockShape& shape = subject.shapes.begin()->second;
   if (question.batch >= shape.batch || question.position >= shape.queries) throw Error("this run has no such token");
   if (shape.queries != shape.keys) throw Error("queries and keys are different texts here");
   if (shape.keys > most_tokens) {
@@ -80,7 +81,7 @@ TokenFlowFound nothing_yet(const FlowQuestion& question, const AnalysisSubject& 
   TokenFlowFound found;
   found.layers = static_cast<std::uint32_t>(subject.network->layers->encoder.size());
   found.start = question.position;
-  found.inputs.resize(subject.shapes.at(encoder_block(0)).keys);
+  found.inputs.resize(subject.shapes.begin()->second.keys);
   return found;
 }
 
@@ -103,7 +104,7 @@ Task<TokenFlowFound> attention_rollout(FlowQuestion question, AnalysisSubject su
   LayerWalk walk{.is_reached = [&](std::uint32_t query) { return masses[query] != 0.0; },
                  .take_row = take_row,
                  .end_layer = [&] { masses = std::exchange(below, std::vector<double>(below.size())); }};
-  co_await read_means(question.batch, subject.shapes, found.layers, std::move(walk));
+  co_await read_means(question.batch, subject.shapes, std::move(walk));
   found.inputs = masses;
   co_return found;
 }
@@ -123,7 +124,7 @@ Task<TokenFlowFound> attention_flow(FlowQuestion question, AnalysisSubject subje
   LayerWalk walk{.is_reached = [&](std::uint32_t query) { return flow.is_reached(query); },
                  .take_row = take_row,
                  .end_layer = [&] { flow.end_layer(); }};
-  co_await read_means(question.batch, subject.shapes, found.layers, std::move(walk));
+  co_await read_means(question.batch, subject.shapes, std::move(walk));
   do {
     co_await read_nothing();
   } while (!flow.step());

@@ -109,9 +109,6 @@ void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
     for (std::uint32_t item = blocks.batch.first; item < blocks.batch.end; ++item) {
       exporting::PageSet set = reader.read(blocks, item);
       if (set.values.empty()) continue;
-      if (capture != nullptr) {
-        std::ranges::transform(blocks.layers, set.layers.begin(), [&](auto block) { return capture->model_layer(block); });
-      }
       const auto patches = [&](const model::TokenBatch& tokens) {
         return page_patches(patch_images_of(capture, input, tokens, item), page.images);
       };

@@ -35,6 +35,17 @@ std::vector<std::uint32_t> select(const char* flag, const char* things, const st
   return set.indices();
 }
 
+/// Keeps the chosen layers, by the numbers that the model has for them.
+void choose_layers(const IndexSet& chosen, std::vector<model::BlockRef>& layers) {
+  std::vector<std::uint32_t> numbers;
+  for (const model::BlockRef block : layers) numbers.push_back(block.layer.value);
+  const auto count = static_cast<std::uint32_t>(layers.size());
+  std::erase_if(layers, [&](model::BlockRef block) { return !chosen.contains(block.layer.value); });
+  if (layers.size() == chosen.count()) return;
+  if (numbers.back() + 1 == count) refuse("--layer", to_string(chosen), "layer", count);
+  throw UsageError("--layer {}: the layers with attention are {}", to_string(chosen), fmt::join(numbers, ", "));
+}
+
 /// Rows of maps: the chosen ones, and those of the chosen tokens.
 IndexSet select_queries(const ExportOptions& options, const RunShapes& run, const ExportBlocks& blocks) {
   const std::uint32_t count = blocks.shape.queries;
@@ -138,11 +149,7 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     std::copy_if(all.begin(), all.end(), std::back_inserter(blocks.layers),
                  [=](model::BlockRef b) { return b.kind == kind; });
     blocks.all_layers = static_cast<std::uint32_t>(blocks.layers.size());
-    std::vector<model::BlockRef> chosen;
-    for (const std::uint32_t layer : select("--layer", "layer", options.layers, blocks.all_layers)) {
-      chosen.push_back(blocks.layers[layer]);
-    }
-    blocks.layers = std::move(chosen);
+    if (options.layers) choose_layers(*options.layers, blocks.layers);
     const model::AttentionConfig& config = network.layer(blocks.layers.front()).config;
     blocks.scale = config.scale.factor(config.d_k);
     blocks.shape = run.shapes.at(blocks.layers.front());

@@ -13,12 +13,13 @@ QuantityId weights_of(HeadMean mean, bool as_norms) {
   return as_norms ? kNormsOfKind : kMeanOfKind;
 }
 
-TileQuery shown_map(const Selection& selection, TileQuery query, bool as_norms) {
+TileQuery shown_map(const Selection& selection, const BlockShapes& shapes, TileQuery query, bool as_norms) {
   if (query.quantity != QuantityId(attention::Stage::Weights)) return query;
   query.quantity = weights_of(selection.mean, as_norms);
   if (selection.mean == HeadMean::None) return query;
   query.head = 0;
-  if (selection.mean == HeadMean::Kind) query.block.layer = LayerIndex{0};  // the same for every layer
+  const std::vector<model::BlockRef> all = blocks_of_kind(shapes, query.block.kind);
+  if (selection.mean == HeadMean::Kind && !all.empty()) query.block = all.front();
   return query;
 }
 

@@ -275,16 +275,24 @@ void toggle_pin(HeadChoices& choices, const HeadRef& head) {
   }
 }
 
+std::vector<model::BlockRef> blocks_of_kind(const BlockShapes& shapes, model::BlockKind kind) {
+  std::vector<model::BlockRef> blocks;
+  for (const auto& [block, shape] : shapes) {
+    if (block.kind == kind) blocks.push_back(block);
+  }
+  return blocks;
+}
+
 void clamp_selection(State& state, const BlockShapes& shapes) {
   if (shapes.empty()) return;
   Selection& selection = state.selection;
   auto found = shapes.find(selection.block);
   if (found == shapes.end()) {
-    // The last layer of the same kind, else the first block.
-    found = shapes.upper_bound({.kind = selection.block.kind, .layer = {~0u}});
-    const bool has_kind = found != shapes.begin() && std::prev(found)->first.kind == selection.block.kind;
-    found = has_kind ? std::prev(found) : shapes.begin();
-    selection.block = found->first;
+    // The next layer of the same kind, else its last one, else the first block.
+    const std::vector<model::BlockRef> blocks = blocks_of_kind(shapes, selection.block.kind);
+    const auto next = std::ranges::lower_bound(blocks, selection.block);
+    selection.block = blocks.empty() ? shapes.begin()->first : next == blocks.end() ? blocks.back() : *next;
+    found = shapes.find(selection.block);
   }
   const inference::BlockShape& shape = found->second;
   if (!shape.extent(state.view.heatmap_stage)) state.view.heatmap_stage = attention::Stage::Weights;

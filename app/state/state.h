@@ -188,6 +188,8 @@ void edit_notebook(State& state, inference::NotebookEdits edits);
 
 /// Blocks of a run with their sizes, as the engine reports them.
 using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
+/// By layer.
+std::vector<model::BlockRef> blocks_of_kind(const BlockShapes& shapes, model::BlockKind kind);
 /// Selects one head's map, also where a mean was shown.
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);
 

@@ -23,15 +23,16 @@ const char* label_of(model::BlockKind kind) {
 
 constexpr float kControlGap = 14.0F;
 
-/// "Layer ‹ 3 ›": returns the choice among 0 … count − 1.
-std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count) {
+/// "Layer ‹ 3 ›": returns the choice among 0 … count − 1. `number`: what the present one is called.
+std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count,
+                           std::uint32_t number) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(label);
   ImGui::SameLine(0.0F, 6.0F);
   const bool goes_back = draw_arrow_button(frame, fmt::format("control.{}.previous", name), ImGuiDir_Left,
                                            fmt::format("The {} before", name).c_str(), value > 0);
   ImGui::SameLine(0.0F, 4.0F);
-  ImGui::Text("%*u", count > 10 ? 2 : 1, value);
+  ImGui::Text("%*u", count > 10 ? 2 : 1, number);
   ImGui::SameLine(0.0F, 4.0F);
   const bool goes_on = draw_arrow_button(frame, fmt::format("control.{}.next", name), ImGuiDir_Right,
                                          fmt::format("The next {}", name).c_str(), value + 1 < count);
@@ -111,13 +112,13 @@ void draw_head_controls(Frame& frame) {
   Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end()) return;
-  std::uint32_t layers = 0;
-  for (const auto& [block, other] : frame.result.shapes) layers += block.kind == selection.block.kind ? 1 : 0;
+  const std::vector<model::BlockRef> layers = blocks_of_kind(frame.result.shapes, selection.block.kind);
   const float begin = ImGui::GetCursorPosX();
-  model::BlockRef block = selection.block;
-  block.layer.value = draw_stepper(frame, "layer", "Layer", block.layer.value, layers);
+  const auto at = static_cast<std::uint32_t>(std::ranges::find(layers, selection.block) - layers.begin());
+  const model::BlockRef block = layers[draw_stepper(frame, "layer", "Layer", at, static_cast<std::uint32_t>(layers.size()),
+                                                    selection.block.layer.value)];
   ImGui::SameLine(0.0F, kControlGap);
-  const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads);
+  const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads, selection.head);
   if (block != selection.block || head != selection.head) {
     select_head(selection, block, head);
     clamp_selection(frame.state, frame.result.shapes);

@@ -27,7 +27,8 @@ std::string value_of(Frame& frame, const NumberRef& number) {
                   .pool = number.pool,
                   .pooling = number.is_exact() ? attention::Pooling::Max : number.pooling,
                   .pooled_columns = number.pooled_columns};
-  if (scope == Scope::Kind) query.block.layer = LayerIndex{0};
+  const std::vector<model::BlockRef> all = blocks_of_kind(frame.result.shapes, query.block.kind);
+  if (scope == Scope::Kind && !all.empty()) query.block = all.front();
   const auto shape = frame.result.shapes.find(query.block);
   const auto extent = shape == frame.result.shapes.end() ? std::nullopt : quantity(*id).shape(shape->second);
   if (!extent || query.row >= extent->rows || query.column >= extent->columns) return {};

@@ -34,7 +34,7 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
   const view::Region cells = shown_cells(frame, selection.block);
   if (query < cells.row || query >= cells.row + cells.rows) return {};
-  TileQuery wanted = shown_map(selection, tile_of(frame, attention::Stage::Weights, cells));
+  TileQuery wanted = shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights, cells));
   const attention::Tile* tile = frame.result.tile(wanted);  // as the map shows a short text
   std::uint32_t row = query - cells.row;
   if (tile == nullptr) {

@@ -44,7 +44,7 @@ TileQuery wanted_tile(const Frame& frame, const view::Region& cells, CopiedNumbe
     query.column = range->first.key;
     query.columns = range->last.key - range->first.key + 1;
   }
-  return shown_map(state.selection, query, shows_norms(state));
+  return shown_map(state.selection, frame.result.shapes, query, shows_norms(state));
 }
 
 }  // namespace

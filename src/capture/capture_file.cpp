@@ -29,7 +29,7 @@ std::vector<const StoredArray*> images_of(const StoredCapture& stored) {
   return images;
 }
 
-std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlock>& blocks) {
+std::shared_ptr<model::Network> make_network(const std::vector<CapturedBlock>& blocks) {
   auto layers = std::make_shared<model::Layers>();
   for (const CapturedBlock& block : blocks) {
     model::AttentionLayer layer;
@@ -151,7 +151,8 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
   blocks_ = make_blocks(utf8(path_), stored, words.cached);
   is_causal_ = words.is_causal;
   for (CapturedBlock& block : blocks_) take_score(block, words, layers_of(blocks_, block.ref.kind));
-  network_ = make_network(blocks_);
+  const std::shared_ptr<model::Network> network = make_network(blocks_);
+  network_ = network;
   const SideSize source = size_of_side(blocks_, true), target = size_of_side(blocks_, false);
   const SideWords of_source = words_of(words, true, false), of_target = words_of(words, false, source.batch == 0);
   const ImageSource images{.capture = path_,
@@ -166,29 +167,26 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
     block.mask.queries = real_tokens(prompt_->input.queries(block.ref.kind));
     block.mask.keys = real_tokens(prompt_->input.keys(block.ref.kind));
   }
-  const BlockKind self = layers_of(blocks_, BlockKind::DecoderSelf) > 0 ? BlockKind::DecoderSelf : BlockKind::EncoderSelf;
-  const std::size_t count = layers_of(blocks_, self);
+  const bool has_decoder = !network->layers->decoder.empty();
+  const std::size_t count = has_decoder ? network->layers->decoder.size() : network->layers->encoder.size();
   if (!words.model_layers.empty() && words.model_layers.size() != count) {
     throw Error("{}, layers: {} numbers, but there are {} layers; write one for each", utf8(path_),
                 words.model_layers.size(), count);
   }
   const auto add_note = [&](const std::string& text) { note_ += (note_.empty() ? "" : " ") + text; };
-  model_layers_ = words.model_layers;
+  network->layer_numbers = words.model_layers;
+  for (CapturedBlock& block : blocks_) {
+    if (has_decoder && block.ref.kind == BlockKind::EncoderSelf) continue;
+    block.ref.layer.value = network->layer_number(block.ref.layer.value);
+  }
   if (!words.model_layers.empty() && words.model_layers.back() + std::size_t{1} != count)
-    add_note(fmt::format("Its layers 0, 1, … are layers {} of the model: others have no attention.",
-                         fmt::join(words.model_layers, ", ")));
+    add_note(fmt::format("Its layers are {} of the model: others have no attention.", fmt::join(words.model_layers, ", ")));
   if (words.cached > 0) {
     add_note(fmt::format("The first {} tokens were in a cache: their rows weren't captured and are hatched.", words.cached));
   }
   if (std::ranges::any_of(blocks_, &CapturedBlock::has_unread))
     add_note("Its q and k aren't read where the weights are saved.");
   if (!images_->note.empty()) add_note(fmt::format("Image: {}.", images_->note));
-}
-
-std::uint32_t CaptureFile::model_layer(model::BlockRef block) const {
-  const bool is_other_stack = block.kind == BlockKind::EncoderSelf && !network_->layers->decoder.empty();
-  const bool is_known = !is_other_stack && block.layer.value < model_layers_.size();
-  return is_known ? model_layers_[block.layer.value] : block.layer.value;
 }
 
 bool is_causal(const CaptureFile& file, model::BlockKind kind) {

@@ -20,7 +20,7 @@ class CaptureFile {
   explicit CaptureFile(std::filesystem::path path, bool reads_images = true);
 
   const std::filesystem::path& path() const { return path_; }
-  /// In the order of computation; at least one.
+  /// In the order of computation; at least one. Of a hybrid a layer's number is the model's (Network::layer_numbers).
   const std::vector<CapturedBlock>& blocks() const { return blocks_; }
   /// Of one of them; null: there is no such block.
   const CapturedScore* score(model::BlockRef block) const;
@@ -32,8 +32,6 @@ class CaptureFile {
   std::shared_ptr<const model::ModelInput> input() const { return {prompt_, &prompt_->input}; }
   /// The images among the tokens of a line; `is_source`: of an encoder's, or of the only stack's, else of the decoder's.
   const PatchImages& images(bool is_source, std::uint32_t line) const;
-  /// The number that the model has for a block's layer, of which others have no attention.
-  std::uint32_t model_layer(model::BlockRef block) const;
   /// What of the file isn't shown or is odd, in one line; may be empty.
   const std::string& note() const { return note_; }
 
@@ -44,7 +42,6 @@ class CaptureFile {
   std::shared_ptr<const model::Network> network_;
   std::shared_ptr<const inference::Prompt> prompt_;
   std::shared_ptr<const CapturedImages> images_;  ///< never null
-  std::vector<std::uint32_t> model_layers_;       ///< of the decoder or the only stack; empty: 0, 1, …
   std::string note_;
 };
 

@@ -112,8 +112,8 @@ std::string in_words(const FlowFigure& figure) {
   std::string text = heads_of({"layer", "from", "to", "by", "share", "change"});
   for (const FlowFigure::Edge& edge : std::span(edges).first(std::min(edges.size(), kMaxListed))) {
     const std::string by = edge.is_residual ? "residual stream" : edge.head ? fmt::format("head {}", *edge.head) : "heads";
-    text += line_of({std::to_string(edge.layer), name_of(figure.tokens, edge.from), name_of(figure.tokens, edge.to), by,
-                     digits(edge.share), figure.reach ? digits(edge.change) : ""});
+    text += line_of({std::to_string(figure.layer_number(edge.layer)), name_of(figure.tokens, edge.from),
+                     name_of(figure.tokens, edge.to), by, digits(edge.share), figure.reach ? digits(edge.change) : ""});
   }
   return text + fmt::format("\n{} edges in all\n", edges.size());
 }

@@ -115,11 +115,15 @@ struct FlowFigure {
   std::uint32_t layers = 0;         ///< rows above the input
   std::vector<std::string> tokens;  ///< [column]; every edge's are among them
   std::vector<Edge> edges;          ///< later ones are drawn over earlier ones
+  /// What the layers are called where others between them have no attention; empty: 0, 1, …
+  std::vector<std::uint32_t> layer_numbers = {};
   /// Given: edges are coloured by their change instead, blue where it is less and red where it is more, strongest from here.
   std::optional<float> reach = {};
   /// Of its parts title and settings count, and its legend; a map edge doesn't.
   FigureStyle style = {};
   std::string session = {};  ///< metadata from which it can be made again; empty: none
+
+  std::uint32_t layer_number(std::uint32_t layer) const { return layer_numbers.empty() ? layer : layer_numbers.at(layer); }
 };
 
 /// With a legend of the heads, or of the changes, whose colours it has. Throws Error where an edge's layer or token doesn't

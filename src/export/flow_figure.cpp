@@ -21,7 +21,11 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
  public:
   explicit FlowDrawing(FlowFigure shown)
       : FigureDrawing(std::move(shown)),
-        gutter_(metrics_.width(fmt::format("layer {}", figure_.layers), kTextSize) + kFlowGap),
+        gutter_(metrics_.width(
+                    fmt::format("layer {}",
+                                std::max(figure_.layers, figure_.layer_numbers.empty() ? 0U : figure_.layer_numbers.back())),
+                    kTextSize) +
+                kFlowGap),
         column_(column_width()),
         width_(std::max(2.0F * kMargin + gutter_ + column_ * static_cast<float>(figure_.tokens.size()), kMinWidth)),
         legend_top_(lay_out_titles(width_ - 2.0F * kMargin)) {
@@ -102,7 +106,8 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
 
   void draw_layers(Canvas& canvas) const {
     for (std::uint32_t layer = 0; layer <= figure_.layers; ++layer) {
-      write(canvas, {kMargin, at(layer, 0).y}, layer == 0 ? "input" : fmt::format("layer {}", layer - 1), paper_.muted);
+      write(canvas, {kMargin, at(layer, 0).y},
+            layer == 0 ? "input" : fmt::format("layer {}", figure_.layer_number(layer - 1)), paper_.muted);
     }
   }
 

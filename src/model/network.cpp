@@ -96,23 +96,31 @@ std::vector<double> Embedding::line_factors(const TokenBatch& tokens) const {
 std::vector<BlockRef> Network::blocks() const {
   std::vector<BlockRef> blocks;
   if (!layers) return blocks;
-  for (std::uint32_t i = 0; i < layers->encoder.size(); ++i) blocks.push_back({BlockKind::EncoderSelf, LayerIndex{i}});
+  const bool has_decoder = !layers->decoder.empty();
+  for (std::uint32_t i = 0; i < layers->encoder.size(); ++i) {
+    blocks.push_back({BlockKind::EncoderSelf, LayerIndex{has_decoder ? i : layer_number(i)}});
+  }
   for (std::uint32_t i = 0; i < layers->decoder.size(); ++i) {
-    if (layers->decoder[i].self) blocks.push_back({BlockKind::DecoderSelf, LayerIndex{i}});
-    blocks.push_back({BlockKind::Cross, LayerIndex{i}});
+    if (layers->decoder[i].self) blocks.push_back({BlockKind::DecoderSelf, LayerIndex{layer_number(i)}});
+    blocks.push_back({BlockKind::Cross, LayerIndex{layer_number(i)}});
   }
   return blocks;
 }
 
 const AttentionLayer& Network::layer(BlockRef block) const {
-  const std::uint32_t index = block.layer.value;
-  if (layers && block.kind == BlockKind::EncoderSelf && index < layers->encoder.size()) return layers->encoder[index];
-  if (layers && block.kind != BlockKind::EncoderSelf && index < layers->decoder.size()) {
+  std::size_t index = block.layer.value;
+  const bool is_encoder = block.kind == BlockKind::EncoderSelf;
+  if (layers && !layer_numbers.empty() && (!is_encoder || layers->decoder.empty())) {
+    index = static_cast<std::size_t>(std::ranges::find(layer_numbers, block.layer.value) - layer_numbers.begin());
+  }
+  if (layers && is_encoder && index < layers->encoder.size()) return layers->encoder[index];
+  if (layers && !is_encoder && index < layers->decoder.size()) {
     const DecoderLayer& layer = layers->decoder[index];
     if (block.kind == BlockKind::Cross) return layer.cross;
     if (layer.self) return *layer.self;
   }
-  throw Error("the network has no {} attention in layer {}: choose one of its own blocks", to_string(block.kind), index);
+  throw Error("the network has no {} attention in layer {}: choose one of its own blocks", to_string(block.kind),
+              block.layer.value);
 }
 
 std::size_t Network::parameter_count() const {

@@ -99,7 +99,14 @@ struct Network {
   std::shared_ptr<const Embedding> target_embedding = {};  ///< may be the same object as the source's
   std::shared_ptr<const Layers> layers = {};               ///< never null in a network that passed check()
   std::vector<std::uint32_t> separators = {};              ///< ids after which another document of a line begins
+  /// Of a hybrid, of whose layers only some have attention: the model's numbers of those, ascending, in the decoder or the
+  /// only stack. BlockRef::layer is this number everywhere. Empty: 0, 1, …
+  std::vector<std::uint32_t> layer_numbers = {};
 
+  /// The number of the layer at this index of the decoder or the only stack.
+  std::uint32_t layer_number(std::size_t index) const {
+    return index < layer_numbers.size() ? layer_numbers[index] : static_cast<std::uint32_t>(index);
+  }
   /// Blocks in order of computation.
   std::vector<BlockRef> blocks() const;
   /// Throws Error when there is no such block.

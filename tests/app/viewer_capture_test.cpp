@@ -76,6 +76,43 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("mask.causal"));
   }
 
+  TEST_CASE("a hybrid's layers have the model's numbers wherever they are named, typed and exported") {
+    const TemporaryDirectory folder;
+    std::vector<test::MadeTensor> tensors;
+    for (const char* name : {"attention.0", "attention.1", "attention.2"}) tensors.push_back(test::even(name, {1, 2, 5, 5}));
+    const fs::path path = test::write_capture(folder.path() / "hybrid.safetensors", tensors, R"("layers":"[3, 7, 11]")");
+    UiDriver ui;
+    open_file(ui, path);
+    CHECK(ui.window().notice().text == "Its layers are 3, 7, 11 of the model: others have no attention.");
+    CHECK(ui.state().selection.block.layer.value == 3);  // the first
+    ui.press(Key::Down);
+    CHECK(ui.state().selection.block.layer.value == 7);
+    CHECK(letters_on_screen().find("Layer7\u00B7head0") != std::string::npos);
+    ui.press(Key::P, kControl);
+    ui.type("L11H1");
+    ui.press(Key::Enter);
+    CHECK(ui.state().selection.block.layer.value == 11);
+    CHECK(ui.state().selection.head == 1);
+    CHECK(letters_on_screen().find("Layer11\u00B7head1") != std::string::npos);
+    CHECK(letters_on_screen().find("L7") != std::string::npos);  // the grid's lines
+    ui.click("head.mean");
+    ui.click("head.mean.kind");
+    CHECK(ui.state().selection.mean == HeadMean::Kind);
+    CHECK(ui.sees("head.map"));
+    ui.show("side_by_side");
+    CHECK(ui.sees("side_by_side.previous"));
+    ui.show("model");
+    ui.move_to("model.layer");
+    CHECK(letters_on_screen().find("layer11") != std::string::npos);
+    ui.show("heads");
+    ui.click("heads.copy");
+    CHECK(std::string(ImGui::GetClipboardText()).find("\nencoder,11,1,") != std::string::npos);
+    ui.show("flow");
+    ui.click("flow.method.1");
+    for (const char* layer : {"layer3", "layer7", "layer11"}) CHECK(letters_on_screen().find(layer) != std::string::npos);
+    CHECK(letters_on_screen().find("layer0") == std::string::npos);
+  }
+
   TEST_CASE("captured tokens in byte letters have labels as of a model's own text, and are joined in words") {
     const TemporaryDirectory folder;
     const fs::path path = folder.path() / "c.safetensors", figure = folder.path() / "words.svg";

@@ -83,7 +83,10 @@ TEST_SUITE("cpu") {
                                        {even("attention.0", {1, 1, 2, 2}), even("attention.1", {1, 1, 2, 2})},
                                        fmt::format(R"("layers":"{}")", layers)));
     };
-    CHECK(open("[4, 9]").note() == "Its layers 0, 1, … are layers 4, 9 of the model: others have no attention.");
+    CHECK(open("[4, 9]").note() == "Its layers are 4, 9 of the model: others have no attention.");
+    CHECK(open("[4, 9]").blocks()[1].ref == model::BlockRef{.layer = {9}});
+    CHECK(open("[4, 9]").network()->blocks()[1] == model::BlockRef{.layer = {9}});
+    CHECK(open("[4, 9]").score({.layer = {1}}) == nullptr);
     CHECK(open("[0, 1]").note() == "");
     const auto refusal = [&](std::string_view layers) { return error_message([&] { (void)open(layers); }); };
     CHECK(refusal("[4]").find("layers: 1 numbers, but there are 2 layers; write one for each") != std::string::npos);

@@ -53,6 +53,25 @@ TEST_SUITE("gpu") {
     CHECK(record.at("tokens").at("texts").at(0).at(3) == ",");
   }
 
+  TEST_CASE("layers of a hybrid are chosen and named by the model's numbers") {
+    const TemporaryDirectory folder;
+    const std::string capture =
+        test::write_capture(folder.path() / "hybrid.npz.safetensors",
+                            {test::even("attention.0", {1, 1, 2, 2}), test::even("attention.1", {1, 1, 2, 2})},
+                            R"("layers":"[4, 9]")")
+            .string();
+    const std::string out = (folder.path() / "out").string();
+    const Outcome outcome =
+        run_headlight({"export", "--capture", capture, "--layer", "9", "--format", "json,svg", "--out", out});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    const nlohmann::json written = nlohmann::json::parse(read_file(fs::path(out) / "layer-09_batch-0_head-00_weights.json"));
+    CHECK(written.at("layer") == 9);
+    CHECK(read_file(fs::path(out) / "layer-09_batch-0_head-00_weights.svg").find("layer 9, head 0") != std::string::npos);
+    CHECK(refusal({"export", "--capture", capture, "--layer", "1", "--out", out}, 2) ==
+          "--layer 1: the layers with attention are 4, 9");
+  }
+
   TEST_CASE("weights over an image are a figure, which is made again from the session that it carries") {
     const TemporaryDirectory folder;
     const fs::path out = folder.path() / "out", again = folder.path() / "again";

@@ -42,6 +42,10 @@ TEST_SUITE("cpu") {
     CHECK(count(svg, ">layer 2</text>") == 0);
     CHECK(count(svg, "a &lt;b&gt;") == 3);
     CHECK(count(svg, "stroke-width=\"2.5\"") == 1);  // half of the thickest
+    figure.layer_numbers = {3, 11};
+    CHECK(count(svg_of(figure), ">layer 3</text>") == 1);
+    CHECK(count(svg_of(figure), ">layer 11</text>") == 1);
+    CHECK(make_drawing(figure)->text().find("|11|") != std::string::npos);
   }
 
   TEST_CASE("what is no number is drawn thin, and no edge leaves the figure") {

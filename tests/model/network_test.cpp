@@ -78,6 +78,28 @@ TEST_SUITE("cpu") {
     CHECK(Network{}.blocks().empty());
   }
 
+  TEST_CASE("layers of a hybrid are named by the model's numbers, of an encoder-decoder those of its decoder") {
+    const Fixture fixture;
+    Network network = fixture.network();
+    network.layer_numbers = {3, 7};
+    const std::vector<BlockRef> expected = {{BlockKind::EncoderSelf, LayerIndex{0}},
+                                            {BlockKind::EncoderSelf, LayerIndex{1}},
+                                            {BlockKind::DecoderSelf, LayerIndex{3}},
+                                            {BlockKind::Cross, LayerIndex{3}},
+                                            {BlockKind::Cross, LayerIndex{7}}};
+    CHECK(network.blocks() == expected);
+    CHECK(&network.layer(expected[1]) == &network.layers->encoder[1]);
+    CHECK(&network.layer(expected[4]) == &network.layers->decoder[1].cross);
+    CHECK_THROWS_WITH_AS(network.layer({BlockKind::Cross, LayerIndex{1}}),
+                         "the network has no cross attention in layer 1: choose one of its own blocks", Error);
+    auto alone = std::make_shared<Layers>(*network.layers);
+    alone->decoder.clear();
+    network.layers = alone;
+    CHECK(network.blocks() ==
+          std::vector<BlockRef>{{BlockKind::EncoderSelf, LayerIndex{3}}, {BlockKind::EncoderSelf, LayerIndex{7}}});
+    CHECK(&network.layer({BlockKind::EncoderSelf, LayerIndex{7}}) == &network.layers->encoder[1]);
+  }
+
   TEST_CASE("parameters are counted once") {
     const Fixture fixture;
     const std::size_t attention = 4 * (4 * 4 + 4), norm = 8, feed_forward = 8 * 4 + 8 + 4 * 8 + 4;

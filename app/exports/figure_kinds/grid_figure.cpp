@@ -1,5 +1,5 @@
+#include "app/analyses/head_metric_text.h"
 #include "app/exports/figure_kind.h"
-#include "capture/capture_file.h"
 
 namespace headlight::app {
 namespace {
@@ -21,11 +21,10 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
                            blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
   sheet.subtitle += "; a row for each layer, a column for each head";
   std::vector<std::pair<MatrixRef, std::string>> maps;
-  const capture::CaptureFile* capture = subject.source.capture.get();
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) {
       maps.emplace_back(MatrixRef{.block = block, .batch = subject.matrix.batch, .head = head, .stage = stage},
-                        fmt::format("L{} H{}", capture ? capture->model_layer(block) : block.layer.value, head));
+                        head_name({.block = block, .head = head}));
     }
   }
   if (!add_panels(sheet, numbers, blocks, maps, kGridEdge)) return nullptr;

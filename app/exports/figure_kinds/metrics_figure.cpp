@@ -1,3 +1,5 @@
+#include <set>
+
 #include "app/analyses/head_metric_text.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/view_figures.h"
@@ -9,26 +11,20 @@ using evaluation::HeadMetric;
 
 constexpr std::size_t kMetricsAcross = 4;
 
-/// The selected indices, or all up to the largest that was found.
-std::vector<std::uint32_t> chosen_indices(const std::vector<std::uint32_t>& chosen, std::uint32_t count) {
-  if (!chosen.empty()) return chosen;
-  std::vector<std::uint32_t> all;
-  for (std::uint32_t index = 0; index < count; ++index) all.push_back(index);
-  return all;
-}
-
 /// What rows and columns are.
 struct MetricAxes {
   std::vector<std::uint32_t> layers, heads;
 };
 
+/// The selected ones, or all that were measured.
 MetricAxes axes_of(const MetricsFigure& figure) {
-  std::uint32_t layers = 0, heads = 0;
+  std::set<std::uint32_t> layers(figure.layers.begin(), figure.layers.end()),
+      heads(figure.heads.begin(), figure.heads.end());
   for (const auto& [head, metrics] : figure.found.heads) {
-    layers = std::max(layers, head.block.layer.value + 1);
-    heads = std::max(heads, head.head + 1);
+    if (figure.layers.empty()) layers.insert(head.block.layer.value);
+    if (figure.heads.empty()) heads.insert(head.head);
   }
-  return {.layers = chosen_indices(figure.layers, layers), .heads = chosen_indices(figure.heads, heads)};
+  return {.layers = {layers.begin(), layers.end()}, .heads = {heads.begin(), heads.end()}};
 }
 
 std::vector<std::string> names_of(const std::vector<std::uint32_t>& indices) {

@@ -142,7 +142,7 @@ void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
     draw_line({geometry.origin.x + kGutter, y}, {geometry.origin.x + width, y}, frame.ui.theme().grid);
     if (layer % step != 0 && layer != geometry.layers) continue;
     put_text(font, {geometry.origin.x, std::round(y - font_size(font) * 0.5F)}, frame.ui.theme().text_dim,
-             layer == 0 ? "input" : fmt::format("layer {}", layer - 1));
+             layer == 0 ? "input" : fmt::format("layer {}", frame.result.network->layer_number(layer - 1)));
   }
 }
 
@@ -277,13 +277,19 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   return events;
 }
 
+std::string place_of(const Frame& frame, const FlowNode& node) {
+  if (node.layer == 0) return "the token vector";
+  return fmt::format("after layer {}", frame.result.network->layer_number(node.layer - 1));
+}
+
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch) {
   const std::string to = predicted_token_text(frame.result, batch, edge.to);
+  const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
   std::string text;
   if (edge.is_residual) {
-    text = fmt::format("layer {}: {} is the residual stream of \u201C{}\u201D", edge.layer, percent_text(edge.share), to);
+    text = fmt::format("layer {}: {} is the residual stream of \u201C{}\u201D", layer, percent_text(edge.share), to);
   } else {
-    text = fmt::format("layer {}: {} from \u201C{}\u201D to \u201C{}\u201D", edge.layer, percent_text(edge.share),
+    text = fmt::format("layer {}: {} from \u201C{}\u201D to \u201C{}\u201D", layer, percent_text(edge.share),
                        predicted_token_text(frame.result, batch, edge.from), to);
   }
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
@@ -299,7 +305,7 @@ std::string edge_text(const Frame& frame, const FlowLayout& layout, const attrib
 
 void open_edge(Frame& frame, const attribution::FlowEdge& edge) {
   State& state = frame.state;
-  const model::BlockRef block{.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{edge.layer}};
+  const model::BlockRef block = encoder_block(frame.result.network->layer_number(edge.layer));
   select_head(state.selection, block, edge.heads.empty() ? state.selection.head : edge.heads.front().head);
   state.selection.mean = edge.heads.empty() && !edge.is_residual ? HeadMean::Layer : HeadMean::None;
   state.view.pinned = attention::Cell{.query = edge.to, .key = edge.from};

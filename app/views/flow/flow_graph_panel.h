@@ -27,6 +27,9 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
 /// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the baseline.
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
 
+/// "the token vector", "after layer 3": whose state the node is.
+std::string place_of(const Frame& frame, const FlowNode& node);
+
 /// Shows the map of the edge's first head, or the layer's mean where heads were averaged, with the edge's cell pinned.
 void open_edge(Frame& frame, const attribution::FlowEdge& edge);
 
@@ -35,8 +38,8 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
 
 /// What is asked about an edge: its share, and the baseline's where runs are compared. `threshold`: what the graph is
 /// drawn with.
-NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const attribution::FlowEdge& edge,
-                      std::uint32_t batch, float threshold);
+NumberRef edge_number(const Frame& frame, const FlowChoices& flow, const FlowLayout& layout,
+                      const attribution::FlowEdge& edge, std::uint32_t batch, float threshold);
 
 /// What is asked about the largest flow from the position's token to another one.
 NumberRef flow_number(const FlowChoices& flow, const PredictionPosition& position, std::uint32_t to, double value);

@@ -23,8 +23,8 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
     for (const attribution::HeadShare& head : edge.heads) {
       heads += fmt::format("{}{}:{:.6g}", heads.empty() ? "" : " ", head.head, head.share);
     }
-    text += fmt::format("{},{},{},{},{},{}", edge.layer, edge.from, edge.to, edge.is_residual ? "residual" : "attention",
-                        exporting::table_number(edge.share), heads);
+    text += fmt::format("{},{},{},{},{},{}", frame.result.network->layer_number(edge.layer), edge.from, edge.to,
+                        edge.is_residual ? "residual" : "attention", exporting::table_number(edge.share), heads);
     if (const auto before = layout.baseline_share(edge))
       text += fmt::format(",{},{}", exporting::table_number(*before), exporting::table_number(edge.share - *before));
     text += '\n';
@@ -36,10 +36,10 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
   return text;
 }
 
-NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const attribution::FlowEdge& edge,
-                      std::uint32_t batch, float threshold) {
+NumberRef edge_number(const Frame& frame, const FlowChoices& flow, const FlowLayout& layout,
+                      const attribution::FlowEdge& edge, std::uint32_t batch, float threshold) {
   NumberRef number{.of = std::string(share_of(flow.method)),
-                   .block = encoder_block(edge.layer),
+                   .block = encoder_block(frame.result.network->layer_number(edge.layer)),
                    .batch = batch,
                    .head = edge.heads.empty() ? 0 : edge.heads.front().head,
                    .row = edge.to,
@@ -73,7 +73,7 @@ std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode&
   NumberRef number{.batch = batch, .row = node.token};
   if (mlp) {
     number.of = kMlpShare;
-    number.block = encoder_block(node.layer - 1);
+    number.block = encoder_block(result.network->layer_number(node.layer - 1));
     number.value = mlp;
     return number;
   }
@@ -85,9 +85,9 @@ std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode&
   number.block = encoder_block(0);
   number.column = likeliest.id;
   number.value = likeliest.probability;
-  number.notes = {
-      {"token", fmt::format("\u201C{}\u201D", candidate_label(result, likeliest.id))},
-      {"read after", node.layer == 0 ? "no layer: the token's vector" : fmt::format("layer {}", node.layer - 1)}};
+  number.notes = {{"token", fmt::format("\u201C{}\u201D", candidate_label(result, likeliest.id))},
+                  {"read after", node.layer == 0 ? "no layer: the token's vector"
+                                                 : fmt::format("layer {}", result.network->layer_number(node.layer - 1))}};
   return number;
 }
 

@@ -136,6 +136,7 @@ class FlowView final : public ViewPanel {
     const double reach = std::max(layout_.largest_change(), 1e-6);
     exporting::FlowFigure figure{
         .title = title_, .subtitle = subtitle_, .layers = layout_.layers, .tokens = tokens_, .edges = {}, .style = {}};
+    figure.layer_numbers = layer_numbers_;
     for (const attribution::FlowEdge& edge : layout_.edges) {
       figure.edges.push_back({.layer = edge.layer,
                               .from = layout_.columns.at(edge.from),
@@ -156,6 +157,7 @@ class FlowView final : public ViewPanel {
  private:
   /// What the figure says beside the graph.
   void keep_words(const Frame& frame, const PredictionPosition& position) {
+    layer_numbers_ = frame.result.network->layer_numbers;
     title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
                          predicted_token_text(frame.result, position.batch, position.token), position.token);
     subtitle_ = fmt::format("{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_.method), threshold_,
@@ -288,7 +290,8 @@ class FlowView final : public ViewPanel {
     }
     draw_chosen(frame, position.batch);
     if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
-      frame.transient.pointed_number = edge_number(choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
+      frame.transient.pointed_number =
+          edge_number(frame, choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, revealed);
@@ -296,7 +299,7 @@ class FlowView final : public ViewPanel {
       const std::string text = edge_text(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
       frame.transient.pointed_number =
-          edge_number(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
+          edge_number(frame, choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
       const Tooltip tooltip(frame, around_pointer());
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
@@ -332,8 +335,8 @@ class FlowView final : public ViewPanel {
   /// What the keyboard has come to, in words.
   void draw_chosen(Frame& frame, std::uint32_t batch) const {
     if (!chosen_) return;
-    const std::string where = chosen_->layer == 0 ? "the token vector" : fmt::format("after layer {}", chosen_->layer - 1);
-    std::string text = fmt::format("\u201C{}\u201D, {}", predicted_token_text(frame.result, batch, chosen_->token), where);
+    const std::string token = predicted_token_text(frame.result, batch, chosen_->token);
+    std::string text = fmt::format("\u201C{}\u201D, {}", token, place_of(frame, *chosen_));
     if (const auto edge = strongest_into(layout_, *chosen_)) {
       text +=
           fmt::format(". Most of it: {}. Enter opens that head.", edge_text(frame, layout_, layout_.edges[*edge], batch));
@@ -358,6 +361,7 @@ class FlowView final : public ViewPanel {
   /// [place in kMinShares] has_enough() of the last finding.
   std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kMinShares.size()> enough_;
   std::string title_, subtitle_;                          ///< of the figure
+  std::vector<std::uint32_t> layer_numbers_;              ///< of the figure: model::Network::layer_numbers
   std::vector<std::string> tokens_;                       ///< [column]
   bool is_drawn_ = false;                                 ///< in the last frame
   bool copies_ = false;                                   ///< as soon as the numbers are there

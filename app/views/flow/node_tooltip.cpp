@@ -84,8 +84,7 @@ void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, 
   ImGui::PushTextWrapPos(420.0F);
   {
     const TextStyleScope ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    const std::string where = node.layer == 0 ? "the token vector" : fmt::format("after layer {}", node.layer - 1);
-    ImGui::TextUnformatted(fmt::format("\u201C{}\u201D, {}", token, where).c_str());
+    ImGui::TextUnformatted(fmt::format("\u201C{}\u201D, {}", token, place_of(frame, node)).c_str());
   }
   draw_facts(frame, node, batch, mlp);
   ImGui::PopTextWrapPos();

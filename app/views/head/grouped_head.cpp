@@ -18,7 +18,8 @@ constexpr std::uint32_t kGroupedPlace = 0x57;
 TileQuery whole_map(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
-  return shown_map(selection, tile_of(frame, attention::Stage::Weights, {.rows = shape.queries, .columns = shape.keys}));
+  return shown_map(selection, frame.result.shapes,
+                   tile_of(frame, attention::Stage::Weights, {.rows = shape.queries, .columns = shape.keys}));
 }
 
 GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {

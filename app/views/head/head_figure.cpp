@@ -56,7 +56,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   if (is_too_large_) return;
   TileQuery all = tile_of(frame, shown_stage(frame.state), {.rows = shape.queries, .columns = shape.keys});
   pool_sides(all, glm::uvec2(kFigureEdge));
-  TileQuery asked = shown_map(selection, all, shows_norms(frame.state));
+  TileQuery asked = shown_map(selection, frame.result.shapes, all, shows_norms(frame.state));
   if (is_difference_) asked.quantity = difference_of(asked.quantity);
   const EngineTile* known = frame.ask(asked);
   if (known != nullptr && frame.result.is_current(asked)) tile_ = known->tile;

@@ -27,8 +27,8 @@ bool MapHeatmap::has_masked_cells() const {
 bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->has_odd; }
 
 TileQuery MapHeatmap::query(const view::Region& region) const {
-  TileQuery query =
-      shown_map(frame_.state.selection, tile_of(frame_, shown_stage(frame_.state), region), shows_norms(frame_.state));
+  TileQuery query = shown_map(frame_.state.selection, frame_.result.shapes,
+                              tile_of(frame_, shown_stage(frame_.state), region), shows_norms(frame_.state));
   query.rows = std::max(region.rows, 1U);
   query.columns = std::max(region.columns, 1U);
   if (!query.is_exact() && shown_stage(frame_.state) == Stage::Weights) query.pooling = frame_.state.view.pooling;

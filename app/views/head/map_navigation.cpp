@@ -71,12 +71,12 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
 void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns) {
   Transient& transient = frame.transient;
   if (!transient.seeks_strongest) return;
-  StrongestQuestion question{
-      .map = shown_map(frame.state.selection, tile_of(frame, shown_stage(frame.state)), shows_norms(frame.state)),
-      .rows = rows,
-      .columns = columns,
-      .of = *transient.seeks_strongest,
-      .from = frame.state.view.pinned};
+  StrongestQuestion question{.map = shown_map(frame.state.selection, frame.result.shapes,
+                                              tile_of(frame, shown_stage(frame.state)), shows_norms(frame.state)),
+                             .rows = rows,
+                             .columns = columns,
+                             .of = *transient.seeks_strongest,
+                             .from = frame.state.view.pinned};
   const bool has_line = question.of == StrongestOf::Map || question.from;
   const bool is_outside = question.from && (question.from->query >= rows || question.from->key >= columns);
   if (!has_line || is_outside) return transient.seeks_strongest.reset();

@@ -87,7 +87,7 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
 /// Where the map shows norms, the cell's.
 void draw_norm(Frame& frame, attention::Cell cell) {
   if (!shows_norms(frame.state)) return;
-  const TileQuery map = shown_map(frame.state.selection, tile_of(frame, Stage::Weights), true);
+  const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, Stage::Weights), true);
   TileNumbers numbers(frame, map.block, map.batch, map.head);
   const bool is_mean = frame.state.selection.mean != HeadMean::None;
   draw_number(frame, is_mean ? "mean norm" : "adds (norm)", number_text(numbers.value(map.quantity, cell.query, cell.key)),
@@ -97,7 +97,8 @@ void draw_norm(Frame& frame, attention::Cell cell) {
 /// What the cell has in the baseline, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
-  const TileQuery map = shown_map(frame.state.selection, tile_of(frame, shown_stage(frame.state)), shows_norms(frame.state));
+  const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, shown_stage(frame.state)),
+                                  shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
   const std::optional<float> change = changes.value(difference_of(map.quantity), cell.query, cell.key);
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
@@ -105,7 +106,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
 
 /// The numbers of a mean: it has no scores of its own, its heads have.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
-  const TileQuery map = shown_map(frame.state.selection, tile_of(frame, Stage::Weights));
+  const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, Stage::Weights));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   draw_norm(frame, cell);

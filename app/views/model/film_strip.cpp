@@ -11,12 +11,6 @@ constexpr float kMapEdge = 132.0F;
 constexpr float kLabel = 52.0F;
 constexpr std::uint32_t kPlace = 0x7D;
 
-std::uint32_t layers_of(const Frame& frame) {
-  std::uint32_t layers = 0;
-  for (const auto& [block, shape] : frame.result.shapes) layers += block.kind == frame.state.selection.block.kind ? 1 : 0;
-  return layers;
-}
-
 const inference::BlockShape& selected_shape(const Frame& frame) {
   return frame.result.shapes.at(frame.state.selection.block);
 }
@@ -108,9 +102,12 @@ void FilmStrip::draw(Frame& frame, float height) {
     ImGui::SetCursorPos(is_one_line ? ImVec2(first.x + index * (width + kGap), first.y)
                                     : ImVec2(first.x, first.y + index * line));
   };
-  std::uint32_t layer = selection.block.layer.value, head = selection.head;
+  const std::vector<model::BlockRef> layers = blocks_of_kind(frame.result.shapes, selection.block.kind);
+  auto layer = static_cast<std::uint32_t>(std::ranges::find(layers, selection.block) - layers.begin());
+  std::uint32_t head = selection.head;
   place(0.0F);
-  bool is_moved = draw_slider(frame, "model.layer", "Layer", layer, layers_of(frame), fmt::format("layer {}", layer), width,
+  bool is_moved = draw_slider(frame, "model.layer", "Layer", layer, static_cast<std::uint32_t>(layers.size()),
+                              fmt::format("layer {}", selection.block.layer.value), width,
                               "Goes through the layers, with the same head.");
   place(1.0F);
   is_moved = draw_slider(frame, "model.head", "Head", head, selected_shape(frame).heads, fmt::format("head {}", head), width,
@@ -119,9 +116,7 @@ void FilmStrip::draw(Frame& frame, float height) {
   place(2.0F);
   draw_token_slider(frame, width);
   if (is_moved) {
-    model::BlockRef block = selection.block;
-    block.layer.value = layer;
-    select_head(selection, block, head);
+    select_head(selection, layers[layer], head);
     clamp_selection(frame.state, frame.result.shapes);
   }
 }

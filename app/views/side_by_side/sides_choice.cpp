@@ -76,14 +76,11 @@ HeadRef other_head(Frame& frame) {
   if (!choices.is_chosen) {
     if (const std::optional<HeadRef> unlike = most_unlike(frame)) return *unlike;
   }
-  HeadRef head{.block = frame.state.selection.block, .head = 0};
-  head.block.layer.value = 0;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (block.kind != head.block.kind || block.layer.value > choices.layer) continue;
-    head.block = block;
-    head.head = std::min(choices.head, shape.heads - 1);
-  }
-  return head;
+  // The chosen layer or the last before it, else the first.
+  const std::vector<model::BlockRef> blocks = blocks_of_kind(frame.result.shapes, frame.state.selection.block.kind);
+  const auto after = std::ranges::find_if(blocks, [&](auto block) { return block.layer.value > choices.layer; });
+  const model::BlockRef block = after == blocks.begin() ? *after : *std::prev(after);
+  return {.block = block, .head = std::min(choices.head, frame.result.shapes.at(block).heads - 1)};
 }
 
 void choose_sides(Frame& frame, const HeadRef& other) {

@@ -317,7 +317,8 @@ TextShades shades_of(Frame& frame, LockedToken chosen) {
   if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
   const view::Region line = is_row ? view::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}
                                    : view::Region{.rows = shape.queries, .column = chosen.token, .columns = 1};
-  const TileQuery wanted = frame.compared(shown_map(selection, tile_of(frame, attention::Stage::Weights, line)));
+  const TileQuery wanted =
+      frame.compared(shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights, line)));
   const EngineTile* known = frame.ask(wanted);
   TextShades shades{.weights = {}, .is_difference = frame.shows_difference()};
   if (!known) return shades;
