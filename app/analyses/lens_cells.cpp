@@ -25,7 +25,7 @@ std::uint32_t stream_width(const model::Network& network) {
 }
 
 /// The file that was asked for last, opened on a thread of its own, since all its numbers are read. Used by the threads of
-/// several engines.
+/// several engines. Without a file the last one is let go, and with it what a device has of it.
 std::shared_future<SharedLens> opened_lens(const std::string& file, std::uint32_t layers, std::uint32_t d_model) {
   using Key = std::tuple<std::string, fs::file_time_type, std::uint32_t, std::uint32_t>;
   static std::mutex mutex;
@@ -34,20 +34,22 @@ std::shared_future<SharedLens> opened_lens(const std::string& file, std::uint32_
   const std::lock_guard lock(mutex);
   static std::pair<Key, std::shared_future<SharedLens>> newest;
   static std::vector<std::shared_future<SharedLens>> left;  // while they are read: their end would be waited for
-  std::erase_if(left, [](const auto& lens) { return lens.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   if (newest.first != key || !newest.second.valid()) {
     if (newest.second.valid()) left.push_back(newest.second);
-    newest = {key, std::async(std::launch::async, [file, layers, d_model]() -> SharedLens {
-                return std::make_shared<const model::LinearLens>(model::open_linear_lens(file, layers, d_model));
-              })};
+    newest = {key, file.empty()
+                       ? std::shared_future<SharedLens>()
+                       : std::async(std::launch::async, [file, layers, d_model]() -> SharedLens {
+                           return std::make_shared<const model::LinearLens>(model::open_linear_lens(file, layers, d_model));
+                         })};
   }
+  std::erase_if(left, [](const auto& lens) { return lens.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   return newest.second;
 }
 
 /// Null: without a linear lens.
 Task<SharedLens> wait_for_lens(std::string file, std::uint32_t layers, std::uint32_t d_model) {
-  if (file.empty()) co_return nullptr;
   const std::shared_future<SharedLens> lens = opened_lens(file, layers, d_model);
+  if (!lens.valid()) co_return nullptr;
   while (lens.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) co_await read_nothing();
   co_return lens.get();
 }

@@ -379,12 +379,10 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
 
 std::shared_ptr<const ops::PackedLinear> DeviceLens::of(gpu::Context& context,
                                                         const std::shared_ptr<const model::Linear>& translator) {
-  const auto known = translators_.find(translator);
+  if (lens_.owner_before(translator) || translator.owner_before(lens_)) translators_.clear();
+  lens_ = translator;
+  const auto known = translators_.find(translator.get());
   if (known != translators_.end()) return known->second;
-  const auto is_of_this_lens = [&](const auto& one) {
-    return !one.owner_before(translator) && !translator.owner_before(one);
-  };
-  if (!translators_.empty() && !is_of_this_lens(translators_.begin()->first)) translators_.clear();
   const Tensor bias = translator->bias.tensor();
   const model::Parameter& weight = translator->weight;
   ops::LinearSource source{.bias = bias.values, .out = weight.axis(0), .in = weight.axis(1)};
@@ -396,7 +394,7 @@ std::shared_ptr<const ops::PackedLinear> DeviceLens::of(gpu::Context& context,
   weight.expect_intact();
   weight.release_pages();
   gpu::finish_writes(context);
-  return translators_.emplace(translator, std::move(packed)).first->second;
+  return translators_.emplace(translator.get(), std::move(packed)).first->second;
 }
 
 ops::PackedLinear upload_linear(gpu::Context& context, const model::Linear& linear, std::string_view purpose) {

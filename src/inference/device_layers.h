@@ -64,15 +64,20 @@ struct DeviceUnembedding {
   ops::PackedLinear linear;
 };
 
-/// Translators of one linear lens on the device, I + W and b, each from its first use on. Those of another lens take their
-/// place. Used by the thread that uses the session.
+/// Translators of one linear lens on the device, I + W and b, each from its first use on, until the lens is left or another
+/// one takes their place. Used by the thread that uses the session.
 class DeviceLens {
  public:
   /// Throws Error when the device can't hold it.
   std::shared_ptr<const ops::PackedLinear> of(gpu::Context& context, const std::shared_ptr<const model::Linear>& translator);
+  /// Frees the translators of a lens that only this object knows.
+  void release_left() {
+    if (lens_.expired()) translators_.clear();
+  }
 
  private:
-  std::map<std::shared_ptr<const model::Linear>, std::shared_ptr<const ops::PackedLinear>> translators_;
+  std::weak_ptr<const model::Linear> lens_;  ///< one of the translators, which live as long as their lens
+  std::map<const model::Linear*, std::shared_ptr<const ops::PackedLinear>> translators_;
 };
 
 /// model::Layers on the device: uploaded once, constant until they go. Layers that share their weights (ALBERT) share them

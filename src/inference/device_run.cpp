@@ -23,6 +23,7 @@ struct StateRow {
 using StatesByRow = std::map<StateRow, std::vector<std::size_t>>;
 
 StatesByRow by_row(std::span<const StateRef> states, std::uint32_t last_layer, gpu::Context& context, DeviceLens& lens) {
+  lens.release_left();
   StatesByRow rows;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto& translator = states[i].translator;

@@ -120,6 +120,22 @@ TEST_SUITE("gpu") {
     CHECK(first(lens_path("gpt2.safetensors")) == linear);
     CHECK(first("") == plain);
   }
+
+  TEST_CASE("a lens that is left leaves the device's memory") {
+    AskedAnalysis asked("gpt2", "the cat", open_gpu_runner);
+    // A pass says what the device holds: that of the second text comes after the first one's question.
+    const auto bytes_with = [&](const std::string& lens) {
+      for (const char* text : {"the cat", "the mat"}) {
+        asked.state.text() = text;
+        CHECK(asked.ask(LensQuestion{.lens = lens}).error == "");
+      }
+      return asked.result.timing.device_bytes;
+    };
+    bytes_with("");
+    const std::size_t before = bytes_with(""), with = bytes_with(lens_path("gpt2.safetensors"));
+    CHECK(with > before);
+    CHECK(bytes_with("") == before);
+  }
 }
 
 }  // namespace lens_cells_test
