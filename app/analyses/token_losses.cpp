@@ -1,5 +1,7 @@
 #include "app/analyses/token_losses.h"
 
+#include <numeric>
+
 #include "core/error.h"
 
 namespace headlight::app {
@@ -8,12 +10,6 @@ namespace {
 /// Logits of one step: some milliseconds.
 constexpr std::size_t kLossStepLogits = std::size_t{1} << 20;
 constexpr std::size_t kMaxStepStates = 64;
-
-double mean_of(std::span<const double> values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
 
 }  // namespace
 
@@ -55,9 +51,13 @@ std::optional<InContextScore> in_context_score(std::span<const double> losses) {
   if (losses.size() < kMinScoredLosses) return std::nullopt;
   const auto tenth = [&](std::size_t number) {
     const std::size_t begin = number * losses.size() / 10, end = (number + 1) * losses.size() / 10;
-    return mean_of(losses.subspan(begin, end - begin));
+    return mean_loss(losses.subspan(begin, end - begin));
   };
   return InContextScore{.score = tenth(9) - tenth(1)};
+}
+
+double mean_loss(std::span<const double> losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
 
 std::vector<double> running_means(std::span<const double> losses) {

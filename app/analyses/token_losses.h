@@ -33,6 +33,8 @@ struct InContextScore {
 std::optional<InContextScore> in_context_score(std::span<const double> losses);
 inline constexpr std::size_t kMinScoredLosses = 20;
 
+/// Of at least one.
+double mean_loss(std::span<const double> losses);
 /// [i] the mean of the first i + 1.
 std::vector<double> running_means(std::span<const double> losses);
 

@@ -1,7 +1,6 @@
 #include "app/checkpoints/step_meter.h"
 
 #include <chrono>
-#include <numeric>
 
 #include "app/analyses/token_losses.h"
 #include "app/exports/figure_kind.h"
@@ -11,10 +10,6 @@ namespace headlight::app {
 namespace {
 
 constexpr std::size_t kMaxQuestions = 8;
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 }  // namespace
 
@@ -52,7 +47,7 @@ StepNumbers measure_step(Runner& runner, const std::shared_ptr<ModelCache>& mode
   if (!predicts || line.end - line.begin < 2) return numbers;
   const auto told = read.analysis(TokenLossesQuestion{.batch = question.batch});
   const std::vector<double>& losses = dynamic_cast<const TokenLosses&>(*told).losses;
-  numbers.loss = mean(losses);
+  numbers.loss = mean_loss(losses);
   if (const auto score = in_context_score(losses)) numbers.in_context = score->score;
   return numbers;
 }

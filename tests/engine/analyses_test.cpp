@@ -150,6 +150,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("losses are those of transformers' probabilities, and padding and lines that aren't there say so") {
+    double farthest = 0.0;
     for (const nlohmann::json& golden : test::golden("lens/cells.json")) {
       const std::string name = golden.at("model");
       CAPTURE(name);
@@ -165,10 +166,11 @@ TEST_SUITE("cpu") {
         REQUIRE(found.losses.size() == count);
         CHECK(found.first == 1);
         const double expected = -std::log(last[count - 1].at("probability").get<double>());
-        CHECK(std::abs(found.losses.back() - expected) < 2e-5);  // probabilities are stored as float32
+        farthest = std::max(farthest, std::abs(found.losses.back() - expected));
       }
       CHECK(asked.ask(TokenLossesQuestion{.batch = 3}).error == "this run predicts no tokens");
     }
+    CHECK(farthest < 4e-6);  // observed 7.8e-7: probabilities are stored as float32
   }
 
   TEST_CASE("the in-context score is of tenths, or of tokens 50 and 500") {
