@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace headlight::app {
 namespace {
 
@@ -26,7 +28,7 @@ bool CheckpointRoom::look(const std::string& model, double now_s) {
   const bool is_known = !series_->is_of_captures && (model == model_ || series_->find(model)) && !model_.empty();
   const bool is_time = !series_->steps.empty() && now_s - looked_s_ > kLookEvery_s;
   if (looking_.valid() || (is_known && !is_time)) return is_other;
-  if (!is_known && !series_->steps.empty()) {
+  if (!is_known && *series_ != StepSeries()) {
     series_ = std::make_shared<const StepSeries>();
     is_other = true;
   }
@@ -36,8 +38,8 @@ bool CheckpointRoom::look(const std::string& model, double now_s) {
     StepSeries found;
     try {
       found = find_checkpoints(model);
-    } catch (const std::exception&) {  // a folder that can't be read has no other checkpoints
-      found = {};
+    } catch (const std::exception& error) {
+      found = {.trouble = one_line(error.what())};
     }
     if (wake) wake();
     return found;

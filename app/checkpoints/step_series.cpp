@@ -104,9 +104,11 @@ StepSeries find_checkpoints(const fs::path& model) {
   if (network.is_null()) return {};
   const bool is_snapshot = folder.parent_path().filename() == "snapshots";
   const bool is_numbered = step_in_name(utf8(folder.filename())).has_value();
-  std::vector<Found> found = is_snapshot   ? in_repository(folder.parent_path().parent_path(), folder)
-                             : is_numbered ? in_folder(folder.parent_path())
-                                           : in_folder(folder);
+  const fs::path around = is_snapshot || is_numbered ? folder.parent_path() : folder;
+  std::error_code failure;
+  static_cast<void>(fs::directory_iterator(around, failure));
+  if (failure) throw Error("{}: its other checkpoints can't be listed: {}", utf8(around), failure.message());
+  std::vector<Found> found = is_snapshot ? in_repository(folder.parent_path().parent_path(), folder) : in_folder(around);
   std::erase_if(found, [&](const Found& one) { return one.path != folder && network_of(one.path) != network; });
   StepSeries series;
   for (const Found& one : found) {

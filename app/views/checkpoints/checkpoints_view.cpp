@@ -72,9 +72,12 @@ class CheckpointsView final : public ViewPanel {
       return draw_empty_note(
           frame, "checkpoints.empty",
           room.is_looking() ? "Looking for checkpoints\u2026" : "No other steps of this training",
-          "Open one of a training\u2019s folders (checkpoint-500, step1000, \u2026), a model of Hugging Face\u2019s cache "
-          "with "
-          "several revisions, or a .zip of saved steps; or send steps from Python with headlight.connect().");
+          !series.trouble.empty()
+              ? series.trouble + "."
+              : "Open one of a training\u2019s folders (checkpoint-500, step1000, \u2026), a model of Hugging Face\u2019s "
+                "cache "
+                "with "
+                "several revisions, or a .zip of saved steps; or send steps from Python with headlight.connect().");
     }
     const std::optional<std::size_t> shown = shown_step(frame);
     if (!series.steps.empty() && frame.result.inputs) measure(frame, shown.value_or(0));
