@@ -16,7 +16,8 @@ using attention::Stage;
 
 /// Signed: the middle of the colours is 0, their ends are ± `largest`. Else they go from 0 to `largest`.
 shell::Color cell_color(const State& state, const MapCell& cell) {
-  const double share = cell.largest > 0.0 ? std::clamp(*cell.value / cell.largest, -1.0, 1.0) : 0.0;
+  const auto size = [&](double value) { return cell.has_log_colors ? std::log1p(std::abs(value)) : value; };
+  const double share = cell.largest > 0.0 ? std::clamp(size(*cell.value) / size(cell.largest), -1.0, 1.0) : 0.0;
   const std::span<const std::uint32_t> colors = cell.is_signed ? signed_colors() : weight_colors(state);
   const double place = cell.is_signed ? share * 0.5 + 0.5 : std::max(share, 0.0);
   const double index = place * static_cast<double>(colors.size() - 1);
@@ -36,7 +37,10 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const vi
   const std::optional<std::uint32_t> decimals = decimals_for(frame, box.size);
   if (!decimals) return;
   ImFont* font = frame.ui.fonts().mono_small;
-  const std::string number = view::format_fixed(static_cast<float>(value), *decimals);
+  std::uint32_t kept = *decimals;
+  std::string number = view::format_fixed(static_cast<float>(value), kept);
+  while (kept > 0 && text_width(font, number) > box.size.x) number = view::format_fixed(static_cast<float>(value), --kept);
+  if (text_width(font, number) > box.size.x) return;
   put_text(font,
            {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
             std::round(box.origin.y + (box.size.y - font_size(font)) * 0.5F)},

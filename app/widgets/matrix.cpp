@@ -90,6 +90,7 @@ void draw_cell(Frame& frame, const MatrixMap& map, MatrixCell cell, double large
                         .value = value,
                         .largest = largest,
                         .is_signed = map.matrix.is_signed,
+                        .has_log_colors = map.matrix.has_log_colors,
                         .is_selected = is_selected,
                         .is_hovered = is_hovered});
 }
@@ -122,7 +123,8 @@ exporting::HeatmapFigure Matrix::figure(view::ColorMap color_map) const {
   for (const auto& row : cells) {
     for (std::size_t column = 0; column < columns.tokens.size(); ++column) {
       const bool is_known = column < row.size() && row[column];
-      figure.map.values.push_back(is_known ? static_cast<float>(*row[column]) : 0.0F);
+      const double value = is_known ? *row[column] : 0.0;
+      figure.map.values.push_back(static_cast<float>(has_log_colors ? std::abs(value) : value));
       figure.map.masked.push_back(is_known ? 0 : 1);
     }
   }
@@ -130,6 +132,7 @@ exporting::HeatmapFigure Matrix::figure(view::ColorMap color_map) const {
   figure.masked_title = "no value";
   figure.marks_empty_rows = false;
   figure.style = {.color_map = color_map, .scale = view::ScaleKind::Maximum};
+  if (has_log_colors) figure.style.spread = view::ScaleSpread::Log;
   if (is_signed) figure.style = exporting::diverging(figure.style);
   return figure;
 }

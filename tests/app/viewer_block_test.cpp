@@ -67,6 +67,10 @@ TEST_SUITE("gpu") {
     ui.press(shell::Key::Escape);
     CHECK_FALSE(ui.state().block.shows_activations);
     CHECK(ui.sees("block.flow"));
+    ui.resize(900, 600);
+    CHECK_FALSE(ui.sees("block.sizes"));  // no room for the chart
+    ui.click("block.largest");
+    CHECK(ui.state().block.shows_activations);
   }
 
   TEST_CASE("in a small window the maps of a long text can be read, and all of the flow is reached by scrolling") {

@@ -77,7 +77,7 @@ std::string layer_text(const Frame& frame, const LargestActivations& found) {
 }
 
 Matrix matrix_of(const Frame& frame, const LargestActivations& found) {
-  Matrix matrix{.title = "log\u2081\u2080(1 + largest |x|)", .is_signed = false};
+  Matrix matrix{.title = "largest |x|", .is_signed = false, .has_log_colors = true};
   matrix.rows.title = "token";
   matrix.columns.title = "after layer";
   for (std::size_t state = 0; state < found.states.size(); ++state) {
@@ -86,8 +86,7 @@ Matrix matrix_of(const Frame& frame, const LargestActivations& found) {
   for (std::size_t token = 0; token < found.states.front().largest.size(); ++token) {
     matrix.rows.tokens.push_back(token_name(frame, found.first + static_cast<std::uint32_t>(token)));
     std::vector<std::optional<double>>& cells = matrix.cells.emplace_back();
-    for (const LayerActivations& layer : found.states)
-      cells.emplace_back(std::log10(1.0 + double{layer.largest[token].size()}));
+    for (const LayerActivations& layer : found.states) cells.emplace_back(layer.largest[token].value);
   }
   return matrix;
 }
@@ -153,7 +152,8 @@ void ActivationMap::draw(Frame& frame) {
     frame.ui.ensure_glyphs(text);
     write_note(frame, text, frame.ui.theme().text, "block.activations.found");
   }
-  write_note(frame, matrix_.title + ", by token and layer", {}, "block.activations.title");
+  write_note(frame, "The number with the " + matrix_.title + ", by token and layer; colours: log\u2081\u2080(1 + |x|)", {},
+             "block.activations.title");
   std::optional<MatrixCell> selected;
   if (const auto& pinned = frame.state.view.pinned; pinned && pinned->query >= found->first) {
     selected = MatrixCell{.row = pinned->query - found->first, .column = std::size_t{selection.block.layer.value} + 1};

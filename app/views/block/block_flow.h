@@ -63,6 +63,8 @@ ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t token
 
 /// "Residual stream by layer": how long its vectors are before the first layer and after each, in `area`; the selected
 /// layer is marked, and a click on another one selects it.
+/// The link to the largest activations, whose upper right corner is here. Returns its width.
+float draw_largest_link(Frame& frame, glm::vec2 corner);
 void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token);
 
 }  // namespace headlight::app

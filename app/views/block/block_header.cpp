@@ -94,13 +94,19 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   if (kv_heads < shape.heads) about += fmt::format(" · {} heads share {} KV heads", shape.heads, kv_heads);
   const float heads = is_low ? head_edge(shape.heads, kLowHeads) * static_cast<float>(shape.heads) : 0.0F;
   const float beside = is_low ? heads : has_chart ? kChartWidth : 0.0F;
-  const float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
+  float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
   if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
+  if (!has_chart) {
+    const glm::vec2 line = to_glm(ImGui::GetCursorScreenPos());
+    text_room -= draw_largest_link(frame, line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
+    ImGui::SetCursorScreenPos(line);
+  }
   write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, about, text_room));
   if (is_low) {
     draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {
-    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 23.0F), text_room);
+    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 23.0F),
+                  width - (has_chart ? kChartWidth + kHeaderGap : 0.0F));
   }
   if (has_chart) {
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);

@@ -48,6 +48,17 @@ ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t token
   return curve;
 }
 
+float draw_largest_link(Frame& frame, glm::vec2 corner) {
+  constexpr const char* kLargest = "largest |x|";
+  ImFont* font = frame.ui.fonts().small;
+  const float width = text_width(font, kLargest);
+  ImGui::SetCursorScreenPos({corner.x - width, corner.y});
+  if (click_area("largest", {width, kTitle})) frame.state.block.shows_activations = true;
+  mark_last_item(frame, "block.largest", "The largest number of each token\u2019s vector, by layer: massive activations.");
+  put_text(font, {corner.x - width, corner.y}, frame.ui.theme().accent, kLargest);
+  return width;
+}
+
 void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
@@ -57,12 +68,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
                                     .batch = selection.batch};
   const Analysed* known = frame.ask(query);
   put_text(small, area.origin, theme.text_dim, "size of the residual stream");
-  constexpr const char* kLargest = "largest |x|";
-  const float link = text_width(small, kLargest);
-  ImGui::SetCursorScreenPos({area.end().x - link, area.origin.y});
-  if (click_area("largest", {link, kTitle})) frame.state.block.shows_activations = true;
-  mark_last_item(frame, "block.largest", "The largest number of each token\u2019s vector, by layer: massive activations.");
-  put_text(small, {area.end().x - link, area.origin.y}, theme.accent, kLargest);
+  draw_largest_link(frame, {area.end().x, area.origin.y});
   const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
   fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
