@@ -101,6 +101,7 @@ std::vector<ShownExample> SurveyResults::samples(std::size_t cell) const {
 
 std::string SurveyResults::token(std::uint64_t id) const {
   const auto number = static_cast<std::uint32_t>(id);
+  if (number >= model().tokenizer->vocabulary_size()) return fmt::format("{} (not in this vocabulary)", id);
   const std::vector<std::string> labels = model().tokenizer->labels(std::span(&number, 1));
   return labels.empty() || labels[0].empty() ? std::to_string(id) : labels[0];
 }

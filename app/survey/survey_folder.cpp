@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/state/opened_file.h"
 #include "app/state/session_file.h"
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
@@ -346,7 +347,9 @@ void read_own(Survey& survey) {
 
 }  // namespace
 
-Survey read_survey(const fs::path& directory) {
+Survey read_survey(const fs::path& path) {
+  const fs::path folder = survey_folder(path);
+  const fs::path& directory = folder.empty() ? path : folder;
   Survey survey;
   survey.directory = directory;
   if (fs::exists(directory / "survey.json") || !fs::exists(directory / "scatter_data.json")) {

@@ -50,7 +50,9 @@ class Surveys final : public Feature {
   }
 
   void section(Frame& frame) override {
-    if (!room_.survey()) return;
+    // The page of a head in the view Corpus says it itself.
+    const bool is_page = frame.state.view.tab == "corpus" && frame.state.corpus.mode == CorpusMode::Head;
+    if (!room_.survey() || is_page) return;
     draw_section(frame, desk_.layout.sidebar, "survey", "What this head does", is_open_,
                  [&] { draw(frame, *room_.survey()); });
   }

@@ -112,6 +112,7 @@ TEST_SUITE("gpu") {
     CHECK(of.ui.state().selection.block.layer.value == 1);
     CHECK(of.ui.state().selection.head == 0);
     CHECK(of.ui.sees("corpus.map"));
+    CHECK_FALSE(of.ui.sees("survey.metric.0"));  // the sidebar would say it again
     CHECK(of.ui.sees("corpus.distances"));
     CHECK(of.ui.sees("corpus.pair.0"));
     check_tips(of.ui);
@@ -121,6 +122,7 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.previous");
     CHECK(of.ui.state().selection.head == 0);
     of.ui.click("corpus.mode.2");
+    CHECK(of.ui.sees("survey.metric.0"));
     of.ui.fill_in("corpus.search", "COPI");
     CHECK(of.ui.sees("corpus.row.L1H0"));
     CHECK_FALSE(of.ui.sees("corpus.row.L1H1"));

@@ -22,6 +22,7 @@ TEST_SUITE("cpu") {
     CHECK(read_survey(folder.path()).model == "models/tiny");  // which isn't there
     std::filesystem::create_directories(folder.path() / "models" / "tiny");
     CHECK(read_survey(folder.path()).model == (folder.path() / "models" / "tiny").string());
+    CHECK(read_survey(folder.path() / "survey.json").texts == 7);  // the file in the folder is the same survey
     CHECK(survey.texts == 7);
     CHECK(survey.head(0, 1, 1).place == 1);
     CHECK(survey.head(0, 0, 0).place == 4);

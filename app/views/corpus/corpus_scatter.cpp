@@ -114,11 +114,13 @@ void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const v
   while (edge < kMapEdge && !std::isnan(map[std::size_t{edge} * kMapEdge])) ++edge;
   if (edge == 0) return;
   std::vector<float> values;
+  std::vector<std::uint8_t> hidden;
   float largest = 1e-6F;
   for (std::uint32_t query = 0; query < edge; ++query) {
     for (std::uint32_t key = 0; key < edge; ++key) {
       const float value = map[std::size_t{query} * kMapEdge + key];
       values.push_back(std::isnan(value) ? 0.0F : value);
+      hidden.push_back(value > 0.0F ? 0 : 1);  // a mean of softmax is 0 where every text's mask hides the cell
       largest = std::max(largest, values.back());
     }
   }
@@ -128,6 +130,7 @@ void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const v
   image.revision = std::hash<const void*>()(&survey) ^ (head * 0x9e3779b97f4a7c15U);
   image.rows = image.columns = edge;
   image.values = values;
+  image.masked = hidden;
   image.color_map = weight_colors(frame.state);
   image.high = largest;
   image.spread = view::ScaleSpread::Root;  // weights on the first token would outshine all others
