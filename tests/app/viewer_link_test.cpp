@@ -114,6 +114,43 @@ TEST_SUITE("gpu") {
     CHECK(capture_path(ui.state().source) == link.snapshot->steps[0].file.string());
     CHECK(ui.result().error.empty());
   }
+
+  TEST_CASE("all steps and the curves are saved in a file, which another window opens") {
+    const TemporaryDirectory folder;
+    const fs::path file = folder.path() / "training.zip";
+    {
+      UiDriver ui;
+      FakeLink link(ui);
+      for (const std::int64_t step : {0, 10, 50}) link.send(step, step == 10);
+      auto logged = std::make_shared<LinkSnapshot>(*link.snapshot);
+      logged->scalars = std::make_shared<const ScalarCurves>(ScalarCurves{{"loss", {{0, 3.0}, {10, 2.5}, {50, 2.0}}}});
+      link.snapshot = logged;
+      ui.settle();
+      CHECK(ui.sees("series.scalar.0"));
+      ui.click("series.save");
+      REQUIRE(ui.sees("steps_file.save"));
+      ui.click("steps_file.path");
+      ui.press(shell::Key::A, shell::kControl);
+      ui.type(file.string());
+      ui.click("steps_file.save");
+      CHECK(ui.window().notice().text == fmt::format("Saved 3 steps: {}", file.string()));
+    }
+    UiDriver ui;
+    ui.window().open_files({file.string()});
+    ui.settle();
+    CHECK(ui.window().notice().text == "3 steps of training.zip; the slider of steps is in the sidebar.");
+    REQUIRE(is_capture(ui.state().source));
+    check_tips(ui);
+    CHECK(ui.sees("series.scalar.0"));
+    CHECK_FALSE(ui.sees("series.newest"));  // nothing more comes
+    const attention::Tile last = weights(ui);
+    ui.click("series.earlier");
+    ui.settle();
+    CHECK(weights(ui).values != last.values);
+    ui.click("series.later");
+    ui.settle();
+    CHECK(weights(ui).values == last.values);
+  }
 }
 
 }  // namespace viewer_link_test

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/lessons/lesson_file.h"
+#include "app/link/link_scalars.h"
 #include "app/link/link_server.h"
+#include "app/link/saved_steps.h"
 #include "app/state/mask_file.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
@@ -84,6 +86,22 @@ void read_link(std::string_view bytes) {
   (void)program.end();
 }
 
+/// Numbers that a program logs.
+void read_logged(std::string_view bytes) {
+  expect_error_at_most([&] {
+    app::ScalarCurves curves;
+    app::add_scalars(curves, 1, app::read_scalars(bytes));
+    for (const auto& [name, curve] : curves) expect_printable(name);
+  });
+}
+
+void read_saved_steps(std::string_view bytes) {
+  expect_error_at_most([&] {
+    const app::SavedSteps steps(write_scratch("steps.zip", bytes));
+    if (steps.snapshot().steps.empty()) std::abort();
+  });
+}
+
 /// A figure's metadata, in which its session is.
 void read_figure(std::string_view bytes) {
   const std::optional<std::string> text = exporting::session_of_figure(bytes);
@@ -151,6 +169,8 @@ constexpr std::array kAppReaders{Reader{"npy", read_npy},
                                  Reader{"lesson", read_lesson_file},
                                  Reader{"expression", read_expression},
                                  Reader{"link", read_link},
+                                 Reader{"scalars", read_logged},
+                                 Reader{"steps", read_saved_steps},
                                  Reader{"survey", read_survey_files},
                                  Reader{"statistics", read_statistics}};
 

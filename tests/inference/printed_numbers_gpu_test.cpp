@@ -229,13 +229,15 @@ class Page {
   std::map<std::string, Section> notebooks_;
 };
 
-/// Are both the same but for the last digits of numbers, which devices round differently?
+/// Are both the same but for the last digits of decimal numbers, which devices round differently?
 bool is_same_page(const std::string& a, const std::string& b) {
   static const std::regex kNumber(R"(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)");
   const auto without = [](const std::string& text) { return std::regex_replace(text, kNumber, "#"); };
   if (without(a) != without(b)) return false;
   std::sregex_iterator left(a.begin(), a.end(), kNumber), right(b.begin(), b.end(), kNumber);
   for (; left != std::sregex_iterator(); ++left, ++right) {
+    const bool is_integer = left->str().find_first_of(".e") == std::string::npos;
+    if (is_integer && left->str() != right->str()) return false;
     const double one = std::stod(left->str()), other = std::stod(right->str());
     if (std::abs(one - other) > 2e-6 + 1e-6 * std::abs(one)) return false;
   }

@@ -15,8 +15,15 @@
 
 #include "app/link/link_message.h"
 #include "app/link/link_server.h"
+#include "core/atomic_file.h"
 
 namespace headlight::app {
+
+/// The bytes of a small capture.
+inline const std::string& captured() {
+  static const std::string kBytes = read_file(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "captures" / "self.safetensors");
+  return kBytes;
+}
 
 /// A program at the other end of a live link, as hostile as a test wants it.
 class LinkProgram {

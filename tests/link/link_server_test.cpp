@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string& captured() {
-  static const std::string kBytes = read_file(fs::path(HEADLIGHT_GOLDEN_DIR) / "captures" / "self.safetensors");
-  return kBytes;
-}
-
 /// A private folder with a server in it.
 struct ServerInFolder {
   explicit ServerInFolder(LinkOptions options = {}) {

@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string& captured() {
-  static const std::string kBytes = read_file(fs::path(HEADLIGHT_GOLDEN_DIR) / "captures" / "self.safetensors");
-  return kBytes;
-}
-
 std::string why_refused(const fs::path& file) {
   try {
     const SavedSteps steps(file);
