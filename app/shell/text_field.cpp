@@ -339,7 +339,8 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     text.resize(whole_characters(text, options.limit));
   }
   const bool is_editing = ImGui::GetActiveID() == widget;
-  if (!options.enter_confirms && is_editing) self.live_field = widget;
+  if (is_editing) self.edited_field = widget;
+  if (is_editing) self.field_confirms = options.enter_confirms;
   if (options.passes_escape && is_editing) self.will_pass_escape = true;
   if (options.passes_list_keys && is_editing) self.will_pass_list_keys = true;
   ImGuiWindow* lines = is_multiline ? lines_window() : nullptr;
