@@ -47,9 +47,9 @@ void keep_knockouts(const PromptQuestion& question, const PromptItem& item, cons
   }
   const auto found = found_by<HeadKnockouts>(answer, asked);
   for (const auto& [head, numbers] : found->without) {
-    for (const auto measure : {KnockoutMeasure::Logit, KnockoutMeasure::Probability, KnockoutMeasure::Loss}) {
-      if (question.measures_loss == (measure == KnockoutMeasure::Loss))
-        cells.keep(static_cast<std::size_t>(measure), head, *found->change(head, measure));
+    for (std::size_t i = 0; i < kMeasures; ++i) {
+      const auto measure = static_cast<KnockoutMeasure>(i);
+      if (question.measures_loss == (measure == KnockoutMeasure::Loss)) cells.keep(i, head, *found->change(head, measure));
     }
   }
 }
@@ -59,6 +59,12 @@ void keep_effect(const PatchEffects& found, std::size_t row, std::size_t from, s
   if (!patched) return;
   for (const auto measure : {PatchMeasure::Logit, PatchMeasure::Probability, PatchMeasure::Loss})
     cells.keep(static_cast<std::size_t>(measure), row, column, patched->of(measure) - found.target.of(measure));
+}
+
+void keep_heads(const PatchEffects& found, PromptCells& cells) {
+  for (std::size_t row = 0; row < found.rows(); ++row) {
+    for (std::size_t head = 0; head < found.columns; ++head) keep_effect(found, row, head, head, cells);
+  }
 }
 
 std::optional<std::uint32_t> patched_token(const PromptQuestion& question, const PromptItem& item) {
@@ -73,13 +79,7 @@ void keep_patches(const PromptQuestion& question, const PromptFindings& findings
                          .into_baseline = question.patching.into_baseline,
                          .token = patched_token(question, item),
                          .measured = item.measured()};
-  if (question.patching.map == PatchMap::Heads) {
-    const auto found = found_by<PatchEffects>(answer, asked);
-    for (std::size_t row = 0; row < found->rows(); ++row) {
-      for (std::size_t head = 0; head < found->columns; ++head) keep_effect(*found, row, head, head, cells);
-    }
-    return;
-  }
+  if (question.patching.map == PatchMap::Heads) return keep_heads(*found_by<PatchEffects>(answer, asked), cells);
   for (const auto& [name, token] : item.prompt.positions) asked.tokens.push_back(item.start + token);
   std::ranges::sort(asked.tokens);
   asked.tokens.erase(std::unique(asked.tokens.begin(), asked.tokens.end()), asked.tokens.end());
@@ -104,9 +104,7 @@ void keep_paths(const PromptQuestion& question, const PromptItem& item, const An
                                                                  .recomputes_mlps = receiver.recomputes_mlps,
                                                                  .token = patched_token(question, item),
                                                                  .measured = item.measured()});
-  for (std::size_t row = 0; row < found->rows(); ++row) {
-    for (std::size_t head = 0; head < found->columns; ++head) keep_effect(*found, row, head, head, cells);
-  }
+  keep_heads(*found, cells);
 }
 
 void keep_attribution(const PromptFindings& findings, const PromptItem& item, const PromptAnswer& answer,
@@ -172,8 +170,9 @@ void name_cells(const PromptQuestion& question, const model::Network& network, P
     return;
   }
   if (question.experiment == PromptExperiment::Patching && question.patching.map != PatchMap::Heads) {
-    for (const FittedPrompt& prompt : *findings.fitted) {
-      for (const auto& [name, token] : prompt.positions) {
+    for (std::size_t at = 0; at < findings.prompts(); ++at) {
+      if (!findings.left_out[at].empty()) continue;
+      for (const auto& [name, token] : (*findings.fitted)[at].positions) {
         const bool is_new = name != kEndPosition && std::ranges::find(findings.columns, name) == findings.columns.end();
         if (is_new) findings.columns.push_back(name);
       }
@@ -188,29 +187,15 @@ void name_cells(const PromptQuestion& question, const model::Network& network, P
 std::vector<std::vector<float>> measure_prompt(const PromptQuestion& question, const PromptFindings& findings,
                                                const PromptItem& item, const AnalysisSubject& subject,
                                                const PromptAnswer& answer) {
-  const bool is_attribution = question.experiment == PromptExperiment::Attribution;
-  const bool is_metrics = question.experiment == PromptExperiment::Metrics;
-  PromptCells cells(findings, is_attribution ? 1 : is_metrics ? evaluation::kHeadMetrics : kMeasures);
-  switch (question.experiment) {
-    case PromptExperiment::Knockouts:
-      keep_knockouts(question, item, answer, cells);
-      break;
-    case PromptExperiment::Patching:
-      keep_patches(question, findings, item, answer, cells);
-      break;
-    case PromptExperiment::Paths:
-      keep_paths(question, item, subject, answer, cells);
-      break;
-    case PromptExperiment::Attribution:
-      keep_attribution(findings, item, answer, cells);
-      break;
-    case PromptExperiment::Lens:
-      keep_lens(question, findings, item, answer, cells);
-      break;
-    case PromptExperiment::Metrics:
-      keep_metrics(question, item, answer, cells);
-      break;
-  }
+  PromptCells cells(findings, question.experiment == PromptExperiment::Metrics ? evaluation::kHeadMetrics : kMeasures);
+  using enum PromptExperiment;
+  const PromptExperiment experiment = question.experiment;
+  if (experiment == Knockouts) keep_knockouts(question, item, answer, cells);
+  if (experiment == Patching) keep_patches(question, findings, item, answer, cells);
+  if (experiment == Paths) keep_paths(question, item, subject, answer, cells);
+  if (experiment == Attribution) keep_attribution(findings, item, answer, cells);
+  if (experiment == Lens) keep_lens(question, findings, item, answer, cells);
+  if (experiment == Metrics) keep_metrics(question, item, answer, cells);
   return cells.take();
 }
 

@@ -145,31 +145,18 @@ PromptQuestion prompt_question(const State& state, const RunInputs& inputs) {
     model->ids.clear();
     model->joins_lines = model->is_chat = false;
   }
+  using enum PromptExperiment;
   const PatchingChoices& patching = state.patching;
-  switch (question.experiment) {
-    case PromptExperiment::Knockouts:
-      question.ablation = state.what_if.ablation;
-      question.measures_loss = state.what_if.measure == KnockoutMeasure::Loss;
-      break;
-    case PromptExperiment::Patching:
-      question.patching.map = patched_map(patching);
-      question.patching.into_baseline = patching.into_baseline;
-      if (question.patching.map == PatchMap::Heads) question.patching.part = patching.part;
-      break;
-    case PromptExperiment::Paths:
-      question.patching.into_baseline = patching.into_baseline;
-      question.patching.receiver = patching.receiver;
-      break;
-    case PromptExperiment::Lens:
-      question.lens = state.predictions.lens;
-      break;
-    case PromptExperiment::Metrics:
-      question.scoring = state.heads.scoring;
-      break;
-    case PromptExperiment::Attribution:
-      break;
-  }
-  const bool is_of_heads = question.experiment == PromptExperiment::Paths || question.patching.map == PatchMap::Heads;
+  const PromptExperiment experiment = question.experiment;
+  if (experiment == Knockouts) question.ablation = state.what_if.ablation;
+  if (experiment == Knockouts) question.measures_loss = state.what_if.measure == KnockoutMeasure::Loss;
+  if (experiment == Patching) question.patching.map = patched_map(patching);
+  if (question.patching.map == PatchMap::Heads) question.patching.part = patching.part;
+  if (experiment == Paths) question.patching.receiver = patching.receiver;
+  if (experiment == Patching || experiment == Paths) question.patching.into_baseline = patching.into_baseline;
+  if (experiment == Lens) question.lens = state.predictions.lens;
+  if (experiment == Metrics) question.scoring = state.heads.scoring;
+  const bool is_of_heads = experiment == Paths || question.patching.map == PatchMap::Heads;
   if (is_of_heads && patching.at_token) question.position = state.prompts.position;
   return question;
 }

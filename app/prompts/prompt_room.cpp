@@ -23,11 +23,15 @@ PromptRoom::~PromptRoom() {
 void PromptRoom::want(const PromptQuestion& question) {
   {
     const std::lock_guard lock(mutex_);
+    if (!known_.empty() && known_.front().question.set != question.set)  // which is read anew
+      std::erase_if(known_, [&](const Known& one) { return one.question.set == question.set; });
     const auto known = std::ranges::find(known_, question, &Known::question);
     const bool is_same = known == known_.begin() && known != known_.end();
-    if (is_same && is_wanted_ != is_paused_) return;
+    if (!is_same) is_paused_ = false;
+    const bool is_wanted = is_allowed_ && !is_paused_;
+    if (is_same && is_wanted_ == is_wanted) return;
     ++order_;
-    is_wanted_ = !is_paused_;
+    is_wanted_ = is_wanted;
     if (known == known_.end()) {
       known_.push_front({.question = question});
       if (known_.size() > kMaxQuestions) known_.pop_back();
@@ -45,16 +49,14 @@ void PromptRoom::rest() {
   changed_.notify_all();
 }
 
+void PromptRoom::allow(bool is_allowed) {
+  is_allowed_ = is_allowed;
+  if (!is_allowed) rest();
+}
+
 void PromptRoom::pause(bool is_paused) {
   is_paused_ = is_paused;
   if (is_paused) rest();
-}
-
-void PromptRoom::forget() {
-  const std::lock_guard lock(mutex_);
-  ++order_;
-  known_.clear();
-  is_wanted_ = false;
 }
 
 std::shared_ptr<const PromptFindings> PromptRoom::findings() const {

@@ -18,7 +18,8 @@ struct AskedPrompt {
 };
 
 /// Measures the prompts of a set on a thread of its own, on the window's device, between the user's requests. What was
-/// measured by the last questions is kept. All functions are the window's thread's.
+/// measured by the last questions is kept, until another set is chosen and then that one again. All functions are the
+/// window's thread's.
 class PromptRoom {
  public:
   /// `open`: Engine::shared_device(). `wake`: called from the thread after each prompt; may be empty.
@@ -31,15 +32,13 @@ class PromptRoom {
 
   /// From now on this is measured, unless it is paused.
   void want(const PromptQuestion& question);
-  /// Nothing is: what is under way is given up, what is measured stays.
-  void rest();
+  /// May it be measured? Else what is under way is given up; what is measured stays.
+  void allow(bool is_allowed);
   /// Of the newest question; null: nothing yet.
   std::shared_ptr<const PromptFindings> findings() const;
   bool is_busy() const;
   void pause(bool is_paused);
   bool is_paused() const { return is_paused_; }
-  /// What was read of files is forgotten: a set is read again.
-  void forget();
 
   /// Asks the window to show a prompt; it takes that once.
   void show(AskedPrompt asked) { asked_ = std::move(asked); }
@@ -58,12 +57,13 @@ class PromptRoom {
   /// Keeps what is known of a question, if it is still one of the last.
   void keep(const PromptQuestion& question, const PromptFindings& findings);
   bool has_work() const;
+  void rest();
 
   RunnerFactory open_;
   std::shared_ptr<ModelCache> models_;
   std::function<void()> wake_;
   std::optional<AskedPrompt> asked_;
-  bool is_paused_ = false;
+  bool is_paused_ = false, is_allowed_ = true;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::deque<Known> known_;  ///< of the newest question first, a few

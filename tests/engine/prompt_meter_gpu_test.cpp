@@ -6,7 +6,7 @@
 #include "app/prompts/prompt_room.h"
 #include "core/atomic_file.h"
 #include "engine/two_runs.h"
-#include "support/error_message.h"
+#include "support/golden.h"
 #include "support/temporary_directory.h"
 
 namespace prompt_meter_gpu_test {
@@ -244,6 +244,41 @@ TEST_SUITE("gpu") {
                   metrics) <= 1e-5);  // observed 2.4e-8
   }
 
+  TEST_CASE("means and deviations over a set are those of PyTorch: knock-outs, the residual stream patched at positions") {
+    const nlohmann::json golden = test::golden("prompts.json");
+    const TemporaryDirectory folder;
+    std::string lines;
+    for (const nlohmann::json& line : golden.at("set")) lines += line.get<std::string>() + "\n";
+    write_file_atomically(folder.path() / "set.jsonl", lines);
+    const std::string model = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
+    const std::unique_ptr<Runner> runner = open_gpu_runner("");
+    const auto found_by = [&](PromptExperiment experiment) {
+      State state;
+      select_model(state, model, inference::open_model(model)->masks);
+      state.prompts.set = (folder.path() / "set.jsonl").string();
+      state.prompts.experiment = experiment;
+      return measure(*runner, state);
+    };
+    double largest = 0.0;
+    const auto compare = [&](const PromptSpread& spread, const nlohmann::json& expected) {
+      CHECK(spread.count == expected.at("count"));
+      largest = std::max({largest, std::abs(spread.mean - expected.at("mean").get<double>()),
+                          std::abs(spread.deviation - expected.at("deviation").get<double>())});
+    };
+    const PromptFindings knockouts = found_by(PromptExperiment::Knockouts), patches = found_by(PromptExperiment::Patching);
+    std::vector<std::optional<double>> own;
+    for (const auto& numbers : knockouts.numbers) own.emplace_back(numbers->own->logit);
+    compare(spread_of(own), golden.at("own"));
+    REQUIRE(patches.columns == std::vector<std::string>{"word", "end"});
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+      for (std::size_t head = 0; head < 6; ++head)
+        compare(spread_of(knockouts, 0, layer * 6 + head), golden.at("knockouts")[layer][head]);
+      for (std::size_t column = 0; column < 2; ++column)
+        compare(spread_of(patches, 0, layer * 2 + column), golden.at("residual").at(patches.columns[column])[layer]);
+    }
+    CHECK(largest <= 1e-5);  // observed 9.8e-7
+  }
+
   TEST_CASE("a set is measured in the background, paused, gone on with, and kept for the next time") {
     const Set set;
     Engine engine({.open = open_gpu_runner, .device = ""});
@@ -253,10 +288,11 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(room.is_busy());
     const State state = state_of(set, PromptExperiment::Attribution);
     const PromptQuestion question = prompt_question(state, run_inputs(state));
+    room.want(question);
+    CHECK(room.is_busy());
     room.pause(true);
     room.want(question);
     CHECK_FALSE(room.is_busy());
-    CHECK_FALSE(room.findings());
     room.pause(false);
     room.want(question);
     room.wait();
@@ -269,11 +305,24 @@ TEST_SUITE("gpu") {
     room.want(other);
     room.wait();
     CHECK(room.findings()->error.find("no-such-set.jsonl") != std::string::npos);
+    room.want(question);  // another set in between: it is read anew
+    room.wait();
+    const auto again = room.findings();
+    CHECK(again->measured() == 7);
+    PromptQuestion metrics = question;
+    metrics.experiment = PromptExperiment::Metrics;
+    room.want(metrics);
+    CHECK(room.is_busy());
     room.want(question);
     CHECK_FALSE(room.is_busy());
-    CHECK(room.findings() == first);
-    room.rest();
+    CHECK(room.findings() == again);
+    room.allow(false);
+    room.want(metrics);
     CHECK_FALSE(room.is_busy());
+    room.allow(true);
+    room.want(metrics);
+    room.wait();
+    CHECK(room.findings()->measured() == 8);
   }
 }
 
