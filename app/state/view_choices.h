@@ -333,13 +333,14 @@ enum class LensMeasure : std::uint8_t { Probability, Rank, Logit };
 enum class PromptOrder : std::uint8_t { File, Lowest, Highest };
 
 /// The prompts view's own settings. What is measured of knock-outs and patches is the what-if view's and the patching
-/// view's, the chosen cell the selected layer and head.
+/// view's; of heads the chosen cell is the selected one.
 struct PromptChoices {
   std::string set = {};  ///< a file, or the name of a set that comes along (is_prompt_file()); empty: none
   PromptExperiment experiment = PromptExperiment::Knockouts;
   LensMeasure lens = LensMeasure::Probability;
   evaluation::HeadMetric metric = evaluation::HeadMetric::Induction;
-  std::string position = {};  ///< the chosen column where columns are named positions; empty: the last one
+  std::uint32_t layer = kLastLayer;  ///< of the chosen cell where columns aren't heads; beyond the last one: the last one
+  std::string position = {};         ///< its column there; empty: the end of the text, or the answer
   PromptOrder order = PromptOrder::File;
 
   bool operator==(const PromptChoices&) const = default;
