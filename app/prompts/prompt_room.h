@@ -32,7 +32,9 @@ class PromptRoom {
 
   /// From now on this is measured, unless it is paused.
   void want(const PromptQuestion& question);
-  /// May it be measured? Else what is under way is given up; what is measured stays.
+  /// Nothing is, until the next want(): what is under way is given up, what is measured stays.
+  void rest();
+  /// Does want() measure?
   void allow(bool is_allowed);
   /// Of the newest question; null: nothing yet.
   std::shared_ptr<const PromptFindings> findings() const;
@@ -57,7 +59,6 @@ class PromptRoom {
   /// Keeps what is known of a question, if it is still one of the last.
   void keep(const PromptQuestion& question, const PromptFindings& findings);
   bool has_work() const;
-  void rest();
 
   RunnerFactory open_;
   std::shared_ptr<ModelCache> models_;

@@ -15,7 +15,8 @@ class Prompts final : public Feature {
     // Not beside a model, or a precision, that is on its way: the one on show would be brought back to the device.
     const auto& shown = desk_.result.inputs;
     const bool stays = shown && !desk_.is_arriving() && precision_of(shown->source) == precision_of(desk_.state.source);
-    room_.allow(desk_.state.view.tab == "prompts" && stays);
+    room_.allow(stays);
+    if (desk_.state.view.tab != "prompts") room_.rest();
     if (const std::optional<AskedPrompt> asked = room_.take_asked()) show(*asked);
   }
 

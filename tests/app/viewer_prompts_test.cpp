@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "app/engine/gpu_runner.h"
-#include "app/models/model_finder.h"
+#include "app/models/starter_view.h"
 #include "app/prompts/prompt_room.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
