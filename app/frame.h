@@ -15,6 +15,7 @@ using ItemRects = std::map<std::string, view::Rect, std::less<>>;
 using ItemTips = std::map<std::string, std::string, std::less<>>;
 
 class CheckpointRoom;
+class PromptRoom;
 class SurveyRoom;
 
 /// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it
@@ -30,6 +31,7 @@ struct Frame {
   ItemRects* items = nullptr;                            ///< of this frame; null where no test reads them
   SurveyRoom* surveys = nullptr;                         ///< the open survey and the one that is made; null in tests
   CheckpointRoom* checkpoints = nullptr;                 ///< the steps of the training on show; null in tests
+  PromptRoom* prompts = nullptr;                         ///< what is measured over a set of prompts; null in tests
   const Generation* generation = nullptr;                ///< of the text that the model continues; none: it never does
   std::vector<std::string_view>* commands = nullptr;     ///< ids, for the window to run in the next frame; may be null
   ItemTips* tips = nullptr;                              ///< of this frame; may be null

@@ -1,5 +1,5 @@
 # `cmake --install build/release [--prefix …] [--component …]`, in components:
-#   runtime        the programs, menu entry, icons, types of files, lessons, texts to try
+#   runtime        the programs, menu entry, icons, types of files, lessons, sets of prompts, texts to try
 #   models         the bundled models, which HEADLIGHT_BUNDLED_MODELS=OFF leaves out
 #   fonts          those of HEADLIGHT_BUNDLED_FONTS, for systems without any
 #   documentation  manual pages, completions of shells, README, changelog, licence
@@ -17,7 +17,7 @@ foreach(size 16 32 48 64 128 256)
   install(FILES assets/icon/headlight-${size}.png
     DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/${size}x${size}/apps RENAME headlight.png COMPONENT runtime)
 endforeach()
-install(DIRECTORY assets/examples assets/lessons DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
+install(DIRECTORY assets/examples assets/lessons assets/prompts DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
 install(FILES assets/headlight-mime.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/mime/packages RENAME headlight.xml COMPONENT runtime)
 if(HEADLIGHT_BUNDLED_MODELS)
   install(DIRECTORY assets/models DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT models)

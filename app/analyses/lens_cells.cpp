@@ -65,6 +65,7 @@ LensCell lens_cell(std::span<const float> logits, std::span<const float> last, s
   const auto best = std::ranges::max_element(last) - last.begin();
   cell.ranked = ranked && *ranked < logits.size() ? *ranked : static_cast<std::uint32_t>(best);
   const float wanted = logits[cell.ranked];
+  cell.logit = double{wanted};
   cell.rank = 1;
   for (std::size_t id = 0; id < logits.size(); ++id) {
     const double log_probability = double{logits[id]} - sum, log_last = double{last[id]} - of_last;

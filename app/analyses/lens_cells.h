@@ -35,6 +35,7 @@ struct LensCell {
   std::uint32_t ranked = 0;  ///< whose rank and probability follow
   std::uint32_t rank = 0;    ///< 1: no token has a larger logit
   double probability = 0.0;
+  double logit = 0.0;  ///< of the ranked token
 };
 
 struct LensCells final : AnalysisResult {

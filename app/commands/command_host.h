@@ -39,6 +39,7 @@ class CommandHost {
   virtual void open_text() = 0;
   virtual void open_capture() = 0;
   virtual void open_survey() = 0;
+  virtual void open_prompts() = 0;
   virtual void open_lens() = 0;
   virtual void open_export_dialog() = 0;
   /// `area`: what the dialog proposes.

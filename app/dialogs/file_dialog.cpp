@@ -85,7 +85,16 @@ const Words& words_of(FilePurpose purpose) {
                                .hint = "~/lens/params.pt",
                                .new_name = "",
                                .extensions = {".safetensors", ".pt", ".bin"}};
+  static const Words kOpenPrompts{.title = "Open prompts",
+                                  .help = "A set of prompts as JSON lines, plain or .gz: docs/PROMPTS.md has the format",
+                                  .button = "Open",
+                                  .prefix = "prompts_file.",
+                                  .hint = "~/prompts.jsonl",
+                                  .new_name = "",
+                                  .extensions = {".jsonl", ".gz"}};
   switch (purpose) {
+    case FilePurpose::OpenPrompts:
+      return kOpenPrompts;
     case FilePurpose::OpenSurvey:
       return kOpenSurvey;
     case FilePurpose::OpenLens:

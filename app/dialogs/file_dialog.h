@@ -6,10 +6,19 @@
 namespace headlight::app {
 
 /// What a file is asked for.
-enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText, OpenCapture, OpenSurvey, OpenLens, SaveSteps };
+enum class FilePurpose : std::uint8_t {
+  SaveSession,
+  OpenSession,
+  OpenText,
+  OpenCapture,
+  OpenSurvey,
+  OpenLens,
+  OpenPrompts,
+  SaveSteps
+};
 
-/// Asks under which name to save a session or steps, or which session, text, capture, survey or lens to open. Before another
-/// file is overwritten it asks.
+/// Asks under which name to save a session or steps, or which session, text, capture, survey, lens or prompts to open.
+/// Before another file is overwritten it asks.
 class FileDialog {
  public:
   /// `current`: the file of the open session, which may be overwritten without a question; empty: none. `folder`: where a

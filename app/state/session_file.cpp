@@ -32,6 +32,7 @@ void replace_paths(State& state, const std::function<std::string(const std::stri
   };
   replace_in(state.source);
   if (!state.corpus.folder.empty()) state.corpus.folder = replace(state.corpus.folder);
+  if (is_prompt_file(state.prompts.set)) state.prompts.set = replace(state.prompts.set);
   if (!state.predictions.lens.empty()) state.predictions.lens = replace(state.predictions.lens);
   if (!state.compare.baseline) return;
   BaselineRun baseline = *state.compare.baseline;

@@ -121,6 +121,7 @@ struct State : PassChanges {
   SideBySideChoices side_by_side;
   CorpusChoices corpus;
   CheckpointChoices checkpoints;
+  PromptChoices prompts;
 
   // Compiled once, in state.cpp, instead of in each of some fifty sources that copy, compare or drop a state.
   State();

@@ -94,6 +94,17 @@ inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<SideMap>, 3> kSideMaps = {
     {{SideMap::OtherHead, "head"}, {SideMap::Baseline, "baseline"}, {SideMap::LayerMean, "layer-mean"}}};
+inline constexpr std::array<EnumName<PromptExperiment>, 6> kPromptExperiments = {
+    {{PromptExperiment::Knockouts, "knock-outs"},
+     {PromptExperiment::Patching, "patching"},
+     {PromptExperiment::Paths, "paths"},
+     {PromptExperiment::Attribution, "attribution"},
+     {PromptExperiment::Lens, "lens"},
+     {PromptExperiment::Metrics, "metrics"}}};
+inline constexpr std::array<EnumName<LensMeasure>, 3> kLensMeasures = {
+    {{LensMeasure::Probability, "probability"}, {LensMeasure::Rank, "rank"}, {LensMeasure::Logit, "logit"}}};
+inline constexpr std::array<EnumName<PromptOrder>, 3> kPromptOrders = {
+    {{PromptOrder::File, "file"}, {PromptOrder::Lowest, "lowest"}, {PromptOrder::Highest, "highest"}}};
 inline constexpr std::array<EnumName<CorpusMode>, 4> kCorpusModes = {{{CorpusMode::Scatter, "scatter"},
                                                                       {CorpusMode::Layers, "layers"},
                                                                       {CorpusMode::Table, "table"},

@@ -323,6 +323,31 @@ struct CorpusChoices {
   bool operator==(const CorpusChoices&) const = default;
 };
 
+/// What is asked of every prompt of a set: what knocking out each head changes, what activations of the corrupted text
+/// change, what a single head's do by way of another head's input, what the answer's logit is made of, what each layer
+/// predicts, or what heads attend to.
+enum class PromptExperiment : std::uint8_t { Knockouts, Patching, Paths, Attribution, Lens, Metrics };
+/// What a layer's prediction says of the answer.
+enum class LensMeasure : std::uint8_t { Probability, Rank, Logit };
+/// The order in which prompts are listed: the file's, or by their number of the chosen cell.
+enum class PromptOrder : std::uint8_t { File, Lowest, Highest };
+
+/// The prompts view's own settings. What is measured of knock-outs and patches is the what-if view's and the patching
+/// view's; of heads the chosen cell is the selected one.
+struct PromptChoices {
+  std::string set = {};  ///< a file, or the name of a set that comes along (is_prompt_file()); empty: none
+  PromptExperiment experiment = PromptExperiment::Knockouts;
+  LensMeasure lens = LensMeasure::Probability;
+  evaluation::HeadMetric metric = evaluation::HeadMetric::Induction;
+  std::uint32_t layer = kLastLayer;  ///< of the chosen cell where columns aren't heads; beyond the last one: the last one
+  std::string position = {};         ///< its column there; empty: the end of the text, or the answer
+  PromptOrder order = PromptOrder::File;
+
+  bool operator==(const PromptChoices&) const = default;
+};
+/// Sets that come along have names without a dot and a slash.
+inline bool is_prompt_file(const std::string& set) { return set.find_first_of("./\\") != std::string::npos; }
+
 /// What the view of checkpoints draws over the steps of a training.
 struct CheckpointChoices {
   evaluation::HeadMetric metric = evaluation::HeadMetric::Induction;  ///< of every head

@@ -34,6 +34,10 @@ template <auto member>
 auto in_corpus() {
   return at<&State::corpus, member>();
 }
+template <auto member>
+auto in_prompts() {
+  return at<&State::prompts, member>();
+}
 template <auto... members>
 auto in_heads() {
   return at<&State::heads, members...>();
@@ -41,6 +45,15 @@ auto in_heads() {
 template <auto member>
 auto in_exclusions() {
   return in_heads<&HeadChoices::scoring, &PatternScoring::exclusions, member>();
+}
+
+NamedChoice metric_choice(const Member<evaluation::HeadMetric>& metric) {
+  NamedChoice choice;
+  for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i)
+    choice.names.push_back(evaluation::metric_name(static_cast<evaluation::HeadMetric>(i)));
+  choice.get = [metric](const State& state) { return static_cast<std::size_t>(metric(state)); };
+  choice.set = [metric](State& state, std::size_t i) { metric(state) = static_cast<evaluation::HeadMetric>(i); };
+  return choice;
 }
 
 Field color_map_field() {
@@ -246,8 +259,11 @@ void add_comparison(std::vector<Field>& fields) {
                                            in_side_by_side<&SideBySideChoices::layer>(), 0u, kLastIndex)));
   fields.push_back(continuous(number_field("side_by_side", "head", "Choose the other head",
                                            in_side_by_side<&SideBySideChoices::head>(), 0u, kLastIndex)));
-  fields.push_back(
-      choice_field("patching", "map", "Choose what is patched", in_patching<&PatchingChoices::map>(), kPatchMaps));
+  fields.push_back(choice_field("patching", "map", "Choose what is patched", in_patching<&PatchingChoices::map>(),
+                                kPatchMaps,
+                                {.name = "--patch",
+                                 .help = "the views Patching and Prompts: what is put from one run into the other",
+                                 .tells_default = false}));
   fields.push_back(choice_field("patching", "measure", "Choose what patches change",
                                 in_patching<&PatchingChoices::measure>(), kPatchMeasures));
   fields.push_back(
@@ -295,18 +311,42 @@ void add_corpus(std::vector<Field>& fields) {
 
 /// What is drawn over the steps of a training.
 void add_checkpoints(std::vector<Field>& fields) {
-  NamedChoice metrics;
-  for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i)
-    metrics.names.push_back(evaluation::metric_name(static_cast<evaluation::HeadMetric>(i)));
-  metrics.get = [](const State& state) { return static_cast<std::size_t>(state.checkpoints.metric); };
-  metrics.set = [](State& state, std::size_t i) { state.checkpoints.metric = static_cast<evaluation::HeadMetric>(i); };
-  fields.push_back(choice_field("checkpoints", "metric", "Choose curves", metrics,
+  fields.push_back(choice_field("checkpoints", "metric", "Choose curves",
+                                metric_choice(at<&State::checkpoints, &CheckpointChoices::metric>()),
                                 {.name = "--curves",
                                  .help = "the view Checkpoints: the metric of every head that is drawn over the steps",
                                  .tells_default = false}));
   fields.push_back(switch_field("checkpoints", "log_axis", "Choose the axis of steps",
                                 at<&State::checkpoints, &CheckpointChoices::is_log>(),
                                 {.name = "--log-steps", .help = "the view Checkpoints: a log axis of steps"}));
+}
+
+/// What is asked of a set of prompts.
+void add_prompts(std::vector<Field>& fields) {
+  Field set = plain_field("prompts", "set", "Choose prompts", in_prompts<&PromptChoices::set>());
+  set.flag = {.name = "--prompts",
+              .value_name = "SET|FILE",
+              .help =
+                  "the view Prompts: a set that comes along (ioi, greater-than, induction, docstring, subject-verb, "
+                  "color), or a .jsonl file of prompts",
+              .parse = [](const std::string& flag, const std::string& text) -> StateEdit {
+                const std::vector<std::string> names = {"ioi",       "greater-than", "induction",
+                                                        "docstring", "subject-verb", "color"};
+                if (!text.ends_with(".jsonl") && !text.ends_with(".gz")) parse_choice(flag, text, names);
+                return [text](State& state) { state.prompts.set = text; };
+              }};
+  fields.push_back(set);
+  fields.push_back(choice_field(
+      "prompts", "experiment", "Choose what is asked of prompts", in_prompts<&PromptChoices::experiment>(),
+      kPromptExperiments,
+      {.name = "--experiment", .help = "the view Prompts: what is asked of every prompt", .tells_default = false}));
+  fields.push_back(choice_field("prompts", "lens", "Choose what layers say of answers", in_prompts<&PromptChoices::lens>(),
+                                kLensMeasures));
+  fields.push_back(
+      choice_field("prompts", "metric", "Choose metric of prompts", metric_choice(in_prompts<&PromptChoices::metric>())));
+  fields.push_back(number_field("prompts", "layer", "Choose cell", in_prompts<&PromptChoices::layer>(), 0U, kLastLayer));
+  fields.push_back(plain_field("prompts", "position", "Choose cell", in_prompts<&PromptChoices::position>()));
+  fields.push_back(choice_field("prompts", "order", "Order prompts", in_prompts<&PromptChoices::order>(), kPromptOrders));
 }
 
 /// How the views of all heads score, order and filter them.
@@ -372,8 +412,8 @@ void add_view_parts(std::vector<Field>& fields) {
 }  // namespace
 
 void add_view_fields(std::vector<Field>& fields) {
-  for (const auto add :
-       {add_view, add_single_views, add_view_parts, add_head_views, add_comparison, add_corpus, add_checkpoints})
+  for (const auto add : {add_view, add_single_views, add_view_parts, add_head_views, add_comparison, add_corpus,
+                         add_checkpoints, add_prompts})
     add(fields);
 }
 

@@ -23,6 +23,8 @@ std::unique_ptr<ViewPanel> open_model_view();
 std::unique_ptr<ViewPanel> open_neuron_view();
 std::unique_ptr<ViewPanel> open_patching_view();
 std::unique_ptr<ViewPanel> open_predictions_view();
+/// Every experiment over a set of prompts: means, spreads, and the prompts.
+std::unique_ptr<ViewPanel> open_prompts_view();
 std::unique_ptr<ViewPanel> open_side_by_side_view();
 std::unique_ptr<ViewPanel> open_text_view();
 std::unique_ptr<ViewPanel> open_what_if_view();

@@ -43,6 +43,14 @@ std::string why_no_predictions(const Frame& frame) {
                "captions-gpt2.";
 }
 
+std::string why_no_next_token(const Frame& frame) {
+  if (std::string why = why_no_predictions(frame); !why.empty()) return why;
+  const bool is_decoder = frame.result.model && frame.result.model->description.is_causal && !frame.result.input->target;
+  return is_decoder ? ""
+                    : "A set of prompts asks for the next word of a text, which this model doesn\u2019t predict. Open a "
+                      "decoder (Ctrl+O), such as captions-gpt2.";
+}
+
 std::string why_no_parts_of_logits(const Frame& frame) {
   if (std::string why = why_no_predictions(frame); !why.empty()) return why;
   const std::string why = frame.result.network ? attribution::why_not_attributable(*frame.result.network) : std::string();
@@ -216,6 +224,15 @@ constexpr std::array kViews = {
          .exported = &only_logits,
          .words = "Keep this patch, Drop, Steer, Give the mean, Strongest, Take, residual stream, heads, paths",
          .why_empty = &why_no_predictions},
+    View{.id = "prompts",
+         .title = "Prompts",
+         .group = "Why",
+         .help = "Every experiment over a set of prompts: the mean, the spread, and the prompts at their ends.",
+         .key = {Key::R, {}, "R"},
+         .open = &open_prompts_view,
+         .exported = &only_logits,
+         .words = "sets, IOI, greater-than, docstring, mean over prompts, knock-outs, attribution, Cancel, Go on",
+         .why_empty = &why_no_next_token},
 };
 
 }  // namespace

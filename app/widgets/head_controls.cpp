@@ -1,5 +1,6 @@
 #include "app/widgets/head_controls.h"
 
+#include "app/analyses/head_metric_text.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -105,6 +106,18 @@ void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, con
   const float width = text_width(font, text) + 6.0F;
   list->AddRectFilled({high.x - width, high.y - font_size(font) - 2.0F}, high, theme.popup, 2.0F);
   put_text(font, {high.x - width + 3.0F, high.y - font_size(font) - 1.0F}, theme.warning, text);
+}
+
+void choose_metric(Frame& frame, const std::string& name, const char* explanation, evaluation::HeadMetric& chosen) {
+  ImGui::SetNextItemWidth(150.0F);
+  const std::string shown(evaluation::metric_name(chosen));
+  OpenList list(frame, name, shown.c_str(), explanation);
+  if (!list) return;
+  const std::vector<std::string> names = evaluation::metric_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto metric = static_cast<evaluation::HeadMetric>(i);
+    if (list.entry(names[i].c_str(), names[i], metric == chosen, text_of(metric).help)) chosen = metric;
+  }
 }
 
 void draw_head_controls(Frame& frame) {

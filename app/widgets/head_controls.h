@@ -8,6 +8,9 @@ namespace headlight::app {
 /// `name`: of the buttons, as in "grid.kind".
 void choose_kind(Frame& frame, std::string_view name);
 
+/// A list of all metrics of heads that opens, marked "<name>.<metric>".
+void choose_metric(Frame& frame, const std::string& name, const char* explanation, evaluation::HeadMetric& chosen);
+
 /// The selected head, arrows to its neighbours, and its gain: for panels without a map to select heads. One line,
 /// or two where that is too narrow.
 void draw_head_controls(Frame& frame);

@@ -11,6 +11,7 @@
 namespace headlight::app {
 
 class Models;
+class PromptRoom;
 class SurveyRoom;
 
 /// What the window's features share.
@@ -88,5 +89,7 @@ class Feature {
 
 /// The open survey.
 std::unique_ptr<Feature> survey_feature(Desk& desk, Models& models, SurveyRoom& room);
+/// The chosen set of prompts.
+std::unique_ptr<Feature> prompts_feature(Desk& desk, PromptRoom& room);
 
 }  // namespace headlight::app

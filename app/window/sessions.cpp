@@ -119,6 +119,13 @@ void Sessions::open_lens() {
   });
 }
 
+void Sessions::open_prompts() {
+  ask(FilePurpose::OpenPrompts, {}, [this](const fs::path& path) {
+    desk_.state.prompts.set = utf8(fs::absolute(path));
+    desk_.state.view.tab = "prompts";
+  });
+}
+
 void Sessions::open_text() {
   ask(FilePurpose::OpenText, {}, [this](const fs::path& path) { show_text(path); });
 }

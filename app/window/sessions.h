@@ -34,6 +34,7 @@ class Sessions final : public Feature {
   void open_capture();
   void open_survey();
   void open_lens();
+  void open_prompts();
   void save_steps();
 
   void dialog(Frame& frame) override;

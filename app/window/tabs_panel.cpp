@@ -9,9 +9,9 @@ namespace headlight::app {
 namespace {
 
 constexpr float kLeft = 16.0F, kAtRight = 27.0F;  // at the left, and for the button at the right end
-constexpr float kMinTabGap = 7.0F, kMaxTabGap = 24.0F;
-constexpr float kBetweenGroups = 9.0F;   // and as much on the other side of the line between them
-constexpr float kAfterHeading = 8.0F;    // of a group's heading that stands before its tabs
+constexpr float kMinTabGap = 4.0F, kMaxTabGap = 24.0F;
+constexpr float kBetweenGroups = 8.0F;   // and as much on the other side of the line between them
+constexpr float kAfterHeading = 7.0F;    // of a group's heading that stands before its tabs
 constexpr float kHeadingHeight = 16.0F;  // of one that stands above them
 constexpr std::size_t kGroupsInFirstRow = 2;
 

@@ -84,6 +84,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       lessons_(desk_),
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
       checkpoints_(options.engine.open, options.engine.models, options.engine.wake),
+      prompts_(desk_.engine->shared_device(), options.engine.models, options.engine.wake),
       steps_(desk_, checkpoints_),
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session)),
       palette_(desk_, models_, lessons_, *this),
@@ -93,6 +94,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       shown_inputs_(run_inputs(State{})),
       export_dialog_(desk_.engine->shared_device(), options.engine.wake) {
   add(survey_feature(desk_, models_, surveys_));
+  add(prompts_feature(desk_, prompts_));
   if (options.warning) desk_.warn(*options.warning);
   desk_.ensure_glyphs();
   welcome_memory_.takes_focus = !options.focuses_text || is_notebook(desk_.state.source);
@@ -157,6 +159,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
                  .items = &items_,
                  .surveys = &surveys_,
                  .checkpoints = &checkpoints_,
+                 .prompts = &prompts_,
                  .generation = &desk_.generation,
                  .commands = &desk_.commands,
                  .tips = &tips_};
@@ -336,6 +339,12 @@ std::string Workspace::describe() const {
 }
 
 void Workspace::write_figure(const std::filesystem::path& path) const {
+  if (path.extension() == ".csv") {
+    const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
+    const std::string csv = panel == open_views_.end() ? "" : panel->second->csv();
+    if (csv.empty()) throw Error("{}: this view writes no numbers: `headlight export` writes those of a run", utf8(path));
+    return write_file_atomically(path, csv);
+  }
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
   const std::unique_ptr<exporting::Drawing> noted = shown_figure();
@@ -398,6 +407,7 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     models_.jobs().wait();
     surveys_.wait();
     checkpoints_.wait();
+    prompts_.wait();
     desk_.engine->wait_until_idle();
   }
   throw Error("the window never came to rest in {} simulated seconds: {}", kMaxRest_s, pending());

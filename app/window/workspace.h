@@ -3,6 +3,7 @@
 #include "app/commands/command.h"
 #include "app/dialogs/export_dialog.h"
 #include "app/dialogs/help_dialogs.h"
+#include "app/prompts/prompt_room.h"
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
@@ -88,6 +89,7 @@ class Workspace final : private CommandHost {
   void show_survey(Survey survey);
   const SurveyRoom& surveys() const { return surveys_; }
   const CheckpointRoom& checkpoints() const { return checkpoints_; }
+  PromptRoom& prompts() { return prompts_; }
 
   /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws. `loss`:
   /// what happened, as an Error says it.
@@ -202,6 +204,7 @@ class Workspace final : private CommandHost {
   void open_text() override { sessions_.open_text(); }
   void open_capture() override { sessions_.open_capture(); }
   void open_survey() override { sessions_.open_survey(); }
+  void open_prompts() override { sessions_.open_prompts(); }
   void open_lens() override { sessions_.open_lens(); }
   void copy_figure() override;
   void copy_as_text() override;
@@ -294,6 +297,7 @@ class Workspace final : private CommandHost {
   Lessons lessons_;
   Models models_;
   CheckpointRoom checkpoints_;
+  PromptRoom prompts_;
   Steps steps_;
   Sessions sessions_;
   Palette palette_;

@@ -31,6 +31,7 @@ class FakeHost final : public CommandHost {
   void open_text() override { calls.emplace_back("open text"); }
   void open_capture() override { calls.emplace_back("open capture"); }
   void open_survey() override { calls.emplace_back("open survey"); }
+  void open_prompts() override { calls.emplace_back("open prompts"); }
   void open_lens() override { calls.emplace_back("open lens"); }
   void open_export_dialog() override { calls.emplace_back("export"); }
   void open_screenshot_dialog(ScreenshotArea area) override {

@@ -44,10 +44,11 @@ std::string write_figures(UiDriver& ui, const fs::path& folder, const std::strin
   return {};
 }
 
-/// Views without a figure: the grid and two texts have no tab, patching needs a run to compare with, corpus a survey, and
-/// checkpoints a training.
+/// Views without a figure: the grid and two texts have no tab, patching needs a run to compare with, corpus a survey,
+/// checkpoints a training, and prompts a set.
 bool may_have_none(std::string_view view, std::uint32_t tokens) {
-  return view == "patching" || view == "corpus" || view == "checkpoints" || (view == "flow" && tokens == 1);
+  return view == "patching" || view == "corpus" || view == "checkpoints" || view == "prompts" ||
+         (view == "flow" && tokens == 1);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
       ui.click("tab." + id);
       CHECK(ui.state().view.tab == id);
       CHECK(ui.window().undo().undo_label().starts_with("Show "));
-      const bool predicts = id == "predictions" || id == "logits" || id == "what_if" || id == "patching";
+      const bool predicts = id == "predictions" || id == "logits" || id == "what_if" || id == "patching" || id == "prompts";
       CHECK(ui.sees("view.unavailable") == predicts);  // the playground predicts nothing
       const std::string tip = ui.window().item_tips().find("tab." + id)->second;
       CHECK((predicts ? tip.find("predicts no tokens") != std::string::npos : tip == view.help));

@@ -12,6 +12,7 @@
 #include "app/link/link_scalars.h"
 #include "app/link/link_server.h"
 #include "app/link/saved_steps.h"
+#include "app/prompts/prompt_set.h"
 #include "app/state/mask_file.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
@@ -117,6 +118,18 @@ void read_lesson_file(std::string_view bytes) {
   });
 }
 
+void read_prompts(std::string_view bytes) {
+  expect_error_at_most([&] {
+    const app::PromptSet set = app::read_prompt_set(write_scratch("prompts.jsonl", bytes));
+    if (set.prompts.empty() || set.prompts.size() > app::kMaxPrompts) std::abort();
+    for (const app::SetPrompt& prompt : set.prompts) {
+      for (const app::NamedSpan& span : prompt.positions) {
+        if (span.end > prompt.text.size() || span.begin > span.end) std::abort();
+      }
+    }
+  });
+}
+
 /// The files of a survey in one input, each after a line "%%% NAME".
 void read_survey_files(std::string_view bytes) {
   constexpr std::string_view kMark = "%%% ";
@@ -167,6 +180,7 @@ constexpr std::array kAppReaders{Reader{"npy", read_npy},
                                  Reader{"figure", read_figure},
                                  Reader{"settings", read_settings},
                                  Reader{"lesson", read_lesson_file},
+                                 Reader{"prompts", read_prompts},
                                  Reader{"expression", read_expression},
                                  Reader{"link", read_link},
                                  Reader{"scalars", read_logged},

@@ -20,7 +20,7 @@ std::span<const Reader> model_readers();    ///< safetensors, torch, index, conf
 std::span<const Reader> text_readers();     ///< tokenizer, sentencepiece, folder, vocabulary, regex, lines, tensor
 std::span<const Reader> capture_readers();  ///< capture, npz, tokens, image
 std::span<const Reader>
-app_readers();  ///< npy, mask, session, figure, settings, lesson, expression, link, survey, statistics
+app_readers();  ///< npy, mask, session, figure, settings, lesson, prompts, expression, link, survey, statistics
 std::vector<Reader> all_readers();
 
 /// This process's folder in memory, for readers of files.

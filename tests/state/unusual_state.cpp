@@ -135,6 +135,13 @@ State unusual_state() {
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.baseline = baseline, .is_second_text = true, .shows_difference = false};
   state.checkpoints = {.metric = evaluation::HeadMetric::Sink, .is_log = false};
+  state.prompts = {.set = "sets/own.jsonl",
+                   .experiment = PromptExperiment::Lens,
+                   .lens = LensMeasure::Rank,
+                   .metric = evaluation::HeadMetric::Sink,
+                   .layer = 2,
+                   .position = "B2",
+                   .order = PromptOrder::Lowest};
   state.corpus = {.folder = "surveys/captions",
                   .mode = CorpusMode::Head,
                   .x = "sink",

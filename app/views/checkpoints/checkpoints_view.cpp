@@ -3,6 +3,7 @@
 #include "app/views/open_views.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/step_plot.h"
 #include "export/csv.h"
@@ -144,7 +145,7 @@ class CheckpointsView final : public ViewPanel {
         room.is_paused = !room.is_paused;
     }
     if (draw_copy_button(frame, "checkpoints.copy", "Puts the numbers of all steps on the clipboard, for spreadsheets."))
-      ImGui::SetClipboardText(csv(room.series()).c_str());
+      ImGui::SetClipboardText(csv_of(room.series()).c_str());
   }
 
   static void draw_tools(Frame& frame) {
@@ -152,15 +153,7 @@ class CheckpointsView final : public ViewPanel {
     CheckpointChoices& choices = frame.state.checkpoints;
     choose_segment(frame, "checkpoints.axis", kAxes, choices.is_log);
     ImGui::SameLine(0.0F, 12.0F);
-    ImGui::SetNextItemWidth(150.0F);
-    const std::string shown(evaluation::metric_name(choices.metric));
-    OpenList list(frame, "checkpoints.metric", shown.c_str(), "The metric of every head that is drawn over the steps.");
-    if (!list) return;
-    const std::vector<std::string> names = evaluation::metric_names();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto metric = static_cast<evaluation::HeadMetric>(i);
-      if (list.entry(names[i].c_str(), names[i], metric == choices.metric, text_of(metric).help)) choices.metric = metric;
-    }
+    choose_metric(frame, "checkpoints.metric", "The metric of every head that is drawn over the steps.", choices.metric);
   }
 
   void draw_curves(Frame& frame, std::optional<std::size_t> shown) {
@@ -242,7 +235,7 @@ class CheckpointsView final : public ViewPanel {
     frame.ui.request_redraw(2);
   }
 
-  std::string csv(const StepSeries& series) const {
+  std::string csv_of(const StepSeries& series) const {
     std::vector<std::string> columns = {"loss", "in_context_score"};
     for (const auto& [name, curve] : series.scalars) columns.push_back(name);
     for (const HeadRef& head : curves_.heads)

@@ -1,0 +1,202 @@
+#include "app/prompts/prompt_experiments.h"
+
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr model::BlockKind kKind = model::BlockKind::EncoderSelf;  // of models with one stack
+constexpr std::size_t kMeasures = 3;                               // logit, probability, loss; or those of LensMeasure
+constexpr const char *kMlp = "MLP", *kAnswer = "answer", *kWrong = "wrong";
+
+/// Cells of the measures of one prompt.
+class PromptCells {
+ public:
+  PromptCells(const PromptFindings& findings, std::size_t measures)
+      : findings_(findings),
+        cells_(measures, std::vector<float>(findings.layers.size() * findings.columns.size(),
+                                            std::numeric_limits<float>::quiet_NaN())) {}
+
+  void keep(std::size_t measure, std::size_t row, std::size_t column, double value) {
+    cells_[measure][row * findings_.columns.size() + column] = static_cast<float>(value);
+  }
+  /// Of a layer and a head of it.
+  void keep(std::size_t measure, const HeadRef& head, double value) {
+    const auto row = std::ranges::find(findings_.layers, head.block.layer.value) - findings_.layers.begin();
+    if (head.block.kind == kKind) keep(measure, static_cast<std::size_t>(row), head.head, value);
+  }
+  std::vector<std::vector<float>> take() { return std::move(cells_); }
+
+ private:
+  const PromptFindings& findings_;
+  std::vector<std::vector<float>> cells_;
+};
+
+template <typename Found>
+std::shared_ptr<const Found> found_by(const PromptAnswer& answer, const AnalysisQuery& query) {
+  return std::dynamic_pointer_cast<const Found>(answer(query));
+}
+
+void keep_knockouts(const PromptQuestion& question, const PromptItem& item, const PromptAnswer& answer, PromptCells& cells) {
+  const MeasuredToken measured = item.measured();
+  KnockoutsQuestion asked{.ablation = question.ablation, .measures_loss = question.measures_loss, .batch = measured.batch};
+  if (!question.measures_loss) {
+    asked.position = measured.position;
+    asked.token = measured.token;
+    asked.other = measured.other;
+  }
+  const auto found = found_by<HeadKnockouts>(answer, asked);
+  for (const auto& [head, numbers] : found->without) {
+    for (std::size_t i = 0; i < kMeasures; ++i) {
+      const auto measure = static_cast<KnockoutMeasure>(i);
+      if (question.measures_loss == (measure == KnockoutMeasure::Loss)) cells.keep(i, head, *found->change(head, measure));
+    }
+  }
+}
+
+void keep_effect(const PatchEffects& found, std::size_t row, std::size_t from, std::size_t column, PromptCells& cells) {
+  const std::optional<PatchedNumbers>& patched = found.at(row, from);
+  if (!patched) return;
+  for (const auto measure : {PatchMeasure::Logit, PatchMeasure::Probability, PatchMeasure::Loss})
+    cells.keep(static_cast<std::size_t>(measure), row, column, patched->of(measure) - found.target.of(measure));
+}
+
+void keep_heads(const PatchEffects& found, PromptCells& cells) {
+  for (std::size_t row = 0; row < found.rows(); ++row) {
+    for (std::size_t head = 0; head < found.columns; ++head) keep_effect(found, row, head, head, cells);
+  }
+}
+
+std::optional<std::uint32_t> patched_token(const PromptQuestion& question, const PromptItem& item) {
+  const auto position = question.position.empty() ? std::nullopt : item.prompt.position(question.position);
+  return position ? std::optional(item.start + *position) : std::nullopt;
+}
+
+void keep_patches(const PromptQuestion& question, const PromptFindings& findings, const PromptItem& item,
+                  const PromptAnswer& answer, PromptCells& cells) {
+  PatchingQuestion asked{.site = patched_site(question.patching),
+                         .kind = kKind,
+                         .into_baseline = question.patching.into_baseline,
+                         .token = patched_token(question, item),
+                         .measured = item.measured()};
+  if (question.patching.map == PatchMap::Heads) return keep_heads(*found_by<PatchEffects>(answer, asked), cells);
+  for (const auto& [name, token] : item.prompt.positions) asked.tokens.push_back(item.start + token);
+  std::ranges::sort(asked.tokens);
+  asked.tokens.erase(std::unique(asked.tokens.begin(), asked.tokens.end()), asked.tokens.end());
+  const auto found = found_by<PatchEffects>(answer, asked);
+  for (std::size_t row = 0; row < found->rows(); ++row) {
+    for (const auto& [name, token] : item.prompt.positions) {
+      const auto column = std::ranges::find(findings.columns, name) - findings.columns.begin();
+      keep_effect(*found, row, item.start + token - found->first, static_cast<std::size_t>(column), cells);
+    }
+  }
+}
+
+void keep_paths(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
+                const PromptAnswer& answer, PromptCells& cells) {
+  const PathReceiver& receiver = question.patching.receiver;
+  const std::optional<HeadRef> end = receiver_in(receiver, subject.shapes);
+  if (!end) throw Error("the model has no attention of the receiver's kind");
+  const auto found = found_by<PatchEffects>(answer, PathQuestion{.receiver = *end,
+                                                                 .input = receiver.input,
+                                                                 .senders = kKind,
+                                                                 .into_baseline = question.patching.into_baseline,
+                                                                 .recomputes_mlps = receiver.recomputes_mlps,
+                                                                 .token = patched_token(question, item),
+                                                                 .measured = item.measured()});
+  keep_heads(*found, cells);
+}
+
+void keep_attribution(const PromptFindings& findings, const PromptItem& item, const PromptAnswer& answer,
+                      PromptCells& cells) {
+  const MeasuredToken measured = item.measured();
+  const auto found = found_by<LogitAttribution>(
+      answer, LogitQuestion{
+                  .batch = measured.batch, .position = measured.position, .token = measured.token, .other = measured.other});
+  for (std::size_t row = 0; row < found->layers.size(); ++row) {
+    const attribution::LayerLogits& layer = found->layers[row];
+    for (std::size_t head = 0; head < layer.heads.size(); ++head) cells.keep(0, row, head, layer.heads[head]);
+    cells.keep(0, row, findings.columns.size() - 1, layer.mlp);
+  }
+}
+
+void keep_lens(const PromptQuestion& question, const PromptFindings& findings, const PromptItem& item,
+               const PromptAnswer& answer, PromptCells& cells) {
+  const MeasuredToken measured = item.measured();
+  for (std::size_t column = 0; column < 2; ++column) {
+    const std::optional<std::uint32_t> token = column == 0 ? std::optional(measured.token) : measured.other;
+    if (!token) continue;
+    for (std::size_t first = 0; first < findings.layers.size(); first += kLensLayers) {
+      const auto found = found_by<LensCells>(answer, LensQuestion{.batch = measured.batch,
+                                                                  .token = measured.position,
+                                                                  .first = static_cast<std::uint32_t>(first),
+                                                                  .ranked = token,
+                                                                  .lens = question.lens});
+      for (std::size_t at = 0; at < found->layers.size(); ++at) {
+        const LensCell& cell = found->layers[at];
+        cells.keep(static_cast<std::size_t>(LensMeasure::Probability), first + at, column, cell.probability);
+        cells.keep(static_cast<std::size_t>(LensMeasure::Rank), first + at, column, cell.rank);
+        cells.keep(static_cast<std::size_t>(LensMeasure::Logit), first + at, column, cell.logit);
+      }
+    }
+  }
+}
+
+void keep_metrics(const PromptQuestion& question, const PromptItem& item, const PromptAnswer& answer, PromptCells& cells) {
+  const auto found = found_by<HeadMetricsFound>(answer, HeadMetricsQuestion{.kind = kKind, .batch = item.batch});
+  for (const auto& [head, metrics] : found->heads) {
+    for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
+      if (const auto value = metrics.value(static_cast<evaluation::HeadMetric>(i), question.scoring))
+        cells.keep(i, head, *value);
+    }
+  }
+}
+
+}  // namespace
+
+PatchMap patched_map(const PatchingChoices& choices) {
+  return choices.map == PatchMap::Paths || choices.map == PatchMap::Weights ? PatchMap::Residual : choices.map;
+}
+
+void name_cells(const PromptQuestion& question, const model::Network& network, PromptFindings& findings) {
+  std::uint32_t heads = 0;
+  for (const model::BlockRef block : network.blocks()) {
+    findings.layers.push_back(block.layer.value);
+    heads = std::max(heads, network.layer(block).config.heads);
+  }
+  if (question.experiment == PromptExperiment::Lens) {
+    findings.layers.push_back(static_cast<std::uint32_t>(findings.layers.size()));
+    findings.columns = {kAnswer, kWrong};
+    return;
+  }
+  if (question.experiment == PromptExperiment::Patching && question.patching.map != PatchMap::Heads) {
+    for (std::size_t at = 0; at < findings.prompts(); ++at) {
+      if (!findings.left_out[at].empty()) continue;
+      for (const auto& [name, token] : (*findings.fitted)[at].positions) {
+        const bool is_new = name != kEndPosition && std::ranges::find(findings.columns, name) == findings.columns.end();
+        if (is_new) findings.columns.push_back(name);
+      }
+    }
+    findings.columns.emplace_back(kEndPosition);
+    return;
+  }
+  for (std::uint32_t head = 0; head < heads; ++head) findings.columns.push_back(std::to_string(head));
+  if (question.experiment == PromptExperiment::Attribution) findings.columns.emplace_back(kMlp);
+}
+
+std::vector<std::vector<float>> measure_prompt(const PromptQuestion& question, const PromptFindings& findings,
+                                               const PromptItem& item, const AnalysisSubject& subject,
+                                               const PromptAnswer& answer) {
+  PromptCells cells(findings, question.experiment == PromptExperiment::Metrics ? evaluation::kHeadMetrics : kMeasures);
+  using enum PromptExperiment;
+  const PromptExperiment experiment = question.experiment;
+  if (experiment == Knockouts) keep_knockouts(question, item, answer, cells);
+  if (experiment == Patching) keep_patches(question, findings, item, answer, cells);
+  if (experiment == Paths) keep_paths(question, item, subject, answer, cells);
+  if (experiment == Attribution) keep_attribution(findings, item, answer, cells);
+  if (experiment == Lens) keep_lens(question, findings, item, answer, cells);
+  if (experiment == Metrics) keep_metrics(question, item, answer, cells);
+  return cells.take();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,194 @@
+#include "app/views/prompts/prompts_parts.h"
+
+#include "app/analyses/head_metric_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
+#include "export/csv.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kControlGap = 12.0F;
+
+template <typename Choice>
+void choose_next(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& choice) {
+  continue_line(segmented_width(frame, labels), kControlGap);
+  choose_segment(frame, name, labels, choice);
+}
+
+void choose_direction(Frame& frame) {
+  choose_next(frame, "patching.into", {"corrupted into text", "text into corrupted"}, frame.state.patching.into_baseline);
+  choose_next(frame, "patching.measure", {"logit", "probability", "loss"}, frame.state.patching.measure);
+}
+
+/// Where heads are patched.
+void choose_place(Frame& frame, const PromptFindings* findings) {
+  PatchingChoices& patching = frame.state.patching;
+  std::string& position = frame.state.prompts.position;
+  const bool is_at = patching.at_token && !position.empty();
+  continue_line(130.0F, kControlGap);
+  ImGui::SetNextItemWidth(130.0F);
+  OpenList list(frame, "prompts.place", is_at ? ("at " + position).c_str() : "at all tokens",
+                "Whether heads are patched at all tokens, or at a named position alone.");
+  if (!list) return;
+  if (list.entry("at all tokens", "all", !is_at)) patching.at_token = false;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; findings && findings->fitted && i < findings->fitted->size(); ++i) {
+    for (const auto& [name, token] : (*findings->fitted)[i].positions) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) {
+    frame.ui.ensure_glyphs(name);
+    if (!list.entry(("at " + name).c_str(), name, is_at && name == position)) continue;
+    patching.at_token = true;
+    position = name;
+  }
+}
+
+void choose_receiver(Frame& frame) {
+  PathReceiver& receiver = frame.state.patching.receiver;
+  const auto end = receiver_in(receiver, frame.result.shapes);
+  choose_segment(frame, "patching.input", std::vector<std::string>{"queries", "keys", "values"}, receiver.input);
+  const Selection& selected = frame.state.selection;
+  const std::string label =
+      fmt::format("of {}; end at {}###end", end ? head_name(*end) : "", head_name({selected.block, selected.head}));
+  continue_line(button_width(label.c_str()), kControlGap);
+  if (!draw_button(frame, "prompts.end", label.c_str(), "Paths end in the selected head from now on.")) return;
+  receiver.kind = selected.block.kind;
+  receiver.layer = selected.block.layer.value;
+  receiver.head = selected.head;
+}
+
+}  // namespace
+
+const char* experiment_title(PromptExperiment experiment) {
+  constexpr std::array kTitles = {"What knocking out each head changes",      "What patching from the other text changes",
+                                  "What each head changes by way of another", "What the answer\u2019s logit is made of",
+                                  "What each layer says of the answer",       "What heads attend to"};
+  return kTitles.at(static_cast<std::size_t>(experiment));
+}
+
+bool has_named_columns(const PromptQuestion& question) {
+  return question.experiment == PromptExperiment::Lens ||
+         (question.experiment == PromptExperiment::Patching && question.patching.map != PatchMap::Heads);
+}
+
+PromptMeasure shown_measure(const State& state) {
+  const PromptChoices& choices = state.prompts;
+  const auto change = [](auto measure, const char* loss) -> PromptMeasure {
+    const auto number = static_cast<std::size_t>(measure);  // of both: logit, probability, loss
+    constexpr std::array kTitles = {"change of the logit", "change of the probability, points"};
+    return {.number = number, .title = number < 2 ? kTitles.at(number) : loss, .scale = number == 1 ? 100.0 : 1.0};
+  };
+  using enum PromptExperiment;
+  if (choices.experiment == Knockouts) return change(state.what_if.measure, "change of the text\u2019s mean loss, nats");
+  if (choices.experiment == Patching || choices.experiment == Paths)
+    return change(state.patching.measure, "change of the answer\u2019s loss, nats");
+  if (choices.experiment == Attribution) return {.title = "part of the logit"};
+  if (choices.experiment == Lens) {
+    constexpr std::array kTitles = {"probability, points", "rank", "logit"};
+    const auto number = static_cast<std::size_t>(choices.lens);
+    return {.number = number,
+            .title = kTitles.at(number),
+            .scale = choices.lens == LensMeasure::Probability ? 100.0 : 1.0,
+            .is_signed = choices.lens == LensMeasure::Logit};
+  }
+  return {.number = static_cast<std::size_t>(choices.metric),
+          .title = metric_title(choices.metric, state.heads.scoring),
+          .is_signed = false};
+}
+
+void draw_prompt_sets(Frame& frame) {
+  std::string& chosen = frame.state.prompts.set;
+  const auto known = std::ranges::find_if(bundled_prompts(), [&](const BundledPrompts& set) { return set.id == chosen; });
+  const std::string shown = known != bundled_prompts().end() ? known->title
+                            : chosen.empty()                 ? "Choose a set"
+                                                             : utf8(std::filesystem::path(chosen).filename());
+  frame.ui.ensure_glyphs(shown);
+  ImGui::SetNextItemWidth(230.0F);
+  if (OpenList list(frame, "prompts.set", shown.c_str(), "The prompts over which every experiment is a mean."); list) {
+    for (const BundledPrompts& set : bundled_prompts()) {
+      if (list.entry(set.title, set.id, chosen == set.id)) chosen = set.id;
+    }
+  }
+  continue_line(button_width("Open\u2026"), 6.0F);
+  if (draw_button(frame, "prompts.open", "Open\u2026", "Asks for a file of prompts (JSON lines: docs/PROMPTS.md)."))
+    frame.start_command("file.open_prompts");
+}
+
+void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
+  PromptChoices& choices = frame.state.prompts;
+  PatchingChoices& patching = frame.state.patching;
+  choose_segment(frame, "prompts.experiment",
+                 std::vector<std::string>{"knock-outs", "patching", "paths", "attribution", "lens", "metrics"},
+                 choices.experiment);
+  using enum PromptExperiment;
+  const PromptExperiment experiment = choices.experiment;
+  const bool is_of_heads = experiment == Paths || (experiment == Patching && patching.map == PatchMap::Heads);
+  if (experiment == Knockouts) {
+    choose_segment(frame, "what_if.measure", std::vector<std::string>{"logit", "probability", "loss of the text"},
+                   frame.state.what_if.measure);
+    choose_next(frame, "what_if.ablation", {"zero", "mean of the text", "mean of the corrupted text"},
+                frame.state.what_if.ablation);
+  }
+  if (experiment == Patching) {
+    PatchMap map = prompt_question(frame.state, {}).patching.map;
+    if (choose_segment(frame, "patching.map", std::vector<std::string>{"residual stream", "attention", "MLP", "heads"}, map))
+      patching.map = map;
+  }
+  if (experiment == Paths) choose_receiver(frame);
+  if (experiment == Patching || experiment == Paths) choose_direction(frame);
+  if (is_of_heads && experiment == Patching)
+    choose_next(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, patching.part);
+  if (is_of_heads) choose_place(frame, findings);
+  if (experiment == Lens)
+    choose_segment(frame, "prompts.lens", std::vector<std::string>{"probability", "rank", "logit"}, choices.lens);
+  if (experiment == Metrics) choose_metric(frame, "prompts.metric", "The metric of every head.", choices.metric);
+}
+
+Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question) {
+  const bool has_names = has_named_columns(question);
+  Matrix matrix{.title = measure.title, .is_signed = measure.is_signed};
+  exporting::FigureAxis layers{.title = question.experiment == PromptExperiment::Lens ? "layers passed" : "layer",
+                               .tokens = {}},
+      columns{.title = has_names ? "place" : "head", .tokens = {}};
+  for (const std::uint32_t layer : findings.layers) layers.tokens.push_back(std::to_string(layer));
+  columns.tokens = findings.columns;
+  matrix.cells.resize(has_names ? findings.columns.size() : findings.layers.size());
+  for (std::size_t row = 0; row < matrix.cells.size(); ++row) {
+    const std::size_t across = has_names ? findings.layers.size() : findings.columns.size();
+    for (std::size_t column = 0; column < across; ++column) {
+      const PromptSpread spread =
+          spread_of(findings, measure.number,
+                    has_names ? column * findings.columns.size() + row : row * findings.columns.size() + column);
+      matrix.cells[row].push_back(spread.count > 0 ? std::optional(spread.mean * measure.scale) : std::nullopt);
+    }
+  }
+  matrix.rows = has_names ? columns : layers;
+  matrix.columns = has_names ? std::move(layers) : std::move(columns);
+  return matrix;
+}
+
+std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& measure) {
+  std::string text = "layer,column,mean,deviation,count,lowest,lowest_prompt,highest,highest_prompt\n";
+  for (std::size_t cell = 0; cell < findings.layers.size() * findings.columns.size(); ++cell) {
+    const PromptSpread spread = spread_of(findings, measure.number, cell);
+    if (spread.count == 0) continue;
+    const auto number = [&](double value) { return exporting::table_number(value * measure.scale); };
+    const auto of = [&](std::size_t prompt) { return number(*findings.value(prompt, measure.number, cell)); };
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", findings.layers[cell / findings.columns.size()],
+                        exporting::csv_field(findings.columns[cell % findings.columns.size()]), number(spread.mean),
+                        number(spread.deviation), spread.count, of(spread.lowest), spread.lowest + 1, of(spread.highest),
+                        spread.highest + 1);
+  }
+  return text;
+}
+
+std::string prompt_line(const SetPrompt& prompt) {
+  std::string line = prompt.text;
+  for (std::size_t at = line.find('\n'); at != std::string::npos; at = line.find('\n', at)) line.replace(at, 1, "\u23CE");
+  return line;
+}
+
+}  // namespace headlight::app

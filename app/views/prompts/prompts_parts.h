@@ -1,0 +1,34 @@
+#pragma once
+
+// Parts of the view Prompts.
+
+#include "app/prompts/prompt_room.h"
+#include "app/widgets/matrix.h"
+
+namespace headlight::app {
+
+/// What is shown of the cells.
+struct PromptMeasure {
+  std::size_t number = 0;  ///< of PromptNumbers::cells
+  std::string title = {};
+  double scale = 1.0;  ///< 100 where probabilities are percentage points
+  bool is_signed = true;
+};
+PromptMeasure shown_measure(const State& state);
+/// "What knocking out each head changes".
+const char* experiment_title(PromptExperiment experiment);
+/// Are columns named positions or tokens? Then they are the rows on screen.
+bool has_named_columns(const PromptQuestion& question);
+
+/// The set, the experiment and what it reads of the state.
+void draw_prompt_sets(Frame& frame);
+void draw_experiment_controls(Frame& frame, const PromptFindings* findings);
+
+/// The mean of every cell; and all of it as CSV: mean, deviation, count, lowest and highest prompt by the line of the file.
+Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question);
+std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& measure);
+
+/// The prompt as one line.
+std::string prompt_line(const SetPrompt& prompt);
+
+}  // namespace headlight::app

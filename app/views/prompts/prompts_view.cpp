@@ -1,0 +1,303 @@
+#include "app/engine/prediction_place.h"
+#include "app/views/open_views.h"
+#include "app/views/prompts/prompts_parts.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
+#include "app/widgets/head_scores.h"
+#include "app/widgets/signed_bars.h"
+#include "core/utf8.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
+constexpr float kPromptRow = 22.0F, kPromptNumber = 62.0F, kNameRow = 20.0F;
+
+/// Every experiment over a set of prompts: the prompts, the mean of every cell, and the spread of the chosen one.
+class PromptsView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.prompts) return;
+    PromptRoom& room = *frame.prompts;
+    update(frame, room);
+    if (!draw_controls(frame, room)) return;
+    draw_progress(frame, room);
+    const float least = 620.0F, height = std::floor(ImGui::GetContentRegionAvail().y * 0.5F);
+    ColumnPair{.share = 0.45F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
+                                                    height);
+  }
+
+  std::string csv() const override { return matrix_.cells.empty() ? std::string() : prompts_csv(*findings_, measure_); }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    if (matrix_.cells.empty()) return nullptr;
+    exporting::HeatmapFigure figure = matrix_.figure();
+    figure.title = experiment_title(question_.experiment);
+    figure.subtitle = fmt::format("{}: mean of {} prompts. {}", findings_->set->name, findings_->measured(), whole_);
+    return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
+  }
+
+ private:
+  /// Takes what is known.
+  void update(const Frame& frame, PromptRoom& room) {
+    const bool is_asked = !frame.state.prompts.set.empty() && frame.result.inputs && is_model(frame.result.inputs->source);
+    if (is_asked) question_ = prompt_question(frame.state, *frame.result.inputs);
+    if (is_asked) room.want(question_);
+    const auto findings = is_asked ? room.findings() : nullptr;
+    const PromptMeasure measure = shown_measure(frame.state);
+    const bool is_same = findings == findings_ && measure.title == measure_.title;
+    findings_ = findings;
+    measure_ = measure;
+    if (!is_same) matrix_ = findings_ && findings_->error.empty() ? means_of(*findings_, measure_, question_) : Matrix();
+  }
+
+  /// Title, choices, or in words why there are no prompts. Returns whether there are.
+  bool draw_controls(Frame& frame, PromptRoom& room) {
+    draw_title(frame, room);
+    draw_prompt_sets(frame);
+    if (frame.state.prompts.set.empty()) {
+      draw_empty_note(frame, "prompts.empty", "No set is chosen",
+                      "A set has many prompts of one task, each with the word that should come next: every experiment shows "
+                      "its mean over them. Choose one above, or open a file.");
+      return false;
+    }
+    draw_experiment_controls(frame, findings_.get());
+    if (!findings_) write_note(frame, room.is_paused() ? "Cancelled." : "Reading the set\u2026");
+    const bool is_known = findings_ && findings_->error.empty();
+    if (findings_ && !is_known) write_note(frame, findings_->error, frame.ui.theme().warning, "prompts.error");
+    return is_known;
+  }
+
+  bool has_names() const { return has_named_columns(question_); }
+
+  void draw_title(Frame& frame, PromptRoom& room) {
+    draw_view_title(frame, "Prompts", 120.0F);
+    const bool is_known = findings_ && findings_->set;
+    if (is_known) {
+      const std::size_t in = findings_->included(), out = findings_->prompts() - in;
+      ImGui::SameLine(0.0F, 12.0F);
+      draw_title_note(frame, fmt::format("{} prompts{}", in, out > 0 ? fmt::format(", {} left out", out) : ""));
+    }
+    if (room.is_busy() || room.is_paused()) {
+      const char* label = room.is_paused() ? "Go on###cancel" : "Cancel###cancel";
+      continue_line_at_right(button_width(label) + button_width(kCopyCsv) + kCopyGap, kCopyGap);
+      if (draw_button(frame, "prompts.cancel", label, "Stops measuring prompts, or goes on; what is measured stays."))
+        room.pause(!room.is_paused());
+    }
+    if (is_known &&
+        draw_copy_button(frame, "prompts.copy", "Puts mean, deviation, count and both ends of every cell on the clipboard."))
+      ImGui::SetClipboardText(csv().c_str());
+  }
+
+  /// A bar while prompts are measured, and what the model says of the whole set.
+  void draw_progress(Frame& frame, const PromptRoom& room) {
+    const PromptFindings& found = *findings_;
+    std::vector<std::optional<double>> own;
+    std::size_t right = 0;
+    for (const auto& numbers : found.numbers) {
+      own.push_back(numbers && numbers->own ? std::optional(numbers->own->logit) : std::nullopt);
+      if (own.back() && *own.back() > 0.0) ++right;
+    }
+    const PromptSpread spread = spread_of(own);
+    whole_ = spread.count == 0
+                 ? ""
+                 : fmt::format("Logit of the answer minus the wrong one\u2019s: {} \u00B1 {:.3f} (n = {}), above 0 in {}.",
+                               signed_text(spread.mean), spread.deviation, spread.count, right);
+    write_note(
+        frame,
+        fmt::format("{}, mean over the prompts: {}. {}", experiment_title(question_.experiment), measure_.title, whole_),
+        frame.ui.theme().text, "prompts.summary");
+    if (found.included() == 0)
+      write_note(frame, fmt::format("No prompt of this set fits: {}.", found.left_out.front()), frame.ui.theme().warning);
+    if (found.is_complete()) return;
+    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+    const float width = ImGui::GetContentRegionAvail().x;
+    const float share =
+        static_cast<float>(found.measured()) / static_cast<float>(std::max<std::size_t>(found.included(), 1));
+    fill_rect(at, at + glm::vec2(width, 6.0F), frame.ui.theme().field, 3.0F);
+    fill_rect(at, at + glm::vec2(width * share, 6.0F), frame.ui.theme().accent, 3.0F);
+    ImGui::Dummy({width, 8.0F});
+    write_note(frame,
+               fmt::format("{} of {} prompts{}", found.measured(), found.included(), room.is_paused() ? ", cancelled" : ""));
+  }
+
+  /// The number of the cell that is chosen, in the order of PromptNumbers::cells.
+  std::size_t chosen_cell(const State& state) const {
+    const PromptFindings& found = *findings_;
+    const std::uint32_t layer = has_names() ? state.prompts.layer : state.selection.block.layer.value;
+    const std::size_t row = std::min<std::size_t>(layer, found.layers.size() - 1), last = found.columns.size() - 1;
+    const auto named = std::ranges::find(found.columns, state.prompts.position);
+    const bool is_named = named != found.columns.end() && (has_names() || state.prompts.position == found.columns.back());
+    const std::size_t column = is_named      ? static_cast<std::size_t>(named - found.columns.begin())
+                               : has_names() ? question_.experiment == PromptExperiment::Lens ? 0 : last
+                                             : std::min<std::size_t>(state.selection.head, last);
+    return row * found.columns.size() + column;
+  }
+  std::size_t cell_at(MatrixCell cell) const {
+    return has_names() ? cell.column * findings_->columns.size() + cell.row
+                       : cell.row * findings_->columns.size() + cell.column;
+  }
+  std::string cell_name(std::size_t cell) const {
+    const std::size_t columns = findings_->columns.size();
+    const std::string& column = findings_->columns[cell % columns];
+    const std::uint32_t layer = findings_->layers[cell / columns];
+    if (question_.experiment == PromptExperiment::Lens) return fmt::format("{} after {} layers", column, layer);
+    const bool is_head = !has_names() && column.find_first_not_of("0123456789") == std::string::npos;
+    return fmt::format("L{} {}{}", layer, is_head ? "H" : "", column);
+  }
+
+  std::optional<double> shown_value(std::size_t prompt, std::size_t cell) const {
+    const std::optional<double> value = findings_->value(prompt, measure_.number, cell);
+    return value ? std::optional(*value * measure_.scale) : std::nullopt;
+  }
+  std::string number(double value) const { return measure_.is_signed ? signed_text(value) : fmt::format("{:.3f}", value); }
+  /// "L2 H3: +0.120 ± 0.340 (n = 32)".
+  std::string spread_text(std::size_t cell) const {
+    const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
+    if (spread.count == 0) return cell_name(cell) + ": no prompt has it";
+    return fmt::format("{}: {} \u00B1 {:.3f} (n = {})", cell_name(cell), number(spread.mean * measure_.scale),
+                       spread.deviation * measure_.scale, spread.count);
+  }
+
+  /// `tab`: of the view to show it in; empty: this one.
+  void show(Frame& frame, PromptRoom& room, std::size_t prompt, const char* tab) const {
+    const FittedPrompt& fitted = (*findings_->fitted)[prompt];
+    const bool has_answer = fitted.answer_problem.empty() && fitted.problem.empty();
+    room.show({.prompt = findings_->set->prompts[prompt],
+               .answer = has_answer ? std::optional(fitted.answer) : std::nullopt,
+               .wrong = has_answer ? fitted.wrong : std::nullopt,
+               .token = fitted.position(frame.state.prompts.position),
+               .tab = tab});
+    frame.ui.request_redraw(2);
+  }
+
+  void draw_prompts(Frame& frame, PromptRoom& room) {
+    choose_segment(frame, "prompts.order", std::vector<std::string>{"as in the file", "lowest first", "highest first"},
+                   frame.state.prompts.order);
+    const std::size_t cell = chosen_cell(frame.state);
+    std::vector<std::size_t> order(findings_->prompts());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const PromptOrder by = frame.state.prompts.order;
+    std::ranges::stable_sort(order, {}, [&](std::size_t prompt) {
+      const auto value = by == PromptOrder::File ? std::optional(0.0) : shown_value(prompt, cell);
+      if (!why_out(prompt).empty() || !value) return std::numeric_limits<double>::infinity();
+      return by == PromptOrder::Highest ? -*value : *value;
+    });
+    write_note(frame, fmt::format("answer \u2212 wrong, and {}", cell_name(cell)));
+    begin_bare_region("prompts");
+    const shell::ControlGroup group(frame.ui.keyboard(), "prompts");
+    draw_rows(order.size(), kPromptRow, 1.0F,
+              [&](std::size_t row, float y) { draw_prompt(frame, room, order[row], cell, y); });
+    ImGui::EndChild();
+  }
+
+  /// Empty: it is in.
+  const std::string& why_out(std::size_t prompt) const {
+    const PromptNumbers* numbers = findings_->numbers[prompt].get();
+    return numbers && !numbers->error.empty() ? numbers->error : findings_->left_out[prompt];
+  }
+
+  void draw_prompt(Frame& frame, PromptRoom& room, std::size_t prompt, std::size_t cell, float y) const {
+    const PromptFindings& found = *findings_;
+    const SetPrompt& one = found.set->prompts[prompt];
+    const PromptNumbers* numbers = found.numbers[prompt].get();
+    const std::string& out = why_out(prompt);
+    const shell::Theme& theme = frame.ui.theme();
+    const float left = ImGui::GetCursorScreenPos().x, width = ImGui::GetContentRegionAvail().x;
+    ImGui::SetCursorScreenPos({left, y});
+    const std::string name = fmt::format("prompts.row.{}", prompt);
+    const bool is_clicked = click_area(name.c_str(), {width, kPromptRow});
+    const bool is_shown = frame.state.text() == one.text;
+    const std::string line = prompt_line(one);
+    const std::string about =
+        fmt::format("{}\u201C{}\u201D \u2192 \u201C{}\u201D{}", out.empty() ? "" : fmt::format("Left out: {}. ", out), line,
+                    one.answer, one.wrong.empty() ? "" : fmt::format(", not \u201C{}\u201D", one.wrong));
+    if (ImGui::IsItemHovered()) frame.ui.ensure_glyphs(about);
+    if (is_shown || ImGui::IsItemHovered())
+      fill_rect({left, y}, {left + width, y + kPromptRow}, is_shown ? theme.active : theme.hover, 3.0F);
+    mark_last_item(frame, name, about.c_str());
+    if (is_shown) frame.ui.keyboard().prefer_last();
+    if (is_clicked) show(frame, room, prompt, "");
+    const auto put = [&](ImFont* font, float x, shell::Color color, const std::string& text) {
+      put_text(font, {left + x, std::round(y + (kPromptRow - font_size(font)) * 0.5F)}, color, text);
+    };
+    ImFont* small = frame.ui.fonts().small;
+    const std::optional<double> value = shown_value(prompt, cell);
+    if (numbers && numbers->own)
+      put(small, 4.0F, numbers->own->logit > 0.0 ? theme.text : theme.warning, signed_text(numbers->own->logit));
+    if (value) put(small, 4.0F + kPromptNumber, theme.text, number(*value));
+    const std::string text = out.empty() ? line : fmt::format("{}: {}", out, line);
+    const float start = out.empty() ? 2.0F * kPromptNumber + 8.0F : 4.0F;
+    frame.ui.ensure_glyphs(text);
+    put(small, start, out.empty() ? theme.text : theme.text_dim,
+        fit_text(small, frame.ui.shaped(text), width - start - 4.0F));
+  }
+
+  void draw_cells(Frame& frame, PromptRoom& room) {
+    const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
+    const MatrixCell selected = has_names() ? MatrixCell{.row = cell % columns, .column = cell / columns}
+                                            : MatrixCell{.row = cell / columns, .column = cell % columns};
+    const float room_y = ImGui::GetContentRegionAvail().y;
+    const float whole = has_names() ? kNameRow * static_cast<float>(matrix_.cells.size() + 1) + 4.0F
+                                    : matrix_height(matrix_, ImGui::GetContentRegionAvail().x);
+    begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 60.0F))});
+    const MatrixClick click = draw_matrix(
+        frame,
+        {.matrix = matrix_,
+         .name = [&](MatrixCell at) { return fmt::format("prompts.cell.{}.{}", at.row, at.column); },
+         .about = [&](MatrixCell at) { return spread_text(cell_at(at)) + ". Double click: one prompt of it in its view."; },
+         .selected = selected,
+         .least_end = measure_.is_signed ? kMinEnd : 0.0,
+         .has_text_rows = has_names()});
+    ImGui::EndChild();
+    if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
+    write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
+    frame.mark("prompts.spread", last_item_rect());
+    const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
+    if (spread.count == 0) return;
+    draw_extreme(frame, room, "lowest", spread.lowest, cell);
+    draw_extreme(frame, room, "highest", spread.highest, cell);
+  }
+
+  void draw_extreme(Frame& frame, PromptRoom& room, const char* which, std::size_t prompt, std::size_t cell) const {
+    const std::string line = prompt_line(findings_->set->prompts[prompt]);
+    frame.ui.ensure_glyphs(line);
+    const std::string label = fmt::format("{} {}: {}", which, number(*shown_value(prompt, cell)), frame.ui.shaped(line));
+    const std::string fitted = fit_text(frame.ui.fonts().body, label, ImGui::GetContentRegionAvail().x - 20.0F);
+    if (draw_button(frame, fmt::format("prompts.{}", which), fmt::format("{}###{}", fitted, which).c_str(),
+                    "Shows this prompt, with its corrupted text as the second one."))
+      show(frame, room, prompt, "");
+  }
+
+  void choose(Frame& frame, PromptRoom& room, std::size_t cell, bool is_double) {
+    const std::size_t columns = findings_->columns.size();
+    const std::string& column = findings_->columns[cell % columns];
+    PromptChoices& choices = frame.state.prompts;
+    Selection& selection = frame.state.selection;
+    const bool is_head = !has_names() && column.find_first_not_of("0123456789") == std::string::npos;
+    choices.layer = static_cast<std::uint32_t>(cell / columns);
+    if (!is_head) choices.position = column;
+    if (is_head && choices.position == findings_->columns.back()) choices.position.clear();
+    const model::BlockRef block = encoder_block(findings_->layers[cell / columns]);
+    if (frame.result.shapes.contains(block))
+      select_head(selection, block, is_head ? static_cast<std::uint32_t>(cell % columns) : selection.head);
+    const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
+    if (!is_double || spread.count == 0) return;
+    constexpr std::array kTabs = {"what_if", "patching", "patching", "logits", "predictions", "heads"};
+    const bool is_low = std::abs(*shown_value(spread.lowest, cell)) > std::abs(*shown_value(spread.highest, cell));
+    show(frame, room, is_low ? spread.lowest : spread.highest, kTabs.at(static_cast<std::size_t>(question_.experiment)));
+  }
+
+  // Of what was drawn last.
+  PromptQuestion question_;
+  std::shared_ptr<const PromptFindings> findings_;
+  PromptMeasure measure_;
+  Matrix matrix_;
+  std::string whole_;  ///< what the model says of the set
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_prompts_view() { return std::make_unique<PromptsView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,146 @@
+// Experiments over a set of prompts in the window.
+#include <doctest/doctest.h>
+
+#include "app/engine/gpu_runner.h"
+#include "app/models/starter_view.h"
+#include "app/prompts/prompt_room.h"
+#include "app/state/comparison.h"
+#include "app/ui_driver.h"
+#include "core/atomic_file.h"
+#include "support/temporary_directory.h"
+
+namespace viewer_prompts_test {
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+constexpr const char* kPrompts =
+    R"({"text": "a dog runs in the", "corrupted": "a cat runs in the", "positions": {"A": "dog"}, "answer": " grass", "wrong": " water"}
+{"text": "a child on a bike", "corrupted": "a girl on a bike", "positions": {"A": "child"}, "answer": " in", "wrong": " on"}
+{"text": "a man", "answer": " Xylophonic"}
+)";
+
+struct Set {
+  Set() { write_file_atomically(folder.path() / "set.jsonl", std::string(kPrompts)); }
+  TemporaryDirectory folder;
+};
+
+State of_captions(const Set& set) {
+  State state;
+  change_to_model(state, find_bundled_model("captions-gpt2")->string());
+  state.model().text = "a man in a red shirt";
+  state.prompts.set = (set.folder.path() / "set.jsonl").string();
+  return state;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("the view shows means of a set; a prompt, a cell and a double click show what they are of") {
+    const Set set;
+    UiDriver ui(of_captions(set), open_gpu_runner);
+    ui.show("prompts");
+    ui.settle();
+    check_tips(ui);
+    const auto found = ui.window().prompts().findings();
+    REQUIRE(found);
+    CHECK(found->error == "");
+    CHECK(found->included() == 2);
+    CHECK(found->measured() == 2);
+    CHECK(ui.sees("prompts.cell.3.7"));
+    CHECK(ui.window().describe().find("What knocking out each head changes") != std::string::npos);
+    // A click on a prompt is one step: text, corrupted text, answers.
+    const std::size_t steps = ui.window().undo().step_count();
+    ui.wait(5.0);
+    ui.click("prompts.row.1");
+    ui.settle();
+    CHECK(ui.state().text() == "a child on a bike");
+    REQUIRE(has_second_text(ui.state()));
+    CHECK(second_text(ui.state()) == "a girl on a bike");
+    CHECK(ui.state().logits.token == (*found->fitted)[1].answer);
+    CHECK(ui.state().logits.other == (*found->fitted)[1].wrong);
+    CHECK(ui.window().undo().step_count() == steps + 1);
+    CHECK(ui.window().prompts().findings() == found);  // nothing is measured again
+    ui.press(shell::Key::Z, shell::kControl);
+    ui.settle();
+    CHECK(ui.state().text() == "a man in a red shirt");
+    CHECK_FALSE(has_second_text(ui.state()));
+    // A cell selects its head; the lowest prompt of it is a click away.
+    ui.wait(5.0);
+    ui.click("prompts.cell.2.5");
+    ui.settle();
+    CHECK(ui.state().selection.block.layer.value == 2);
+    CHECK(ui.state().selection.head == 5);
+    const PromptSpread spread = spread_of(*found, 0, 2 * 8 + 5);
+    CHECK(spread.count == 2);
+    ui.wait(5.0);
+    ui.click("prompts.lowest");
+    ui.settle();
+    CHECK(ui.state().text() == found->set->prompts[spread.lowest].text);
+    // Named positions: a chosen cell, and the view that shows one prompt of it.
+    ui.click("prompts.experiment.1");
+    ui.settle();
+    check_tips(ui);
+    CHECK(ui.window().prompts().findings()->columns == std::vector<std::string>{"A", "end"});
+    ui.wait(5.0);
+    ui.click("prompts.cell.0.1");
+    ui.click("prompts.cell.0.1");
+    ui.settle();
+    CHECK(ui.state().prompts.position == "A");
+    CHECK(ui.state().prompts.layer == 1);
+    CHECK(ui.state().view.tab == "patching");
+    CHECK(ui.state().patching.token == 1);
+    CHECK(ui.state().selection.block.layer.value == 1);
+    CHECK_FALSE(ui.window().prompts().is_busy());
+  }
+
+  TEST_CASE("every experiment draws, and cancelled it stays as it is") {
+    const Set set;
+    UiDriver ui(of_captions(set), open_gpu_runner);
+    ui.show("prompts");
+    for (const char* experiment : {"2", "3", "4", "5"}) {
+      CAPTURE(experiment);
+      ui.click(std::string("prompts.experiment.") + experiment);
+      ui.settle();
+      check_tips(ui);
+      const auto found = ui.window().prompts().findings();
+      CHECK(found->error == "");
+      CHECK(found->measured() == found->included());
+      CHECK(ui.sees("prompts.cell.1.1"));
+      CHECK(ui.sees("prompts.spread"));
+    }
+    ui.click("prompts.experiment.1");
+    ui.settle();
+    ui.click("patching.map.3");
+    ui.settle();
+    CHECK(ui.state().patching.map == PatchMap::Heads);
+    CHECK(ui.sees("prompts.place"));
+    check_tips(ui);
+  }
+
+  TEST_CASE("without a set, of a set that isn't there and beside a network without logits one sentence says what to do") {
+    const Set set;
+    State state = of_captions(set);
+    state.prompts.set.clear();
+    {
+      UiDriver ui(state, open_gpu_runner);
+      ui.show("prompts");
+      CHECK(ui.sees("prompts.empty"));
+      check_tips(ui);
+    }
+    state.prompts.set = "none-such";
+    {
+      UiDriver ui(state, open_gpu_runner);
+      ui.show("prompts");
+      CHECK(ui.sees("prompts.error"));
+      CHECK_FALSE(ui.sees("prompts.spread"));
+    }
+    UiDriver ui(with_text("a b c"), open_gpu_runner);
+    ui.show("prompts");
+    CHECK(ui.sees("view.unavailable"));
+  }
+}
+
+}  // namespace viewer_prompts_test
