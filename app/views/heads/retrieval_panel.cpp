@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.55F;
+constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F;
 
 /// Which heads find a needle in a haystack of the text: a score of every head, and of one over depth and length.
 class RetrievalPanel final : public FindPanel {
@@ -41,7 +41,7 @@ class RetrievalPanel final : public FindPanel {
     draw_note(frame, "heads.retrieval.about", about_text(*found));
     begin_bare_region("retrieval");
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const float height = std::max(room.y * 0.52F, score_maps_height(scores_, room.x * kMapShare) / kMapShare);
+    const float height = std::max(room.y * 0.52F, score_maps_height(scores_, ColumnPair().first_width()) / kMapShare);
     ImGui::BeginChild("scores", {0.0F, height});
     draw_scored_heads(frame, {.name = "heads.retrieval",
                               .scores = scores_,
@@ -98,9 +98,8 @@ class RetrievalPanel final : public FindPanel {
   static std::string about_text(const RetrievalFound& found) {
     std::string text = fmt::format(
         "Retrieval score (Wu et al. 2024): the share of a needle\u2019s tokens that a head copies, with its largest weight "
-        "on "
-        "them. A needle of random tokens is in this text, repeated, and comes again at its end. The model predicts {:.1f} % "
-        "of its tokens.",
+        "on them. A needle of random tokens is in this text, repeated, and comes again at its end. The model predicts "
+        "{:.1f} % of its tokens. Below, rows are depths of the needle from 0 to 1, columns tokens of the text.",
         100.0 * evaluation::predicted_share(found.texts).value_or(0.0));
     if (found.texts.size() < found.all_texts)
       text += fmt::format(" {} of {} texts are computed.", found.texts.size(), found.all_texts);
@@ -115,7 +114,7 @@ class RetrievalPanel final : public FindPanel {
     std::size_t next = 0;
     for (std::size_t i = 0; i < found.texts.size(); ++i) {
       const evaluation::NeedleText& text = found.texts[i].text;
-      const std::string length = std::to_string(text.ids.size()), depth = fmt::format("{:.0f}%", 100.0 * text.depth);
+      const std::string length = std::to_string(text.ids.size()), depth = fmt::format("{:.2g}", text.depth);
       const bool is_new = matrix.columns.tokens.empty() || matrix.columns.tokens.back() != length;
       if (is_new) matrix.columns.tokens.push_back(length);
       const std::size_t row = is_new ? 0 : next;
