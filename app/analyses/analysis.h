@@ -32,6 +32,7 @@ struct AnalysisSubject {
   std::shared_ptr<const model::Network> network;
   std::shared_ptr<const model::ModelInput> input;
   std::shared_ptr<const RunInputs> inputs;
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< null: not a model's, or the baseline's
   BlockShapes shapes;
   bool has_logits = false;
   /// Of analyses that compare: every token of the run that is compared with has a counterpart in this one.

@@ -16,6 +16,7 @@
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/patching.h"
 #include "app/analyses/residual_sizes.h"
+#include "app/analyses/retrieval.h"
 #include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"
 #include "app/analyses/token_losses.h"
@@ -30,7 +31,7 @@ struct AnalysisQuery {
                                 ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion, PatternQuestion, SimilarityQuestion,
                                 PatchingQuestion, WeightPatchingQuestion, PathQuestion, KeptActivationQuestion,
                                 CompositionQuestion, CompositionGraphQuestion, OvCopyingQuestion, VerificationQuestion,
-                                LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion>;
+                                LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion, RetrievalQuestion>;
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.

@@ -1,6 +1,7 @@
 #include "app/cli/subcommands.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -15,8 +16,12 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
 #include "core/json.h"
+#include "evaluation/head_maps.h"
 #include "evaluation/head_survey.h"
+#include "evaluation/needle.h"
 
 namespace headlight::app {
 namespace {
@@ -33,6 +38,10 @@ struct HeadsFlags {
   evaluation::RandomTokens random;
   evaluation::PatternScoring scoring;
   HeadMetric sort = HeadMetric::Induction;
+  evaluation::NeedleGrid grid;
+  bool has_needle = false;
+  std::filesystem::path csv;
+  std::string needle_flag;             ///< likewise of flags that are valid only for needles
   std::string random_flag, text_flag;  ///< the first given flag that is valid only for random tokens or only for texts
 };
 
@@ -137,7 +146,62 @@ nlohmann::ordered_json scores_json(const std::vector<HeadScore>& scores, const H
   return json;
 }
 
+/// Retrieval scores in place of metrics.
+int run_needles(const HeadsFlags& flags) {
+  const auto model = flags.common.open_model(kCaptionWriter);
+  std::vector<std::uint32_t> ids;
+  if (!flags.text.empty()) {
+    if (!model->tokenizer) throw Error("{}; texts can't be read without it", model->tokenizer_problem);
+    for (const std::string& line : flags.common.texts_of(flags.text)) {
+      const std::vector<std::uint32_t> more = evaluation::text_ids(*model, line);
+      ids.insert(ids.end(), more.begin() + (ids.empty() || more.empty() || !model->description.ids.bos ? 0 : 1), more.end());
+      if (ids.size() >= flags.grid.longest) break;
+    }
+    if (ids.empty()) throw Error("there is no text: give a line at least");
+  }
+  std::vector<evaluation::NeedleText> texts = evaluation::needle_texts(*model, ids, flags.grid);
+  const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
+  const std::vector<evaluation::NeedleFound> found = [&] {
+    ProgressBar bar("texts");
+    const auto progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
+    return evaluation::survey_needles(runner->session(), *model, std::move(texts), progress);
+  }();
+  if (!flags.csv.empty()) write_file_atomically(flags.csv, evaluation::needle_csv(found, model->description.heads));
+  std::vector<std::pair<std::array<double, 2>, std::size_t>> order;  // attended and copied, head
+  for (std::size_t head = 0; head < found.front().heads.size(); ++head) {
+    order.push_back({{evaluation::retrieval_score(found, head, false).value_or(0.0),
+                      evaluation::retrieval_score(found, head, true).value_or(0.0)},
+                     head});
+  }
+  std::ranges::stable_sort(order, std::ranges::greater(), &std::pair<std::array<double, 2>, std::size_t>::first);
+  const double predicted = evaluation::predicted_share(found).value_or(0.0);
+  nlohmann::ordered_json json = {
+      {"texts", found.size()}, {"predicted", predicted}, {"heads", nlohmann::ordered_json::array()}};
+  std::string text = fmt::format(
+      "{} on {} texts of up to {} tokens with a needle of {}, seed {}: it predicts {:.4f} of it\n\n"
+      "{:<8}{:>10}{:>11}",
+      one_line(model->description.name), found.size(), found.back().text.ids.size(), flags.grid.needle, flags.grid.seed,
+      predicted, "head", "retrieval", "predicted");
+  for (const auto& [scores, place] : order) {
+    const HeadScore head{.layer = static_cast<std::uint32_t>(place) / model->description.heads,
+                         .head = static_cast<std::uint32_t>(place) % model->description.heads};
+    json["heads"].push_back(
+        {{"layer", head.layer}, {"head", head.head}, {"retrieval", scores[0]}, {"retrieval_predicted", scores[1]}});
+    text += fmt::format("\n{:<8}{:>10.4f}{:>11.4f}", head_name(head), scores[0], scores[1]);
+  }
+  std::cout << (output_choice().writes_json ? to_text(json, -1) : text) << '\n';
+  return 0;
+}
+
 int run_command(const HeadsFlags& flags) {
+  if (!flags.has_needle && !flags.needle_flag.empty()) {
+    throw UsageError("{} is for retrieval scores: add --needle", flags.needle_flag);
+  }
+  if (flags.has_needle && (!flags.random_flag.empty() || !flags.text_flag.empty())) {
+    throw UsageError("{} is for metrics: it doesn't go with --needle",
+                     flags.random_flag.empty() ? flags.text_flag : flags.random_flag);
+  }
+  if (flags.has_needle) return run_needles(flags);
   if (!flags.text.empty() && !flags.random_flag.empty()) {
     throw UsageError("{} is for random tokens: it doesn't go with --text-file", flags.random_flag);
   }
@@ -182,6 +246,30 @@ void add_random_flags(CLI::App& app, HeadsFlags* flags) {
   add("--seed", "of the random tokens (default 1)", &flags->random.seed, 0, ~std::uint64_t{0});
 }
 
+void add_needle_flags(CLI::App& app, HeadsFlags* flags) {
+  const FlagGroup group(app, "Needle in a haystack");
+  group.turn("--needle",
+             "retrieval scores instead of metrics: which heads copy random tokens from a haystack of --text-file, or of "
+             "random tokens, at several depths and lengths",
+             flags->has_needle);
+  const auto add = [&](const char* flag, const char* help, auto* into, std::uint64_t low, std::uint64_t high) {
+    group.add(flag, "N", help, [=](const std::string& text) {
+      *into = static_cast<std::remove_pointer_t<decltype(into)>>(parse_integer(flag, text, low, high));
+      if (flags->needle_flag.empty()) flags->needle_flag = flag;
+    });
+  };
+  add("--needle-tokens", "tokens of a needle, 2 to 256 (default 8)", &flags->grid.needle, 2, 256);
+  add("--longest", "tokens of the longest text, within the model's positions (default 256)", &flags->grid.longest, 8,
+      131'072);
+  add("--lengths", "how many lengths, from four needles to --longest (default 5)", &flags->grid.lengths, 1, 100);
+  add("--depths", "how many depths, from the beginning to the end (default 5)", &flags->grid.depths, 1, 100);
+  add("--needle-seed", "of the random needles (default 1)", &flags->grid.seed, 0, ~std::uint64_t{0});
+  group.add("--csv", "FILE", "also write the numbers of each text and head", [flags](const std::string& text) {
+    flags->csv = text;
+    if (flags->needle_flag.empty()) flags->needle_flag = "--csv";
+  });
+}
+
 void add_text_flags(CLI::App& app, HeadsFlags* flags) {
   const FlagGroup group(app, "Text");
   group.take("--text-file", "FILE", "texts, one a line, plain or .gz, instead of random tokens", flags->text);
@@ -208,6 +296,7 @@ Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
   const auto flags = std::make_shared<HeadsFlags>();
   add_random_flags(*command, flags.get());
   add_text_flags(*command, flags.get());
+  add_needle_flags(*command, flags.get());
   FlagGroup(*command, "Output")
       .add("--sort", "COLUMN",
            fmt::format("{}: the largest first (default induction)", fmt::join(evaluation::metric_names(), ", ")),

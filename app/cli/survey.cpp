@@ -18,6 +18,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
+#include "app/survey/survey_activations.h"
 #include "app/survey/survey_child.h"
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
@@ -44,7 +45,7 @@ struct SurveyFlags {
   std::vector<std::string> devices;
   std::vector<std::filesystem::path> parts;  ///< folders to merge
   std::string shard;                         ///< "2/8"
-  bool is_jsonl = false, restarts = false;
+  bool is_jsonl = false, restarts = false, is_dry_run = false;
 };
 
 /// "two-back=k == q - 2".
@@ -86,6 +87,7 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
   const evaluation::CorpusStatistics& found = results.statistics;
   const CorpusFile& corpus = *results.survey.corpus;
   if (found.texts == 0 && flags.shard.empty()) throw Error("{} has no text that can be measured", utf8(corpus.path()));
+  if (!results.measures().activations.sites.empty()) describe_activations(flags.directory, results);
   write_survey_files(flags.directory, results);
   if (!flags.headvis.empty()) write_headvis(flags.headvis, results);
   if (!flags.site.empty()) write_survey_site(flags.site, results);
@@ -106,6 +108,24 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
 /// Was it started by a window, which reads what it writes?
 bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
 
+/// What activations will take, before they do. Returns whether that was all that was asked for.
+bool tell_size(const SurveyFlags& flags, const OpenedSurvey& opened, const ShardRange& shards) {
+  if (opened.identity.measures.activations.sites.empty() && !flags.is_dry_run) return false;
+  if (opened.identity.measures.activations.sites.empty())
+    throw UsageError("--dry-run says how large activations will be: add --activations");
+  const ActivationSize size = estimate_activations(opened, shards);
+  const std::string said =
+      fmt::format("activations of about {} tokens at {} sites: {} in {} files", size.rows,
+                  opened.identity.measures.activations.sites.size(), bytes_in_words(size.bytes), size.files);
+  if (flags.is_dry_run) {
+    tell_result(said + ", which --dry-run doesn't write",
+                {{"shards", shards.end - shards.first}, {"rows", size.rows}, {"bytes", size.bytes}, {"files", size.files}});
+    return true;
+  }
+  tell_note(said);
+  return false;
+}
+
 int survey(SurveyFlags& flags, Ranks& ranks) {
   const bool is_input = flags.corpus == kStandardInput;
   if (is_input && ranks.size() > 1) throw UsageError("- is rank 0's standard input alone: name a file");
@@ -117,7 +137,14 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   const OpenedSurvey opened = open_survey(flags.choices, flags.directory);
   SurveyOptions options{.directory = flags.directory, .identity = opened.identity, .devices = flags.devices};
   if (!flags.shard.empty()) options.part = part_of(flags.shard, opened.corpus->shards());
-  if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / kStateFile);
+  if (ranks.rank() != 0 && flags.is_dry_run) return 0;
+  if (ranks.rank() == 0) {
+    if (flags.restarts && !flags.is_dry_run) {
+      std::filesystem::remove(flags.directory / kStateFile);
+      std::filesystem::remove_all(flags.directory / kActivationsFolder);
+    }
+    if (tell_size(flags, opened, options.part.value_or(ShardRange{0, opened.corpus->shards()}))) return 0;
+  }
   ProgressBar bar("shards", ranks.rank() != 0);
   std::optional<std::uint64_t> texts_before;
   std::mutex device_lock;
@@ -161,7 +188,10 @@ int merge(SurveyFlags& flags) {
   const OpenedSurvey opened = open_survey(std::move(choices), flags.directory);
   make_directories(flags.directory);
   SurveyFold fold(opened.identity, opened.corpus->shards(), {});
-  for (const std::filesystem::path& part : flags.parts) fold.take_in(part / kStateFile);
+  for (const std::filesystem::path& part : flags.parts) {
+    fold.take_in(part / kStateFile);
+    if (!opened.identity.measures.activations.sites.empty()) take_activations(flags.directory, part);
+  }
   if (!fold.is_complete()) {
     throw Error(
         "shard {} of {} is in none of these folders; name all parts, and measure to the end those that were interrupted",
@@ -195,6 +225,20 @@ int run_command(SurveyFlags& flags) {
 void add_pages(const FlagGroup& output, SurveyFlags& flags) {
   output.take("--publish", "DIR", "also write a site: a page of all heads and one of each, without a server", flags.site);
   output.take("--headvis", "DIR", "also write the folder that HeadVis shows", flags.headvis);
+}
+
+void add_activation_flags(const FlagGroup& group, SurveyFlags& flags) {
+  SurveyChoices& choices = flags.choices;
+  group.add_repeatable(
+      "--activations", "LIST",
+      "also keep every token's vectors as .npy files: stages as of headlight export --stages, of every layer "
+      "(next) or one (next.3), joined by commas",
+      [&choices](const std::vector<std::string>& values) { choices.activations = split_list("--activations", values); });
+  group.take_count("--every", "N", "of each text the first token and every Nth after it (default 1: all)", choices.every, 1,
+                   kMaxTextTokens);
+  group.take_choice("--activation-type", "f32|f16", "how they are stored (default f32)", choices.halves_activations,
+                    {{"f32", false}, {"f16", true}});
+  group.turn("--dry-run", "say how large activations will be, about; nothing is measured", flags.is_dry_run);
 }
 
 void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
@@ -270,6 +314,7 @@ Subcommand add_survey_command(CLI::App& app) {
   output.turn("--restart", "measure everything again instead of going on", flags->restarts);
   output.take("--shard", "I/N", "measure part I of N alone, 1/N to N/N, for headlight survey merge", flags->shard);
   add_pages(output, *flags);
+  add_activation_flags(FlagGroup(*command, "Activations"), *flags);
   FlagGroup(*command, "Device")
       .add_repeatable("--devices", "LIST",
                       "Vulkan devices of this machine that work at once, joined by commas; of several ranks on a machine "

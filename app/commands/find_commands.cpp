@@ -47,6 +47,9 @@ constexpr std::array kModes = {
     WantedMode{HeadsMode::Vocabulary, "head.find.tokens", "What does this head do with tokens, by its weights?",
                "With tokens of the vocabulary",
                "Tokens that the selected head promotes when it reads one, keys that it seeks, queries that seek it."},
+    WantedMode{HeadsMode::Retrieval, "head.find.retrieval", "Which heads retrieve a needle from a haystack?",
+               "That retrieve a needle",
+               "Retrieval scores of all heads, over depths and lengths: who copies random tokens from a long text."},
 };
 
 /// Patterns are defined inside one text.

@@ -83,6 +83,9 @@ constexpr std::array kWords = {
                   "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
                   "scores depend on distances."},
     GlossaryEntry{"sink", "The first token, which heads attend to that have nothing to do."},
+    GlossaryEntry{
+        "retrieval score",
+        "The share of a needle\u2019s tokens in a long text that a head looks at just when they are to be written."},
     GlossaryEntry{"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
     GlossaryEntry{"expert", "One of several feed-forwards of a layer, of which each token is given to a few."},
     GlossaryEntry{"router", "The linear layer that says how well each expert fits a token; the largest numbers are chosen."},

@@ -44,12 +44,19 @@ std::shared_ptr<const inference::Run> ChangedRuns::run_copies(Runner& runner, co
   return run ? aligned->of_changed(std::move(run), line) : nullptr;
 }
 
-ChangedPasses ChangedRuns::compute(Runner& runner, const PassBases& bases, WhichRun of, std::uint32_t line,
-                                   std::span<const inference::Interventions> passes, std::size_t most) {
-  const bool is_known =
-      changed_.computed.run && changed_.of == of && changed_.line == line && std::ranges::equal(changed_.passes, passes);
+ChangedPasses ChangedRuns::compute(Runner& runner, const PassBases& bases, const Reads& reads, std::uint32_t line,
+                                   std::size_t most) {
+  const WhichRun of = reads.of;
+  const std::span<const inference::Interventions> passes = reads.passes;
+  const bool is_known = changed_.computed.run && changed_.own == reads.own_pass && changed_.of == of &&
+                        changed_.line == line && std::ranges::equal(changed_.passes, passes);
   if (is_known) return changed_.computed;
   changed_ = {};
+  if (reads.own_pass) {
+    std::shared_ptr<const inference::Run> run = watched([&] { return runner.run(*reads.own_pass, nullptr); });
+    changed_ = {.of = of, .line = line, .own = reads.own_pass, .computed = {.run = std::move(run)}};
+    return changed_.computed;
+  }
   const inference::PassInputs& inputs = bases.run->inputs();
   const model::Layers& network = *inputs.network->layers;
   copies_.begin({.layers = &network,

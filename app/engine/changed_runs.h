@@ -20,10 +20,10 @@ struct PassBases {
 /// Passes with changes that analyses ask for: one at a time, or several of one line together, as many as are fastest.
 class ChangedRuns {
  public:
-  /// The first of several passes, each of one of the bases with one of these lists of interventions after its own; of a base
-  /// with several lines, of `line` alone where that can be. Kept until others are asked for. Throws what Runner::run throws.
-  ChangedPasses compute(Runner& runner, const PassBases& bases, WhichRun of, std::uint32_t line,
-                        std::span<const inference::Interventions> passes, std::size_t most);
+  /// The first of Reads::passes, each of one of the bases with one of these lists of interventions after its own; of a base
+  /// with several lines, of `line` alone where that can be; or Reads::own_pass. Kept until others are asked for. Throws what
+  /// Runner::run throws.
+  ChangedPasses compute(Runner& runner, const PassBases& bases, const Reads& reads, std::uint32_t line, std::size_t most);
   /// Is a pass under way?
   bool is_computing() const { return is_computing_; }
   void clear() { changed_ = {}; }
@@ -45,7 +45,8 @@ class ChangedRuns {
     WhichRun of = WhichRun::Newest;
     std::uint32_t line = 0;
     std::vector<inference::Interventions> passes = {};  ///< that were asked for
-    ChangedPasses computed = {};                        ///< without a run: nothing was asked of a changed pass
+    std::shared_ptr<const inference::PassInputs> own = {};
+    ChangedPasses computed = {};  ///< without a run: nothing was asked of a changed pass
   } changed_;
   CopyCount copies_;  ///< of passes that are computed together
 };

@@ -226,14 +226,13 @@ void EngineWorker::evaluate_some() {
     const std::size_t vocabulary = run_->has_logits() ? result_.network->layers->unembedding->linear.out() : 1;
     const std::size_t states = std::max<std::size_t>(kChunkLogits / vocabulary, 1);
     try {
-      queue_.answer_some(
-          {.run = *run_, .baseline = compared_.run().get(), .baseline_itself = compared_.itself().get()},
-          {.cells = cells, .states = states},
-          [this](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes, std::size_t most) {
-            return changes_.compute(*runner_,
-                                    {.run = run_, .baseline = compared_.run(), .baseline_itself = compared_.itself()}, of,
-                                    line, passes, most);
-          });
+      queue_.answer_some({.run = *run_, .baseline = compared_.run().get(), .baseline_itself = compared_.itself().get()},
+                         {.cells = cells, .states = states},
+                         [this](const Reads& reads, std::uint32_t line, std::size_t most) {
+                           return changes_.compute(
+                               *runner_, {.run = run_, .baseline = compared_.run(), .baseline_itself = compared_.itself()},
+                               reads, line, most);
+                         });
     } catch (const std::exception& error) {
       if (kind_of(error) != ErrorKind::Cancelled) fail(error);  // a newer request waits, and collects anew
     }

@@ -87,8 +87,8 @@ Reads QueryQueue::next_reads(const QueryBudget& budget, std::vector<Part>& batch
     const bool is_next = priority == first || (fits && priority != QueryPriority::Background);
     Reads& own = entry->second.task.reads();
     const bool has_room = cost.cells < budget.cells && cost.states + own.logits.size() <= budget.states;
-    const bool is_of_same_run = own.of == together.of && own.passes.empty();
-    if (!batch.empty() && (!is_next || !has_room || !is_of_same_run || !together.passes.empty())) break;
+    const bool is_of_same_run = own.of == together.of && !own.is_of_passes();
+    if (!batch.empty() && (!is_next || !has_room || !is_of_same_run || together.is_of_passes())) break;
     batch.push_back({.waiting = entry,
                      .tiles = own.tiles.size(),
                      .states = own.logits.size(),
@@ -122,7 +122,7 @@ void QueryQueue::answer_some(const Runs& runs, const QueryBudget& budget, const 
     std::vector<Part> batch;
     const Reads reads = next_reads(budget, batch);
     const inference::Run& run = asked(runs, reads.of);
-    if (reads.passes.empty()) return answer(run, batch, reads);
+    if (!reads.is_of_passes()) return answer(run, batch, reads);
     if (!compute_passes) throw Error("there is nothing that computes a changed pass");
     // Half of the budget: what is read of the passes is added up in one go.
     std::size_t cells = 0;
@@ -148,7 +148,7 @@ void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, st
   ChangedPasses passes;
   const std::uint32_t line = reads.logits.empty() ? reads.tiles.front().batch : reads.logits.front().batch;
   try {
-    passes = compute(reads.of, line, reads.passes, most);
+    passes = compute(reads, line, most);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
     asking->second.task.refuse(std::current_exception());

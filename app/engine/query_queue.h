@@ -24,10 +24,9 @@ struct ChangedPasses {
   std::size_t count = 1;
   bool is_of_copies = false;  ///< each is an item of the run, even of one pass; else one pass is of all lines
 };
-/// Computes them, `most` at most, of one line, each after the own interventions of the newest run or of the baseline. May
-/// throw what Runner::run throws.
-using ComputePasses = std::function<ChangedPasses(WhichRun of, std::uint32_t line,
-                                                  std::span<const inference::Interventions> passes, std::size_t most)>;
+/// Computes Reads::passes, `most` at most, of one line, each after the own interventions of the newest run or of the
+/// baseline, or Reads::own_pass. May throw what Runner::run throws.
+using ComputePasses = std::function<ChangedPasses(const Reads& reads, std::uint32_t line, std::size_t most)>;
 
 /// What is on screen with the selected head, what else is on screen, and what may wait until all of that is answered.
 enum class QueryPriority : std::uint8_t { Selected, OnScreen, Background };

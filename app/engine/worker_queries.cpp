@@ -160,6 +160,7 @@ AnalysisSubject EngineWorker::analysis_subject(bool is_of_baseline) {
   return {.network = result_.network,
           .input = result_.input,
           .inputs = result_.inputs,
+          .model = result_.model,
           .shapes = result_.shapes,
           .has_logits = result_.has_logits,
           .covers_baseline = !result_.pairs || inference::covers(*result_.pairs, *compared_.tokens())};

@@ -13,6 +13,7 @@
 #include "attention/stage.h"
 #include "core/tensor.h"
 #include "inference/intervention.h"
+#include "inference/reuse.h"
 #include "inference/run.h"
 
 namespace headlight::app {
@@ -32,6 +33,11 @@ struct Reads {
   /// first lists as the device computes together are answered, at least one, not always as many. Steps that follow each
   /// other with equal lists read of the same passes.
   std::vector<inference::Interventions> passes = {};
+  /// Not null: tiles and logits are read, of a pass of these inputs on the weights that are on the device, and of nothing
+  /// else of the run. Steps that follow each other with the same pointer read of one pass.
+  std::shared_ptr<const inference::PassInputs> own_pass = {};
+
+  bool is_of_passes() const { return !passes.empty() || own_pass; }
 };
 
 /// What was read.

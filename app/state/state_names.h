@@ -48,12 +48,13 @@ inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadM
      {evaluation::HeadMetric::RelativeEntropy, "relative"},
      {evaluation::HeadMetric::Entropy, "entropy"},
      {evaluation::HeadMetric::Distance, "distance"}}};
-inline constexpr std::array<EnumName<HeadsMode>, 6> kHeadsModes = {{{HeadsMode::Metrics, "metrics"},
+inline constexpr std::array<EnumName<HeadsMode>, 7> kHeadsModes = {{{HeadsMode::Metrics, "metrics"},
                                                                     {HeadsMode::FromTo, "from-to"},
                                                                     {HeadsMode::Pattern, "pattern"},
                                                                     {HeadsMode::Similarity, "similarity"},
                                                                     {HeadsMode::Composition, "composition"},
-                                                                    {HeadsMode::Vocabulary, "vocabulary"}}};
+                                                                    {HeadsMode::Vocabulary, "vocabulary"},
+                                                                    {HeadsMode::Retrieval, "retrieval"}}};
 inline constexpr std::array<EnumName<PredictionsPart>, 3> kPredictionsParts = {{{PredictionsPart::Position, "position"},
                                                                                 {PredictionsPart::Positions, "positions"},
                                                                                 {PredictionsPart::Layers, "layers"}}};

@@ -91,7 +91,7 @@ inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 /// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
 /// pattern; how alike their weights are; or what their parameters say without any text: of other heads, or of the tokens of
 /// the vocabulary.
-enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition, Vocabulary };
+enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition, Vocabulary, Retrieval };
 /// The pattern that heads are ranked by. Typed: HeadChoices::typed_pattern.
 enum class HeadPattern : std::uint8_t {
   PreviousToken,
@@ -107,6 +107,7 @@ enum class HeadPattern : std::uint8_t {
 enum class CircuitScore : std::uint8_t { QueryComposition, KeyComposition, ValueComposition, Copying };
 
 inline constexpr std::uint32_t kMaxCircuitDistance = 100'000;
+inline constexpr std::uint32_t kMinNeedleText = 32, kMaxNeedleText = 32'768, kMaxNeedleSeed = 9'999;
 
 /// How the views of all heads score, order and filter them.
 struct HeadChoices {
@@ -129,6 +130,9 @@ struct HeadChoices {
   std::optional<std::uint32_t> read_token = {};  ///< id whose circuits are shown; none: the selected position's
   bool has_distance = false;                     ///< queries and keys have their positions, so far apart; else none
   std::uint32_t distance = 1;                    ///< in tokens, from the query back to the key
+  std::uint32_t needle_longest = 256;            ///< tokens of the longest texts with a needle
+  std::uint32_t needle_seed = 1;
+  bool needle_is_predicted = false;  ///< only tokens of a needle that the model predicts are copied
 
   bool operator==(const HeadChoices&) const = default;
 };

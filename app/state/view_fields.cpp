@@ -387,6 +387,12 @@ void add_head_views(std::vector<Field>& fields) {
   fields.push_back(switch_field("heads", "has_distance", "Switch positions", in_heads<&HeadChoices::has_distance>()));
   fields.push_back(continuous(
       number_field("heads", "distance", "Change distance", in_heads<&HeadChoices::distance>(), 0U, kMaxCircuitDistance)));
+  fields.push_back(continuous(number_field("heads", "needle_longest", "Change length of texts with a needle",
+                                           in_heads<&HeadChoices::needle_longest>(), kMinNeedleText, kMaxNeedleText)));
+  fields.push_back(continuous(
+      number_field("heads", "needle_seed", "Change needles", in_heads<&HeadChoices::needle_seed>(), 0U, kMaxNeedleSeed)));
+  fields.push_back(switch_field("heads", "needle_is_predicted", "Choose which copied tokens count",
+                                in_heads<&HeadChoices::needle_is_predicted>()));
 }
 
 /// What the lines, the text and the map show.

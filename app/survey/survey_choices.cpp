@@ -53,6 +53,9 @@ OpenedSurvey open_survey(SurveyChoices choices, const fs::path& directory) {
   measures.is_chat = choices.is_chat;
   measures.thinks = choices.thinks;
   measures.packs = choices.packs;
+  measures.activations = {.sites = evaluation::activation_sites(*opened.model, choices.activations),
+                          .every = choices.every,
+                          .is_half = choices.halves_activations};
   opened.identity = {.corpus = opened.corpus->identity(),
                      .model = fingerprint(opened.model->path),
                      .measures = std::move(measures),
@@ -80,7 +83,10 @@ nlohmann::ordered_json choices_json(const SurveyChoices& choices) {
           {"jsonl", choices.format.is_json},
           {"field", choices.format.field},
           {"limit", choices.format.most_lines},
-          {"sample", choices.format.share}};
+          {"sample", choices.format.share},
+          {"activations", choices.activations},
+          {"every", choices.every},
+          {"activation_type", choices.halves_activations ? "f16" : "f32"}};
 }
 
 SurveyChoices read_choices(const fs::path& directory) {
@@ -113,6 +119,11 @@ SurveyChoices read_choices(const fs::path& directory) {
                       .field = json.at("field").get<std::string>(),
                       .most_lines = count_in(json, "limit", std::uint64_t{1} << 62),
                       .share = json.at("sample").get<double>()};
+    if (json.contains("activations")) {  // not of older surveys
+      choices.activations = json.at("activations").get<std::vector<std::string>>();
+      choices.every = std::max(static_cast<std::uint32_t>(count_in(json, "every", kMost)), 1U);
+      choices.halves_activations = json.at("activation_type").get<std::string>() == "f16";
+    }
     return choices;
   } catch (const std::exception& error) {
     throw Error("{}: {}; write it again with headlight survey", utf8(file), error.what());

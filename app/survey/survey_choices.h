@@ -18,8 +18,11 @@ struct SurveyChoices {
   std::vector<evaluation::CorpusMetric> metrics = {};
   std::uint32_t tokens = 512, top = 20, samples = 50;
   bool is_chat = false, thinks = true;
-  bool packs = false;    ///< texts one after the other in rows of `tokens`
-  bool is_half = false;  ///< weights are rounded to float16
+  bool packs = false;                         ///< texts one after the other in rows of `tokens`
+  bool is_half = false;                       ///< weights are rounded to float16
+  std::vector<std::string> activations = {};  ///< names of activation_sites()
+  std::uint32_t every = 1;                    ///< ActivationChoice::every
+  bool halves_activations = false;
 };
 
 /// Corpus and model, and what identifies the survey of them.

@@ -28,6 +28,7 @@ std::string description(const SurveyResults& results, const std::filesystem::pat
                {"version", kSurveyVersion},
                {"device", results.device},
                {"model", portable_path(utf8(results.model().path), directory)},
+               {"attention", results.model().description.is_encoder_decoder ? "encoder" : "self"},
                {"corpus", portable_path(utf8(results.survey.corpus->path()), directory)},
                {"corpus_bytes", results.survey.corpus->bytes()}};
   json.update(choices_json(results.survey.choices));

@@ -45,19 +45,32 @@ std::string read_checked(const std::filesystem::path& file) {
 
 }  // namespace
 
+namespace {
+
+/// What is kept beside statistics; empty: nothing.
+std::string activations_text(const evaluation::ActivationChoice& choice) {
+  std::vector<std::string> names;
+  for (const evaluation::ActivationSite& site : choice.sites) names.push_back(site.name());
+  if (names.empty()) return "";
+  return fmt::format("; {} activations of every {} tokens: {}", choice.is_half ? "float16" : "float32", choice.every,
+                     fmt::join(names, ","));
+}
+
+}  // namespace
+
 std::string SurveyIdentity::text() const {
   std::vector<std::string> names;
   for (const evaluation::CorpusMetric& metric : measures.metrics) {
     names.push_back(metric.is_own() ? fmt::format("{} = {}", metric.own_name, metric.pattern) : metric.name());
   }
   return fmt::format(
-      "corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples, {} samples{}{}{}",
+      "corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples, {} samples{}{}{}{}",
       corpus, model, measures.layers, measures.heads, fmt::join(names, ","), measures.most_tokens, measures.top,
       measures.samples,
       !measures.is_chat ? ""
       : measures.thinks ? "; chats"
                         : "; chats without thinking",
-      measures.packs ? "; packed" : "", is_half ? "; float16 weights" : "");
+      measures.packs ? "; packed" : "", is_half ? "; float16 weights" : "", activations_text(measures.activations));
 }
 
 SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file,

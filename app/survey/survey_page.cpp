@@ -65,7 +65,8 @@ class PageData {
     Json bins = Json::array();
     for (std::uint32_t bin = 0; bin < evaluation::kPlaceBins; ++bin) bins.push_back(evaluation::place_bin_end(bin));
     const std::string facts =
-        fmt::format("{} \u00b7 {} \u00b7 {} texts, {} tokens", utf8(results.model().path.filename()),
+        fmt::format("{}{} \u00b7 {} \u00b7 {} texts, {} tokens", utf8(results.model().path.filename()),
+                    results.model().description.is_encoder_decoder ? ", encoder" : "",
                     utf8(results.survey.corpus->path().filename()), results.statistics.texts, results.statistics.tokens);
     data_ = {{"facts", facts},
              {"layers", measures.layers},

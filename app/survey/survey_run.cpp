@@ -14,6 +14,7 @@
 
 #include "app/engine/gpu_runner.h"
 #include "app/survey/rank_marks.h"
+#include "app/survey/survey_activations.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 
@@ -144,8 +145,10 @@ class Surveyors {
       while ((shard = desk_.take())) {
         mark_.begin(*shard);
         CorpusShard read = corpus_.shard(*shard);
+        evaluation::ShardActivations kept;
         evaluation::CorpusStatistics found =
-            evaluation::survey_corpus(runner.session(), *model_, options_.identity.measures, read.texts);
+            evaluation::survey_corpus(runner.session(), *model_, options_.identity.measures, read.texts, &kept);
+        write_activations(options_.directory, *shard, options_.identity.measures.activations, kept);
         found.skipped += read.skipped;
         desk_.give(*shard, std::move(found));
       }

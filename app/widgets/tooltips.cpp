@@ -169,6 +169,7 @@ constexpr Line kLines[] = {
     Line{"heads.mode.3", "How alike every two heads look at the text, and which are nearest to the selected one."},
     Line{"heads.mode.4", "What heads can make of each other, by their weights alone: composition scores, and who copies."},
     Line{"heads.mode.5", "What the selected head does with tokens of the whole vocabulary, by its weights alone."},
+    Line{"heads.mode.6", "Which heads copy a needle of random tokens from a long text, over depths and lengths."},
     Line{"heads.similar.order.0", "Heads that look alike are side by side: groups joined by their mean divergence."},
     Line{"heads.similar.order.1", "Layer by layer, head by head."},
     Line{"help.0", "All keys, by what they do."},

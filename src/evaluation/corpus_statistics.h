@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "evaluation/activations.h"
 #include "evaluation/corpus_metric.h"
 #include "evaluation/head_profile.h"
 
@@ -78,6 +79,7 @@ struct CorpusMeasures {
   bool packs = false;    ///< the texts that follow one are in the same row, as long as there is room (corpus_rows())
   bool is_chat = false;  ///< texts are chats, which the model's template writes: each the user's turn
   bool thinks = true;    ///< the template's switch, where it has one
+  ActivationChoice activations = {};  ///< that are kept beside
 
   std::size_t cells() const { return metrics.size() * layers * heads; }
   /// The largest value of a metric that the histogram tells apart: 1 of shares, ln(most_tokens) nats, most_tokens.

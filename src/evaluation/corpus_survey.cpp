@@ -115,7 +115,6 @@ class ShownCells {
 
 CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<CorpusMetric> metrics,
                                std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples) {
-  check_has_one_stack(model);
   if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
   const std::uint32_t limit = inference::position_limit(model, model.network->source_embedding.get());
   return {.layers = model.description.layers,
@@ -162,7 +161,8 @@ CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasur
 }
 
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
-                               const CorpusMeasures& measures, std::span<const CorpusText> texts) {
+                               const CorpusMeasures& measures, std::span<const CorpusText> texts,
+                               ShardActivations* activations) {
   const Clock::time_point began = Clock::now();
   CorpusStatistics found(measures);
   const CorpusRows rows = corpus_rows(model, measures, texts);
@@ -206,7 +206,13 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
       sample.add(example);
     }
   };
-  found.device_seconds = visit_maps(session, model, lines, visit);
+  std::optional<ActivationKeeper> keeper;
+  RunVisitor keep;
+  if (activations && !measures.activations.sites.empty()) {
+    keeper.emplace(model, measures.activations, lines, rows.offsets, *activations);
+    keep = [&](const inference::Run& run, std::span<const std::size_t> batch) { keeper->keep(run, batch); };
+  }
+  found.device_seconds = visit_maps(session, model, lines, visit, {}, keep);
   found.profiles = profiles.take();
   found.odd = static_cast<std::uint64_t>(std::ranges::count(is_odd, std::uint8_t{1}));
   found.busy_seconds = std::chrono::duration<double>(Clock::now() - began).count();

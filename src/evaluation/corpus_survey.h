@@ -12,8 +12,8 @@ struct CorpusText {
   std::string text = {};
 };
 
-/// The measures of a model: `most_tokens` is cut to its positions. Throws Error for models whose heads can't be measured: an
-/// encoder–decoder, or one without a tokenizer.
+/// The measures of a model, of an encoder–decoder those of its encoder, which reads texts by itself: `most_tokens` is cut to
+/// its positions. Throws Error for a model without a tokenizer.
 CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<CorpusMetric> metrics,
                                std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples = 0);
 /// A text as it is measured: text_ids() (head_maps.h), or as the model's template writes it; uncut. None
@@ -34,8 +34,10 @@ CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasur
 
 /// Measures every head on these texts, each by itself as corpus_ids() gives it. Longer texts are cut and
 /// counted, and texts without a token skipped; a head isn't measured on texts over which its attention isn't a number, and
-/// these are counted. Equal texts give equal bits on equal devices, whatever was measured before.
+/// these are counted. `activations`: gets those that the measures name. Equal texts give equal bits on equal devices,
+/// whatever was measured before.
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
-                               const CorpusMeasures& measures, std::span<const CorpusText> texts);
+                               const CorpusMeasures& measures, std::span<const CorpusText> texts,
+                               ShardActivations* activations = nullptr);
 
 }  // namespace headlight::evaluation

@@ -43,7 +43,8 @@ std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, m
 }  // namespace
 
 double visit_maps(inference::Session& session, const inference::LanguageModel& model,
-                  std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress) {
+                  std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress,
+                  const RunVisitor& visit_run) {
   const std::uint32_t layers = model.description.layers, heads = model.description.heads;
   std::vector<std::size_t> lengths;
   for (const auto& ids : lines) lengths.push_back(ids.size());
@@ -71,6 +72,11 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
     Clock::time_point began = Clock::now();
     run = session.run({.network = model.network, .input = inference::make_prompt(model, text).input, .masks = model.masks},
                       std::move(run));
+    if (visit_run) {
+      device += Clock::now() - began;
+      visit_run(*run, batch);
+      began = Clock::now();
+    }
     for (std::uint32_t layer = 0; layer < layers; ++layer) {
       const model::BlockRef block{model::BlockKind::EncoderSelf, LayerIndex{layer}};
       Tensor weights = run->stage(block, attention::Stage::Weights);
@@ -108,7 +114,7 @@ std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const
   if (!begin) begin = model.tokenizer->special().beginning;
   for (const text::Token& token : model.tokenizer->encode(text)) ids.push_back(token.id);
   if (ids.empty()) return ids;
-  if (begin && ids.front() != *begin) ids.insert(ids.begin(), *begin);
+  if (begin && !model.description.is_encoder_decoder && ids.front() != *begin) ids.insert(ids.begin(), *begin);
   return ids;
 }
 

@@ -72,6 +72,15 @@ std::set<std::uint32_t> special_ids(const inference::LanguageModel& model) {
 
 }  // namespace
 
+std::vector<std::uint32_t> ordinary_ids(const inference::LanguageModel& model) {
+  const std::set<std::uint32_t> special = special_ids(model);
+  Ids ordinary;
+  for (std::uint32_t id = 0; id < model.description.vocabulary; ++id) {
+    if (!special.contains(id)) ordinary.push_back(id);
+  }
+  return ordinary;
+}
+
 std::vector<Ids> random_repeats(const inference::LanguageModel& model, const RandomTokens& settings) {
   const std::uint32_t limit = inference::position_limit(model, model.network->source_embedding.get());
   if (settings.sequences == 0 || settings.span < 2) throw Error("random tokens need a sequence and two tokens at least");
@@ -79,11 +88,7 @@ std::vector<Ids> random_repeats(const inference::LanguageModel& model, const Ran
     throw Error("{} random tokens twice are more than the model's {} positions: choose at most {}", settings.span, limit,
                 limit / 2);
   }
-  const std::set<std::uint32_t> special = special_ids(model);
-  Ids ordinary;
-  for (std::uint32_t id = 0; id < model.description.vocabulary; ++id) {
-    if (!special.contains(id)) ordinary.push_back(id);
-  }
+  const Ids ordinary = ordinary_ids(model);
   if (ordinary.empty()) throw Error("the model has no ordinary tokens to draw from");
   std::mt19937_64 generator(settings.seed);
   std::vector<Ids> sequences;

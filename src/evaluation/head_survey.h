@@ -27,6 +27,8 @@ struct RandomTokens {
   std::uint32_t span = 48;  ///< S; each sequence has 2 S tokens
   std::uint64_t seed = 1;
 };
+/// All ids of the vocabulary but the model's special tokens.
+std::vector<std::uint32_t> ordinary_ids(const inference::LanguageModel& model);
 /// [sequence][2 S]. Throws Error when the model has too few positions or too few ids.
 std::vector<std::vector<std::uint32_t>> random_repeats(const inference::LanguageModel& model, const RandomTokens& settings);
 

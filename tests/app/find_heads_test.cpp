@@ -161,6 +161,30 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("heads.vocabulary.seeks.0"));
   }
 
+  TEST_CASE("retrieval scores: a head's grid by depth and length, seed, what is predicted alone, CSV, and why not") {
+    UiDriver ui(heads_by(HeadsMode::Retrieval));
+    show_golden_model(ui, "gpt2");
+    CHECK(ui.sees("heads.retrieval.encoder.0.3"));
+    check_tips(ui);
+    for (const char* grid : {"0", "1", "2"}) CHECK(ui.sees(fmt::format("heads.retrieval.grid.{}.4.0", grid)));
+    ui.click("heads.retrieval.encoder.1.2");
+    CHECK(selected(ui) == HeadRef{encoder_block(1), 2});
+    ui.click("heads.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("length,depth,layer,head,answers,predicted,attended,copied\n32,0,0,0,7,"));
+    CHECK(std::ranges::count(csv, '\n') == 1 + 5 * 12);  // one length: the model has 32 positions
+    ui.click("heads.retrieval.predicted");
+    CHECK(ui.state().heads.needle_is_predicted);
+    ui.click("heads.retrieval.seed");
+    CHECK(ui.state().heads.needle_seed > 1);
+    ui.settle();
+    ui.click("heads.copy");
+    CHECK(csv != ImGui::GetClipboardText());
+    show_golden_model(ui, "bert");
+    CHECK(ui.sees("heads.retrieval.about"));
+    CHECK_FALSE(ui.sees("heads.retrieval.encoder.0.3"));
+  }
+
   TEST_CASE("compositions of all heads as arcs: a threshold, a head by its place, an arc's ends, CSV") {
     UiDriver ui(heads_by(HeadsMode::Composition));
     show_golden_model(ui, "gpt2");

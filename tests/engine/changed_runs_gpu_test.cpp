@@ -47,8 +47,8 @@ Found find(Runner& runner, const AnalysisQuery& query, const Computed& present, 
                                 .has_logits = present.run->has_logits()};
   const auto answer = answer_at_once(
       query, subject, {.run = *present.run, .baseline = baseline.run.get(), .baseline_itself = baseline.run.get()}, {},
-      [&](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes, std::size_t most) {
-        return changes.compute(runner, bases, of, line, passes, most);
+      [&](const Reads& reads, std::uint32_t line, std::size_t most) {
+        return changes.compute(runner, bases, reads, line, most);
       });
   return dynamic_cast<const Found&>(*answer);
 }

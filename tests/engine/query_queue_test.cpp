@@ -160,9 +160,8 @@ TEST_SUITE("cpu") {
     Desk desk;
     std::vector<float> read, computed;
     std::string failure;
-    const ComputePasses compute = [&](WhichRun /*of*/, std::uint32_t /*line*/,
-                                      std::span<const inference::Interventions> passes, std::size_t /*most*/) {
-      const float gain = std::get<inference::Scale>(passes.front().front().operation).gain;
+    const ComputePasses compute = [&](const Reads& reads, std::uint32_t /*line*/, std::size_t /*most*/) {
+      const float gain = std::get<inference::Scale>(reads.passes.front().front().operation).gain;
       if (gain < 0.0F) throw Error(ErrorKind::OutOfDeviceMemory, "no room");
       if (gain > 1.0F) throw Error(ErrorKind::Cancelled, "newer inputs wait");
       computed.push_back(gain);

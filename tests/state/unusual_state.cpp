@@ -127,7 +127,10 @@ State unusual_state() {
       .least_arc = 0.25f,
       .read_token = 9,
       .has_distance = true,
-      .distance = 5};
+      .distance = 5,
+      .needle_longest = 512,
+      .needle_seed = 7,
+      .needle_is_predicted = true};
   state.predictions = {
       .part = PredictionsPart::Layers, .lens_color = LensColor::Rank, .ranked = 8, .lens = "/models/lens.safetensors"};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};

@@ -19,7 +19,7 @@ fail() {
 # Five shards.
 for _ in $(seq 300); do cat "$examples/captions.txt" "$examples/repeated_spans.txt" "$examples/english.txt"; done >"$folder/all"
 head -c 80000 "$folder/all" >"$folder/corpus.txt"
-flags=("$folder/corpus.txt" --model captions-gpt2 --metrics induction,previous,entropy --top 5)
+flags=("$folder/corpus.txt" --model captions-gpt2 --metrics induction,previous,entropy --top 5 --activations next.3,heads.0 --every 20)
 
 tables="heads.jsonl examples.jsonl samples.jsonl tokens.jsonl mean.npy spread.npy histogram.npy distance.npy positions.npy map.npy relative.npy"
 
@@ -34,6 +34,7 @@ same() { # all files but those that say how long it took, or those that are name
   for file in "${@:-$tables report.html}"; do
     for file in $file; do cmp "$folder/one/$file" "$folder/$out/$file" || fail "$out/$file differs"; done
   done
+  diff -r "$folder/one/activations" "$folder/$out/activations" || fail "activations of $out differ"
 }
 same_numbers() { # but for the report, which names the corpus
   same "$1" $tables
@@ -43,6 +44,10 @@ survey one
 [ "$(wc -l <"$folder/one/heads.jsonl")" = 96 ] || fail "heads.jsonl has not 3 x 4 x 8 lines"
 grep -q '"/' "$folder/one/survey.json" && fail "survey.json holds an absolute path: $(grep '"/' "$folder/one/survey.json")"
 grep -q '"metric":"induction"' "$folder/one/examples.jsonl" || fail "no examples"
+[ "$(find "$folder/one/activations" -name '*.npy' | wc -l)" = 15 ] || fail "not an index and two sites of each of 5 shards"
+"$program" survey "${flags[@]}" --dry-run --out "$folder/dry" | grep -q "activations of about .* at 2 sites: .* in 15 files" ||
+  fail "--dry-run doesn't say how large activations are"
+[ ! -e "$folder/dry/activations" ] || fail "--dry-run writes activations"
 survey threads --devices 0,0
 same threads
 cp -r "$folder/one" "$folder/again"
@@ -94,6 +99,10 @@ if merge lacking part-1 part-3; then fail "a part is missing, and the merge succ
 grep -q "is in none of these folders" "$folder/lacking.err" || fail "$(cat "$folder/lacking.err")"
 if merge twice part-1 part-2 part-3 part-2; then fail "a part comes twice, and the merge succeeds"; fi
 grep -q "a second time" "$folder/twice.err" || fail "$(cat "$folder/twice.err")"
+
+rm "$folder/part-2/activations/heads.0-000002.npy"
+if merge torn part-1 part-2 part-3; then fail "activations are missing, and the merge succeeds"; fi
+grep -q "heads.0-000002.npy is missing; measure again with --restart" "$folder/torn.err" || fail "$(cat "$folder/torn.err")"
 
 # A part of the lines: the first ones, and a sample that is the same for any number of parts.
 lines=$(wc -l <"$folder/corpus.txt")

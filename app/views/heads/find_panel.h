@@ -46,6 +46,8 @@ std::unique_ptr<FindPanel> open_from_to_panel();
 std::unique_ptr<FindPanel> open_pattern_panel();
 /// Which heads look alike.
 std::unique_ptr<FindPanel> open_similarity_panel();
+/// Which heads find a needle in a haystack.
+std::unique_ptr<FindPanel> open_retrieval_panel();
 /// What the selected head does with tokens of the vocabulary, by its weights.
 std::unique_ptr<FindPanel> open_vocabulary_panel();
 /// Which heads compose with the selected one, and which copy, by their weights.

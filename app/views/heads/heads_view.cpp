@@ -14,8 +14,8 @@ constexpr float kGap = 12.0F;
 
 /// In the order of HeadsMode.
 const std::vector<std::string>& mode_labels() {
-  static const std::vector<std::string> kLabels = {"Metrics",    "From\u2013to", "Pattern",
-                                                   "Similarity", "Composition",  "Vocabulary"};
+  static const std::vector<std::string> kLabels = {"Metrics",     "From\u2013to", "Pattern",  "Similarity",
+                                                   "Composition", "Vocabulary",   "Retrieval"};
   return kLabels;
 }
 
@@ -31,6 +31,8 @@ std::unique_ptr<FindPanel> open_panel(HeadsMode mode) {
       return open_composition_panel();
     case HeadsMode::Vocabulary:
       return open_vocabulary_panel();
+    case HeadsMode::Retrieval:
+      return open_retrieval_panel();
     case HeadsMode::Metrics:
       break;
   }

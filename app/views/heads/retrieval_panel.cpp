@@ -1,0 +1,180 @@
+#include <array>
+
+#include "app/analyses/head_metric_text.h"
+#include "app/analyses/retrieval.h"
+#include "app/views/heads/find_panel.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
+#include "app/widgets/head_tools.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F;
+
+/// Which heads find a needle in a haystack of the text: a score of every head, and of one over depth and length.
+class RetrievalPanel final : public FindPanel {
+ public:
+  Heading heading(const Frame& /*frame*/) override { return {.title = "Heads that retrieve a needle"}; }
+
+  void draw(Frame& frame) override {
+    choose_texts(frame);
+    const HeadChoices& choices = frame.state.heads;
+    const Analysed* answer = frame.ask(RetrievalQuestion{
+        .batch = frame.state.selection.batch, .grid = {.longest = choices.needle_longest, .seed = choices.needle_seed}});
+    const auto* found = answer ? answer->as<RetrievalFound>() : nullptr;
+    result_ = found ? answer->result : nullptr;
+    scores_ = {};
+    if (!found) {
+      const bool is_refused = answer && !answer->error.empty();
+      return draw_note(frame, "heads.retrieval.about", is_refused ? answer->error : "computing texts with a needle\u2026",
+                       is_refused ? std::optional(frame.ui.theme().warning) : std::nullopt);
+    }
+    HeadNumbers scores;
+    for (std::size_t head = 0; head < found->texts.front().heads.size(); ++head) {
+      scores[place_of(*found, head)] =
+          evaluation::retrieval_score(found->texts, head, frame.state.heads.needle_is_predicted);
+    }
+    scores_ = {"retrieval score", false, scores};
+    scores_.sort();
+    move_through_heads(frame, scores_.known(), 1);
+    draw_note(frame, "heads.retrieval.about", about_text(*found));
+    begin_bare_region("retrieval");
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const float height = std::max(room.y * 0.52F, score_maps_height(scores_, ColumnPair().first_width()) / kMapShare);
+    ImGui::BeginChild("scores", {0.0F, height});
+    draw_scored_heads(frame, {.name = "heads.retrieval",
+                              .scores = scores_,
+                              .about =
+                                  [](const HeadRef& head, double value) {
+                                    return fmt::format(
+                                        "{} copies {:.1f} % of the needles\u2019 tokens. Click: selects the head, and "
+                                        "shows it by depth and length. Double click: opens it.",
+                                        head_name(head), 100.0 * value);
+                                  },
+                              .least_end = 1.0});
+    ImGui::EndChild();
+    draw_grids(frame, *found);
+    ImGui::EndChild();
+  }
+
+  std::string csv(const Frame& /*frame*/) const override {
+    const auto& found = dynamic_cast<const RetrievalFound&>(*result_);
+    return evaluation::needle_csv(found.texts, found.heads);
+  }
+
+ private:
+  using Score = std::function<std::optional<double>(std::span<const evaluation::NeedleFound>)>;
+
+  static HeadRef place_of(const RetrievalFound& found, std::size_t head) {
+    return {encoder_block(static_cast<std::uint32_t>(head) / found.heads), static_cast<std::uint32_t>(head) % found.heads};
+  }
+
+  static void choose_texts(Frame& frame) {
+    HeadChoices& choices = frame.state.heads;
+    const auto slide = [&](const char* name, const char* format, std::uint32_t& value, std::uint32_t low, std::uint32_t high,
+                           ImGuiSliderFlags flags, const char* help) {
+      int shown = static_cast<int>(value);
+      const int least = static_cast<int>(low), most = static_cast<int>(high);
+      ImGui::SetNextItemWidth(180.0F);
+      bool is_changed = ImGui::SliderInt(fmt::format("##{}", name).c_str(), &shown, least, most, format,
+                                         flags | ImGuiSliderFlags_AlwaysClamp);
+      mark_last_item(frame, name, help);
+      is_changed |= step_by_keys(frame, shown, least, most, 1);
+      if (is_changed) value = static_cast<std::uint32_t>(shown);
+    };
+    slide("heads.retrieval.longest", "to %d tokens", choices.needle_longest, kMinNeedleText, kMaxNeedleText,
+          ImGuiSliderFlags_Logarithmic,
+          "Tokens of the longest texts; of the shortest 32. A model\u2019s own positions limit them.");
+    continue_line(180.0F, kGridGap);
+    slide("heads.retrieval.seed", "seed %d", choices.needle_seed, 0, kMaxNeedleSeed, 0, "Of the random needles.");
+    const char* label = "only what is predicted";
+    continue_line(ImGui::GetFrameHeight() + text_width(frame.ui.fonts().body, label), kGridGap);
+    check_box(frame, "heads.retrieval.predicted", label, choices.needle_is_predicted,
+              "A token counts only where the model\u2019s most probable next token is the needle\u2019s, so that it would "
+              "write it.");
+  }
+
+  static std::string about_text(const RetrievalFound& found) {
+    std::string text = fmt::format(
+        "Retrieval score (Wu et al. 2024): the share of a needle\u2019s tokens that a head copies, with its largest weight "
+        "on them. A needle of random tokens is in this text, repeated, and comes again at its end. The model predicts "
+        "{:.1f} % of its tokens. Below, rows are depths of the needle from 0 to 1, columns tokens of the text.",
+        100.0 * evaluation::predicted_share(found.texts).value_or(0.0));
+    if (found.texts.size() < found.all_texts)
+      text += fmt::format(" {} of {} texts are computed.", found.texts.size(), found.all_texts);
+    return text;
+  }
+
+  /// Numbers of texts by depth (rows) and length (columns).
+  static Matrix grid_of(const RetrievalFound& found, std::string title, const Score& score) {
+    Matrix matrix{.title = std::move(title), .is_signed = false};
+    matrix.rows.title = "depth";
+    matrix.columns.title = "tokens";
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < found.texts.size(); ++i) {
+      const evaluation::NeedleText& text = found.texts[i].text;
+      const std::string length = std::to_string(text.ids.size()), depth = fmt::format("{:.2g}", text.depth);
+      const bool is_new = matrix.columns.tokens.empty() || matrix.columns.tokens.back() != length;
+      if (is_new) matrix.columns.tokens.push_back(length);
+      const std::size_t row = is_new ? 0 : next;
+      next = row + 1;
+      if (row == matrix.cells.size()) {
+        matrix.cells.emplace_back();
+        matrix.rows.tokens.push_back(depth);
+      }
+      matrix.cells[row].resize(matrix.columns.tokens.size() - 1);
+      matrix.cells[row].push_back(score(std::span(found.texts).subspan(i, 1)));
+    }
+    return matrix;
+  }
+
+  void draw_grids(Frame& frame, const RetrievalFound& found) {
+    const bool is_predicted = frame.state.heads.needle_is_predicted;
+    const Selection& selection = frame.state.selection;
+    const std::size_t heads = found.texts.front().heads.size();
+    const std::size_t head = std::size_t{selection.block.layer.value} * found.heads + selection.head;
+    const auto mean = [&](std::span<const evaluation::NeedleFound> texts) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < heads; ++i) sum += evaluation::retrieval_score(texts, i, is_predicted).value_or(0.0);
+      return std::optional(sum / static_cast<double>(heads));
+    };
+    const auto own = [&](std::span<const evaluation::NeedleFound> texts) {
+      return head < heads ? evaluation::retrieval_score(texts, head, is_predicted) : std::nullopt;
+    };
+    const std::array<Matrix, 3> grids = {grid_of(found, head_name({.block = selection.block, .head = selection.head}), own),
+                                         grid_of(found, "mean of heads", mean),
+                                         grid_of(found, "predicted by the model", evaluation::predicted_share)};
+    const float room = ImGui::GetContentRegionAvail().x;
+    const auto count = static_cast<float>(grids.size());
+    const bool is_wide = room >= count * (kLeastGrid + kGridGap);
+    const float width = is_wide ? std::floor((room - (count - 1.0F) * kGridGap) / count) : room;
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+      if (is_wide && i > 0) ImGui::SameLine(0.0F, kGridGap);
+      const float line = ImGui::GetTextLineHeightWithSpacing();
+      ImGui::BeginChild(grids[i].title.c_str(), {width, matrix_height(grids[i], width) + line}, false,
+                        ImGuiWindowFlags_NoScrollbar);
+      write_text(frame.ui.fonts().strong, frame.ui.theme().text, grids[i].title);
+      draw_matrix(
+          frame,
+          {.matrix = grids[i],
+           .name = [&](MatrixCell cell) { return fmt::format("heads.retrieval.grid.{}.{}.{}", i, cell.row, cell.column); },
+           .about =
+               [&](MatrixCell cell) {
+                 return fmt::format("{}: {:.3f} of the needle\u2019s tokens, at a depth of {} in {} tokens.", grids[i].title,
+                                    grids[i].cells[cell.row][cell.column].value_or(0.0), grids[i].rows.tokens[cell.row],
+                                    grids[i].columns.tokens[cell.column]);
+               },
+           .least_end = 1.0});
+      ImGui::EndChild();
+    }
+  }
+
+  std::shared_ptr<const AnalysisResult> result_;  ///< drawn last
+};
+
+}  // namespace
+
+std::unique_ptr<FindPanel> open_retrieval_panel() { return std::make_unique<RetrievalPanel>(); }
+
+}  // namespace headlight::app
