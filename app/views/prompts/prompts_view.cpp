@@ -240,7 +240,7 @@ class PromptsView final : public ViewPanel {
     const float room_y = ImGui::GetContentRegionAvail().y;
     const float whole = has_names() ? kNameRow * static_cast<float>(matrix_.cells.size() + 1) + 4.0F
                                     : matrix_height(matrix_, ImGui::GetContentRegionAvail().x);
-    begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 60.0F))});
+    begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 120.0F))});
     const MatrixClick click = draw_matrix(
         frame,
         {.matrix = matrix_,
