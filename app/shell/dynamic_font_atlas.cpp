@@ -4,6 +4,7 @@
 #if IMGUI_VERSION_NUM >= 19200
 
 #include <cmath>
+#include <new>
 
 #include "app/shell/font_atlas.h"
 #include "imgui_internal.h"
@@ -14,7 +15,7 @@
 namespace headlight::shell {
 namespace {
 
-/// What the source of a font's shaped texts is made from. ImGui keeps a copy of its bytes, as of a font file.
+/// What the source of a font's shaped texts is made from; in memory of ImGui's, as the bytes of a font file are.
 struct ShapedSource {
   const ShapedTexts* texts;
   FontKind kind;
@@ -82,6 +83,9 @@ ImFont* add_file(ImFontAtlas& atlas, const FontFile& file, float em, bool is_mer
   config.OversampleV = 1;
   config.PixelSnapH = true;
   config.MergeMode = is_merged;
+  // Fonts have letters of their own in the private use area (Inter 4.1), where the shaped texts' characters are.
+  const ImWchar of_texts[] = {static_cast<ImWchar>(ShapedTexts::first()), static_cast<ImWchar>(ShapedTexts::last()), 0};
+  config.GlyphExcludeRanges = of_texts;  // copied
 #ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
   config.FontLoaderFlags = ImGuiFreeTypeLoaderFlags_LightHinting;
 #endif
@@ -107,11 +111,10 @@ void FontAtlas::build(ImFontAtlas& atlas, float /*scale*/) {
   // A source is merged into the font that was added last.
   add_fonts(add, [&](const FontKind& kind) {
     const float line = (fonts_.*kind.font)->LegacySize;
-    ShapedSource source{.texts = &shaped_, .kind = kind, .line = line};
     ImFontConfig config;
-    config.FontDataOwnedByAtlas = false;
-    config.FontData = &source;
-    config.FontDataSize = sizeof(source);
+    config.FontData =
+        new (ImGui::MemAlloc(sizeof(ShapedSource))) ShapedSource{.texts = &shaped_, .kind = kind, .line = line};
+    config.FontDataSize = sizeof(ShapedSource);
     config.SizePixels = line;
     config.MergeMode = true;
     config.FontLoader = &text_loader();

@@ -69,7 +69,11 @@ void TextLines::draw_shaped(const std::function<std::string(std::string_view)>& 
     begin = end + 1;
     if (y + height < low_.y || y > high_.y || !needs_shaping(line)) continue;
     const std::string shaped = shape(line);
-    list_->AddRectFilled({low_.x + 1.0F, y}, {high_.x - 1.0F, y + height}, ImGui::GetColorU32(ImGuiCol_FrameBg));
+    // Fonts put dots below a line, too; a plain line there has its own letters.
+    const bool is_next_plain =
+        end < text_.size() && !needs_shaping(std::string_view(text_).substr(begin, text_.find('\n', begin) - begin));
+    const float below = is_next_plain ? 0.0F : 0.15F * height;
+    list_->AddRectFilled({low_.x + 1.0F, y}, {high_.x - 1.0F, y + height + below}, ImGui::GetColorU32(ImGuiCol_FrameBg));
     const float x = is_right_to_left(line) ? high_.x - margin - ImGui::CalcTextSize(shaped.c_str()).x : origin_.x;
     list_->AddText({x, y}, ImGui::GetColorU32(ImGuiCol_Text), shaped.c_str());
   }
@@ -339,7 +343,8 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     text.resize(whole_characters(text, options.limit));
   }
   const bool is_editing = ImGui::GetActiveID() == widget;
-  if (!options.enter_confirms && is_editing) self.live_field = widget;
+  if (is_editing) self.edited_field = widget;
+  if (is_editing) self.field_confirms = options.enter_confirms;
   if (options.passes_escape && is_editing) self.will_pass_escape = true;
   if (options.passes_list_keys && is_editing) self.will_pass_list_keys = true;
   ImGuiWindow* lines = is_multiline ? lines_window() : nullptr;

@@ -103,12 +103,15 @@ void Ui::Impl::apply_input() {
         }
         continue;
       }
-      // ImGui's Escape reverts the edits since the field got the focus; here it only ends the editing.
-      const bool leaves_field = press->key == Key::Escape && press->down && live_field != 0;
-      if (leaves_field) leaves_text_field = true;
-      if (leaves_field) keyboard.end();
-      if (press->down && !leaves_field) pressed.push_back(*press);
-      if (leaves_field) continue;
+      // ImGui's Escape reverts the edits since the field got the focus (1.86 did so in its own buffer alone); here it only
+      // ends the editing.
+      const bool leaves_field = press->key == Key::Escape && press->down && edited_field != 0;
+      if (press->down && (!leaves_field || field_confirms)) pressed.push_back(*press);
+      if (leaves_field) {
+        leaves_text_field = true;
+        if (!field_confirms) keyboard.end();
+        continue;
+      }
     } else if (const auto* click = std::get_if<MouseClick>(&event)) {
       modifiers = click->modifiers;
       held_buttons = click->down ? held_buttons + 1 : std::max(held_buttons - 1, 0);
@@ -140,7 +143,7 @@ void Ui::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
   self.leaves_text_field = false;
   self.passes_escape = std::exchange(self.will_pass_escape, false);
   self.passes_list_keys = std::exchange(self.will_pass_list_keys, false);
-  self.live_field = 0;
+  self.edited_field = 0;
 }
 
 void Ui::prepare_frame(glm::uvec2 size, float scale) {

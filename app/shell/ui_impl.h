@@ -78,9 +78,10 @@ struct Ui::Impl {
   bool is_tooltip_awaited = false;
 
   std::unordered_map<ImGuiID, FieldMemory> fields;
-  double quiet_s = 0.0;      ///< since the last input; a caret blinks for a while only
-  ImGuiID live_field = 0;    ///< the text field being edited, of those whose Escape keeps the text
-  ImGuiID walked_field = 0;  ///< that follow_walk() has left to be edited
+  double quiet_s = 0.0;         ///< since the last input; a caret blinks for a while only
+  ImGuiID edited_field = 0;     ///< the text field being edited
+  bool field_confirms = false;  ///< … by Enter: its Escape is the caller's key, too
+  ImGuiID walked_field = 0;     ///< that follow_walk() has left to be edited
   bool leaves_text_field = false;
   bool passes_escape = false;                                  ///< of the field that was edited in the last frame
   bool will_pass_escape = false;                               ///< … in this one

@@ -25,7 +25,9 @@ void recover_window() {
   const ImGuiIO before = context.IO;
   context.IO.ConfigErrorRecoveryEnableAssert = context.IO.ConfigErrorRecoveryEnableTooltip = false;
   context.IO.ConfigErrorRecoveryEnableDebugLog = false;
-  ImGui::ErrorRecoveryTryToRecoverWindowState(&context.CurrentWindowStack.back().StackSizesInBegin);
+  ImGuiErrorRecoveryState begun = context.CurrentWindowStack.back().StackSizesInBegin;
+  ++begun.SizeOfFocusScopeStack;  // the window's own, which its end takes back
+  ImGui::ErrorRecoveryTryToRecoverWindowState(&begun);
   context.IO.ConfigErrorRecoveryEnableAssert = before.ConfigErrorRecoveryEnableAssert;
   context.IO.ConfigErrorRecoveryEnableTooltip = before.ConfigErrorRecoveryEnableTooltip;
   context.IO.ConfigErrorRecoveryEnableDebugLog = before.ConfigErrorRecoveryEnableDebugLog;

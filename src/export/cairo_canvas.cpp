@@ -132,6 +132,7 @@ Surface make_document(double width, double height, const DrawingOutput& output, 
                 height, kMaxPoints);
   }
   Surface surface(cairo_pdf_surface_create_for_stream(files::append_to_string, &bytes, width, height));
+  cairo_pdf_surface_restrict_to_version(surface.get(), CAIRO_PDF_VERSION_1_4);  // which every TeX includes without a warning
   if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) throw Error("no memory for a PDF");
   const auto describe = [&](cairo_pdf_metadata_t key, const std::string& text) {
     if (!text.empty()) cairo_pdf_surface_set_metadata(surface.get(), key, text.c_str());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "core/error.h"
@@ -218,7 +219,13 @@ std::shared_ptr<MemoryBlock> MemoryPool::make_block(vk::DeviceSize size, std::ui
   const Flags flags = context_.memory.memoryTypes[type].propertyFlags;
   block->is_host_cached = static_cast<bool>(flags & Flag::eHostCached);
   if ((flags & Flag::eHostVisible) && (flags & Flag::eHostCoherent)) {
-    block->mapped = {static_cast<std::byte*>(block->memory.mapMemory(0, VK_WHOLE_SIZE)), size};
+    void* mapped = block->memory.mapMemory(0, VK_WHOLE_SIZE);
+    // llvmpipe of Mesa 26 succeeds with mmap()'s -1 where address space is short.
+    constexpr std::uintptr_t kNoAddress = ~std::uintptr_t{0};
+    if (mapped == nullptr || reinterpret_cast<std::uintptr_t>(mapped) == kNoAddress) {
+      throw vk::OutOfHostMemoryError("vkMapMemory");
+    }
+    block->mapped = {static_cast<std::byte*>(mapped), size};
     // A processor's device memory is the process' own: with large pages half a gigabyte of weights costs hundreds of page
     // faults instead of a hundred thousand, and reading it fewer misses of the address cache.
     if (context_.info.is_cpu) platform::use_large_pages(block->mapped);

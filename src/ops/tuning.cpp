@@ -147,11 +147,13 @@ std::optional<LinearKernel> float_step(Kernels& kernels, std::uint32_t step, std
                      [&](Tuning& tuning, LinearKernel kernel) { tuning.*choice = kernel; });
 }
 
-/// What computes many rows of float32 weights against the units for matrices of float16; none where there are no such units.
+/// What computes many rows of float32 weights against the units for matrices of float16; none where there are no such units,
+/// or a processor plays them: llvmpipe of Mesa 26 compiles their kernel for 20 to 40 s.
 std::optional<LinearKernel> half_step(Kernels& kernels, std::uint32_t step, LinearKernel many_rows) {
-  if (!multiplies_matrices(kernels.context().device())) return std::nullopt;
-  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, trial_size(kernels.context().device()).tokens,
-                     WeightType::F16, [&](Tuning& tuning, LinearKernel kernel) { tuning.many_rows_of_halves = kernel; });
+  const gpu::DeviceInfo& device = kernels.context().device();
+  if (device.is_cpu || !multiplies_matrices(device)) return std::nullopt;
+  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, trial_size(device).tokens, WeightType::F16,
+                     [&](Tuning& tuning, LinearKernel kernel) { tuning.many_rows_of_halves = kernel; });
 }
 
 std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t step, Tuning tuning) {

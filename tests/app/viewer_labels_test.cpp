@@ -61,7 +61,12 @@ void check_views(UiDriver& ui, const std::string& what, std::span<const Theme> t
     for (const Theme theme : themes) {
       REQUIRE(ui.state().view.theme == theme);
       INFO(fmt::format("{}, theme {}, {}", what, static_cast<int>(theme), view.id));
-      ui.settle();  // of a frame that is drawn only the changed rectangles are left
+      // Of a frame that is drawn only the changed rectangles are left: new glyphs and a new time may come with further ones.
+      std::size_t glyphs = 0;
+      for (int i = 0; i < 8 && glyphs != glyphs_on_screen().size(); ++i) {
+        glyphs = glyphs_on_screen().size();
+        ui.settle();
+      }
       check_labels();
       if (themes.size() > 1) ui.press(Key::T);
     }

@@ -100,6 +100,8 @@ TEST_SUITE("gpu") {
     const double most_ms = std::max(1'500.0, 3.0 * small_ms);
     for (const auto& measured : answer.kernels) {
       const std::string& name = measured.first;
+      // Units for matrices that a processor plays are for tests: no tuning chooses them.
+      if (name.find(".matrix.") != std::string::npos) continue;
       double least_ms = measured.second.at(1);
       for (int again = 0; again < 2 && least_ms >= most_ms; ++again) {
         least_ms = std::min(least_ms, compile_ms(ask(fresh, "--run " + name), name));
@@ -114,6 +116,13 @@ TEST_SUITE("gpu") {
     const std::filesystem::path driver = radv();
     if (driver.empty()) {
       return test::skip("RADV is not installed (Debian: mesa-vulkan-drivers)");
+    }
+    // Mesa 26 has no null hardware any more and wants a kernel's device in its place.
+    const auto is_without_device = [](const Answer& answer) {
+      return answer.status != 0 && answer.error.find("no Vulkan device") != std::string::npos;
+    };
+    if (is_without_device(ask("RADV_FORCE_FAMILY=navi21 VK_ICD_FILENAMES=" + driver.string(), "linear_naive"))) {
+      return test::skip("this RADV compiles for no GPU that isn't there (Mesa 22 to 25 do)");
     }
     for (const std::string family : {"polaris10", "vega10", "navi21", "navi31"}) {
       CAPTURE(family);

@@ -28,7 +28,8 @@ open_display() {
   [ -s "$folder/display" ] || { echo "failed: Xvfb did not start: $(cat "$folder/server")"; exit 1; }
   DISPLAY=:$(cat "$folder/display")
   mkdir -m 700 "$folder/run"  # without it, Mesa's messages are on standard error too
-  export DISPLAY XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache XDG_RUNTIME_DIR=$folder/run
+  export DISPLAY XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache XDG_STATE_HOME=$folder/state
+  export XDG_RUNTIME_DIR=$folder/run
   unset WAYLAND_DISPLAY
 }
 

@@ -26,8 +26,8 @@ inline Outcome run_headlight(const std::vector<std::string>& arguments, const st
   const TemporaryDirectory directory;
   write_file_atomically(directory.path() / "in", input);
   const std::string base = directory.path().string();
-  std::string line =
-      "XDG_CONFIG_HOME=" + base + "/config XDG_CACHE_HOME=" + base + "/cache " + prefix + " '" + program + "'";
+  std::string line = "XDG_CONFIG_HOME=" + base + "/config XDG_CACHE_HOME=" + base + "/cache XDG_STATE_HOME=" + base +
+                     "/state " + prefix + " '" + program + "'";
   for (const std::string& argument : arguments) {
     std::string quoted;
     for (const char letter : argument) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
