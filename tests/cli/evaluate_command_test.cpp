@@ -178,6 +178,29 @@ TEST_SUITE("gpu") {
           std::string::npos);
   }
 
+  TEST_CASE("retrieval scores of heads: JSON, a CSV of each text, and what doesn't go together") {
+    const Texts texts;
+    const std::string file = texts.add("texts", "the cat sat on the mat\non the mat\n");
+    const std::string csv = (texts.folder.path() / "needle.csv").string(), model = golden_path("gpt2");
+    const nlohmann::json json = answer({"heads", "--model", model, "--needle", "--text-file", file, "--needle-tokens", "4",
+                                        "--lengths", "2", "--depths", "3", "--csv", csv});
+    CHECK(json["texts"] == 6);
+    REQUIRE(json["heads"].size() == 12);
+    double before = 1.0;
+    for (const nlohmann::json& head : json["heads"]) {
+      CHECK(head["retrieval"].get<double>() <= before);
+      CHECK(head["retrieval_predicted"].get<double>() <= head["retrieval"].get<double>());
+      before = head["retrieval"].get<double>();
+    }
+    const std::string rows = read_file(csv);
+    CHECK(rows.starts_with("length,depth,layer,head,answers,predicted,attended,copied\n16,0,0,0,3,"));
+    CHECK(std::ranges::count(rows, '\n') == 1 + 6 * 12);
+    CHECK(complaint({"heads", "--depths", "3"}, 2).find("--depths is for retrieval scores: add --needle") == 0);
+    CHECK(complaint({"heads", "--needle", "--span", "4"}, 2).find("--span is for metrics") == 0);
+    CHECK(complaint({"heads", "--needle", "--model", model, "--needle-tokens", "9"}, 1).find("choose a shorter needle") !=
+          std::string::npos);
+  }
+
   TEST_CASE("BLEU of what a model translates is that of its translations") {
     const Texts texts;
     const std::string file = texts.add("texts", "the cat sat on the mat\non the mat\n");

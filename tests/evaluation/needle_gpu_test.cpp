@@ -104,7 +104,9 @@ TEST_SUITE("gpu") {
     const nlohmann::json all = test::golden("needle.json");
     std::size_t hits = 0;
     double error = 0.0;
-    for (const auto& [name, texts] : all.items()) {
+    for (const auto& entry : all.items()) {
+      const std::string name = entry.key();
+      const nlohmann::json& texts = entry.value();
       CAPTURE(name);
       const auto model = golden(name);
       test::RunningSession session(context);

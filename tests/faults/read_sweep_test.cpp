@@ -202,7 +202,19 @@ TEST_SUITE("gpu") {
     gzclose(packed);
     // The files that don't say how long it took.
     const auto survey = [&](const std::string& file) {
-      return Arguments{"survey", file, "--metrics", "entropy", "--top", "1", "--quiet", "--out", sweep.out() + "-survey"};
+      return Arguments{"survey",
+                       file,
+                       "--metrics",
+                       "entropy",
+                       "--top",
+                       "1",
+                       "--activations",
+                       "next.0",
+                       "--every",
+                       "200",
+                       "--quiet",
+                       "--out",
+                       sweep.out() + "-survey"};
     };
     const std::string restart = R"(sh -c 'rm -rf "$0"; exec "$@"' ')" + sweep.out() + "-survey' env";
     sweep.run({.arguments = survey(plain), .file = "/corpus.txt", .before = restart});
@@ -212,7 +224,8 @@ TEST_SUITE("gpu") {
     REQUIRE(run_headlight(survey(plain)).status == 0);
     sweep.run({.arguments = survey(plain), .file = "/survey.state"});
     const Arguments merge = {"survey", "merge", sweep.out() + "-survey", "--quiet", "--out", sweep.out() + "-merged"};
-    for (const char* file : {"/survey.json", "/survey.state"}) sweep.run({.arguments = merge, .file = file});
+    for (const char* file : {"/survey.json", "/survey.state", "/index-000000.npy"})
+      sweep.run({.arguments = merge, .file = file});
 
     const std::string figure = (folder.path() / "figure.svg").string();
     const Arguments shown = {"screenshot", "--figure", "--size", "640x480", "--out"};
