@@ -31,6 +31,12 @@ std::string name_of(const std::vector<std::string>& tokens, std::uint32_t index)
   return index < tokens.size() ? fmt::format("{} ({})", printable(tokens[index]), index) : std::to_string(index);
 }
 
+/// The same; layers and heads are called by their numbers alone.
+std::string name_of(const FigureAxis& axis, std::uint32_t index) {
+  const bool is_numbered = (axis.title == "layer" || axis.title == "head") && index < axis.tokens.size();
+  return is_numbered ? printable(axis.tokens[index]) : name_of(axis.tokens, index);
+}
+
 /// The cells of rows [first, end) that are farthest from 0, as "0.61 of cat (2), 0.2 of a (0)"; of several rows with theirs.
 std::string largest(const FigureMap& map, std::uint32_t first, std::uint32_t end, const FigureAxis& rows,
                     const FigureAxis& columns) {
@@ -48,9 +54,8 @@ std::string largest(const FigureMap& map, std::uint32_t first, std::uint32_t end
   std::ranges::partial_sort(cells, cells.begin() + static_cast<std::ptrdiff_t>(most), std::ranges::greater(), size);
   std::vector<std::string> words;
   for (const glm::uvec2& at : std::span(cells).first(most)) {
-    const std::string row = end - first > 1 ? name_of(rows.tokens, at.y * map.pool) + " → " : "";
-    words.push_back(
-        fmt::format("{} of {}{}", digits(map.at(at.y, at.x)), row, name_of(columns.tokens, at.x * map.column_pool())));
+    const std::string row = end - first > 1 ? name_of(rows, at.y * map.pool) + " → " : "";
+    words.push_back(fmt::format("{} of {}{}", digits(map.at(at.y, at.x)), row, name_of(columns, at.x * map.column_pool())));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -69,10 +74,10 @@ std::string in_words(const HeatmapFigure& figure) {
   };
   std::vector<std::string> cells = {figure.rows.title + " \\ " + figure.columns.title};
   for (std::uint32_t column = 0; column < columns; ++column)
-    cells.push_back(name_of(figure.columns.tokens, column * map.column_pool()));
+    cells.push_back(name_of(figure.columns, column * map.column_pool()));
   if (is_table) text += heads_of(cells);
   for (std::uint32_t row = 0; row < std::min<std::uint32_t>(rows, kMaxListed); ++row) {
-    cells = {name_of(figure.rows.tokens, row * map.pool)};
+    cells = {name_of(figure.rows, row * map.pool)};
     for (std::uint32_t column = 0; is_table && column < columns; ++column)
       cells.push_back(map.is_masked(row, column) ? figure.masked_title : text_of(row, column) + digits(map.at(row, column)));
     text += is_table ? line_of(cells)

@@ -64,6 +64,10 @@ TEST_SUITE("cpu") {
     const std::string pages = make_drawing(page)->text();
     CHECK(pages.find("### a title\n") < pages.find("### second\n"));
     CHECK(pages.find("|0|0|") != std::string::npos);
+    HeatmapFigure heads = map_of(2, 2);
+    heads.rows.title = "layer";
+    heads.rows.tokens = {"3", "11"};
+    CHECK(make_drawing(heads, DrawingFormat::Svg)->text().find("\n|11|") != std::string::npos);  // its place isn't named
     LinesFigure lines;
     lines.queries = {"a", "b"};
     lines.keys = {"c"};
