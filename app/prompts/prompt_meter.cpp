@@ -66,9 +66,9 @@ class PromptMeter {
     const auto answer = [&](const AnalysisQuery& query) {
       return answer_at_once(query, subject,
                             {.run = *runs.run, .baseline = runs.corrupted.get(), .baseline_itself = runs.corrupted.get()},
-                            checkpoint_,
-                            [&](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
-                                std::size_t most) { return changes_.compute(runner_, bases, of, line, passes, most); });
+                            checkpoint_, [&](const Reads& reads, std::uint32_t line, std::size_t most) {
+                              return changes_.compute(runner_, bases, reads, line, most);
+                            });
     };
     for (std::uint32_t item = 0; item < together.size(); ++item) {
       const FittedPrompt& prompt = fitted(together[item]);
