@@ -1,5 +1,3 @@
-#include <ranges>
-
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/token_flow.h"
 #include "attribution/rollout.h"
@@ -49,7 +47,8 @@ struct LayerWalk {
 /// Reads the mean over heads of every layer's weights, in strips of those rows that are reached.
 Task<void> read_means(std::uint32_t batch, BlockShapes shapes, LayerWalk walk) {
   auto layer = static_cast<std::uint32_t>(shapes.size());
-  for (const auto& [block, shape] : std::views::reverse(shapes)) {
+  for (auto at = shapes.rbegin(); at != shapes.rend(); ++at) {
+    const auto& [block, shape] = *at;
     --layer;
     for (std::uint32_t row = 0; row < shape.queries;) {
       if (!walk.is_reached(row)) {

@@ -2,6 +2,7 @@
 
 #include "app/state/field_values.h"
 #include "app/state/json_reader.h"
+#include "app/state/mask_json.h"
 #include "app/state/state_names.h"
 
 namespace headlight::app {
