@@ -11,6 +11,7 @@
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/ui_impl.h"
+#include "core/utf8.h"
 #include "view/color_map.h"
 
 namespace headlight::shell {
