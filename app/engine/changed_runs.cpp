@@ -67,6 +67,7 @@ ChangedPasses ChangedRuns::compute(Runner& runner, const PassBases& bases, const
   while (computed.is_of_copies && !computed.run) {
     try {
       computed.run = run_copies(runner, bases, of, line, passes.first(computed.count));
+      refuses_copies_ = !computed.run;
       if (computed.run) break;
       copies_.limit(computed.count = 1);
       computed.is_of_copies = false;

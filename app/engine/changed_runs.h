@@ -26,6 +26,8 @@ class ChangedRuns {
   ChangedPasses compute(Runner& runner, const PassBases& bases, const Reads& reads, std::uint32_t line, std::size_t most);
   /// Is a pass under way?
   bool is_computing() const { return is_computing_; }
+  /// Did the runner have no pass of copies the last time that it was asked for one?
+  bool refuses_copies() const { return refuses_copies_; }
   void clear() { changed_ = {}; }
   void forget_baseline() {
     if (changed_.of != WhichRun::Newest) clear();
@@ -40,7 +42,7 @@ class ChangedRuns {
   std::shared_ptr<const inference::Run> run_copies(Runner& runner, const PassBases& bases, WhichRun of, std::uint32_t line,
                                                    std::span<const inference::Interventions> passes);
 
-  bool is_computing_ = false;
+  bool is_computing_ = false, refuses_copies_ = false;
   struct {
     WhichRun of = WhichRun::Newest;
     std::uint32_t line = 0;

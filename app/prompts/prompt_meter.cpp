@@ -55,7 +55,18 @@ class PromptMeter {
 
   void measure(const std::vector<std::size_t>& items, const std::function<void()>& tell) {
     std::vector<std::size_t> together = items;
-    const PromptRuns runs = compute(together);
+    PromptRuns runs;
+    try {
+      runs = compute(together);
+    } catch (const Error& error) {
+      // What one prompt can't be computed for costs its own numbers only.
+      const bool is_of_prompt = error.kind() == ErrorKind::OutOfDeviceMemory || error.kind() == ErrorKind::InvalidInput;
+      if (!is_of_prompt || together.size() > 1) throw;
+      PromptNumbers failed;
+      failed.error = error.what();
+      findings_.numbers[together.front()] = std::make_shared<const PromptNumbers>(std::move(failed));
+      return tell();
+    }
     const AnalysisSubject subject{.network = runs.source.network,
                                   .input = runs.source.input,
                                   .inputs = runs.inputs,
@@ -83,6 +94,11 @@ class PromptMeter {
       }
       findings_.numbers[together[item]] = std::move(numbers);
       tell();
+      // Without copies of a line a change is a pass of all lines: then prompts are computed one by one.
+      if (changes_.refuses_copies() && most_ > 1) {
+        most_ = 1;
+        return;
+      }
     }
   }
 
@@ -193,14 +209,15 @@ PromptSpread spread_of(const PromptFindings& findings, std::size_t measure, std:
   return spread_of(values);
 }
 
-PromptFindings fit_set(const PromptQuestion& question, ModelCache& models) {
+PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const std::function<void()>& checkpoint) {
   PromptFindings findings;
   const auto& choice = std::get<Model>(question.inputs.source);
   const auto model = models.open(choice.path);
   if (!model->tokenizer) throw Error("{}", model->tokenizer_problem);
-  findings.set = std::make_shared<const PromptSet>(read_prompt_set(prompt_set_file(question.set)));
+  findings.set = std::make_shared<const PromptSet>(read_prompt_set(prompt_set_file(question.set), checkpoint));
   std::vector<FittedPrompt> fitted;
   for (const SetPrompt& prompt : findings.set->prompts) {
+    if (checkpoint) checkpoint();
     fitted.push_back(fit_prompt(prompt, *model, choice.adds_special));
     findings.left_out.push_back(fitted.back().why_out(question.experiment, question.reads_corrupted()));
     if (findings.left_out.back().empty() && !question.position.empty() && !fitted.back().position(question.position))

@@ -67,8 +67,8 @@ PromptSpread spread_of(std::span<const std::optional<double>> values);
 /// Of all that are known.
 PromptSpread spread_of(const PromptFindings& findings, std::size_t measure, std::size_t cell);
 
-/// Reads the set and fits it to the model. Throws Error in one line.
-PromptFindings fit_set(const PromptQuestion& question, ModelCache& models);
+/// Reads the set and fits it to the model. `checkpoint`: called often; throws to cancel. Throws Error in one line.
+PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const std::function<void()>& checkpoint = {});
 
 /// Measures the prompts that have no numbers yet: texts and corrupted texts of some dozens at a time are items of one run
 /// each, with padding, of which the analyses answer one item after the other. `checkpoint`: called before each step; throws

@@ -49,6 +49,12 @@ void PromptRoom::rest() {
   changed_.notify_all();
 }
 
+void PromptRoom::forget() {
+  const std::lock_guard lock(mutex_);
+  known_.clear();
+  ++order_;
+}
+
 void PromptRoom::allow(bool is_allowed) {
   is_allowed_ = is_allowed;
   if (!is_allowed) rest();
@@ -98,7 +104,7 @@ void PromptRoom::measure(std::unique_ptr<Runner>& runner, const Known& known, st
   PromptFindings findings = known.findings ? *known.findings : PromptFindings();
   for (int reopenings = 0;; ++reopenings) {
     try {
-      if (!findings.set) findings = fit_set(question, *models_);
+      if (!findings.set) findings = fit_set(question, *models_, checkpoint);
       keep(question, findings);
       if (!runner) runner = open_({});
       return measure_set(*runner, models_, question, findings, checkpoint, [&] { keep(question, findings); });

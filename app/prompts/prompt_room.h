@@ -39,6 +39,8 @@ class PromptRoom {
   /// Of the newest question; null: nothing yet.
   std::shared_ptr<const PromptFindings> findings() const;
   bool is_busy() const;
+  /// The next want() reads the set and measures it anew.
+  void forget();
   void pause(bool is_paused);
   bool is_paused() const { return is_paused_; }
 

@@ -13,6 +13,7 @@ using nlohmann::json;
 constexpr JsonLimits kLineLimits{
     .bytes = std::size_t{1} << 20, .values = 100'000, .depth = 8, .allows_repeated_keys = false};
 constexpr std::size_t kMaxName = 40, kMaxValues = 10'000;
+constexpr std::size_t kMaxTemplateValues = 2 * kMaxValues;  ///< of all lists of a template
 
 /// A text of a line; empty where it has none, unless it `is_needed`.
 std::string text_of(const JsonReader& reader, const char* key, bool is_needed) {
@@ -77,8 +78,9 @@ TemplateList read_list(const json& lists, const std::string& key, const json& va
   const std::string path = "lists." + key;
   TemplateList list{.names = names_in(key)};
   for (const std::string& name : list.names) {
-    const bool fits = !name.empty() && name.size() <= kMaxName && name.find_first_of("{}") == std::string::npos;
-    if (!fits) throw Error("{}: a placeholder's name has 1 to {} bytes and no braces", path, kMaxName);
+    const bool fits =
+        !name.empty() && name.size() <= kMaxName && name.find_first_of("{}") == std::string::npos && name != "end";
+    if (!fits) throw Error("{}: a placeholder's name has 1 to {} bytes, no braces, and isn't \"end\"", path, kMaxName);
   }
   const json* values = &value;
   if (value.is_string()) {
@@ -109,14 +111,19 @@ PromptTemplate read_template(const JsonReader& reader) {
   const json* lists = reader.find("lists");
   if (lists == nullptr || !lists->is_object()) throw Error("\"lists\": expected an object with a list for each placeholder");
   if (lists->size() > kMaxPromptPositions) throw Error("lists: at most {}", kMaxPromptPositions);
-  for (const auto& [key, value] : lists->items()) one.lists.push_back(read_list(*lists, key, value));
+  std::size_t values = 0;
+  for (const auto& [key, value] : lists->items()) {
+    one.lists.push_back(read_list(*lists, key, value));
+    values += one.lists.back().values.size();
+    if (values > kMaxTemplateValues) throw Error("lists: at most {} values in all", kMaxTemplateValues);
+  }
   one.count = 1;
   reader.read("count", one.count, 1U, static_cast<std::uint32_t>(kMaxPrompts));
   reader.read("seed", one.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
   return one;
 }
 
-std::vector<SetPrompt> read_line(const std::string& text) {
+std::vector<SetPrompt> read_line(const std::string& text, const std::function<void()>& checkpoint) {
   if (find_invalid_utf8(text) != std::string::npos) throw Error("the line isn't UTF-8");
   const Result<json> line = parse_json(text, kLineLimits);
   if (!line) throw Error("{}", line.error());
@@ -130,12 +137,12 @@ std::vector<SetPrompt> read_line(const std::string& text) {
   one.parts.corrupted = text_of(reader, "corrupted", false);
   one.parts.answer = text_of(reader, "answer", true);
   one.parts.wrong = text_of(reader, "wrong", false);
-  return is_template ? expand(one) : std::vector{one.parts};
+  return is_template ? expand(one, checkpoint) : std::vector{one.parts};
 }
 
 }  // namespace
 
-PromptSet read_prompt_set(const std::filesystem::path& file) {
+PromptSet read_prompt_set(const std::filesystem::path& file, const std::function<void()>& checkpoint) {
   LineReader reader(file);
   PromptSet set{.name = utf8(file.stem())};
   std::string text;
@@ -143,7 +150,7 @@ PromptSet read_prompt_set(const std::filesystem::path& file) {
   for (std::size_t line = 1; reader.next(text); ++line) {
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
     try {
-      for (SetPrompt& prompt : read_line(text)) {
+      for (SetPrompt& prompt : read_line(text, checkpoint)) {
         prompt.line = line;
         bytes += prompt.text.size() + prompt.corrupted.size();
         if (set.prompts.size() == kMaxPrompts) throw Error("a set has at most {} prompts", kMaxPrompts);
@@ -151,10 +158,11 @@ PromptSet read_prompt_set(const std::filesystem::path& file) {
         set.prompts.push_back(std::move(prompt));
       }
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) throw;
       throw Error(ErrorKind::InvalidInput, "{}, line {}: {}", reader.name(), line, error.what());
     }
   }
-  if (set.prompts.empty()) throw Error(ErrorKind::InvalidInput, "{} has no prompts: a line is one", reader.name());
+  if (set.prompts.empty()) throw Error(ErrorKind::InvalidInput, "{} has no prompts: write one a line", reader.name());
   return set;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,8 +41,9 @@ struct PromptSet {
 };
 
 /// Reads a set (docs/PROMPTS.md has the format): JSON lines, each a prompt or a template, which is expanded. The same file
-/// gives the same prompts on every machine. Throws Error in one line naming file, line and member.
-PromptSet read_prompt_set(const std::filesystem::path& file);
+/// gives the same prompts on every machine. `checkpoint`: called before each draw of a template; throws to cancel. Throws
+/// Error in one line naming file, line and member.
+PromptSet read_prompt_set(const std::filesystem::path& file, const std::function<void()>& checkpoint = {});
 
 /// What a template is expanded from: placeholders' names, and the values that they can have together.
 struct TemplateList {
@@ -54,10 +56,11 @@ struct PromptTemplate {
   std::uint32_t count = 0;
   std::uint64_t seed = 0;
 };
-/// As many different prompts as `count` says, or fewer where the lists give fewer. Each placeholder gets a value of its list
-/// by std::mt19937_64 (the next number modulo what is left), in the order of the lists; no value is in a prompt twice. Each
-/// placeholder's occurrences in the text are positions: "A", the second one "A2". Throws Error without file or line: a
-/// placeholder without a list, a list that has fewer values than a prompt needs, a text that becomes too long.
-std::vector<SetPrompt> expand(const PromptTemplate& one);
+/// As many different prompts as `count` says, or fewer where 256 draws in a row, or 16 a prompt in all, give none that is
+/// new. Each placeholder gets a value of its list by std::mt19937_64 (the next number modulo what is left), in the order of
+/// the lists; no value is in a prompt twice. Each placeholder's occurrences in the text are positions: "A", the second one
+/// "A2". Throws Error without file or line: a placeholder without a list, a list that has fewer values than a prompt needs,
+/// a text that becomes too long.
+std::vector<SetPrompt> expand(const PromptTemplate& one, const std::function<void()>& checkpoint = {});
 
 }  // namespace headlight::app

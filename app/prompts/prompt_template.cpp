@@ -8,18 +8,17 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint32_t kTriesPerPrompt = 16;  // a draw that repeats a prompt is drawn again
+constexpr std::uint32_t kTriesPerPrompt = 16, kTriesInARow = 256;  // a draw that repeats a prompt is drawn again
 
 /// Draws a value for every placeholder.
 std::map<std::string, std::string> draw_values(const PromptTemplate& one, std::mt19937_64& random) {
   std::map<std::string, std::string> drawn;
   std::set<std::string> used;
   for (const TemplateList& list : one.lists) {
+    const auto is_used = [&](const std::string& value) { return used.contains(value); };
     std::vector<std::size_t> left;
-    for (std::size_t at = 0; at < list.values.size(); ++at) {
-      const auto is_used = [&](const std::string& value) { return used.contains(value); };
+    for (std::size_t at = 0; at < list.values.size(); ++at)
       if (std::ranges::none_of(list.values[at], is_used)) left.push_back(at);
-    }
     if (left.empty()) throw Error("lists: {{{}}} has no value left that isn't in the prompt already", list.names.front());
     const std::vector<std::string>& values = list.values[left[random() % left.size()]];
     used.insert(values.begin(), values.end());
@@ -36,7 +35,8 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
   std::size_t at = 0;
   for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', at)) {
     const std::size_t close = text.find('}', open);
-    const std::string name = close == std::string::npos ? std::string() : text.substr(open + 1, close - open - 1);
+    if (close == std::string::npos) throw Error("a brace isn't closed: {}", text.substr(open, 40));
+    const std::string name = text.substr(open + 1, close - open - 1);
     const auto value = values.find(name);
     if (value == values.end()) throw Error("{{{}}} has no list in lists", name);
     result.append(text, at, open - at);
@@ -55,18 +55,23 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
 
 }  // namespace
 
-std::vector<SetPrompt> expand(const PromptTemplate& one) {
+std::vector<SetPrompt> expand(const PromptTemplate& one, const std::function<void()>& checkpoint) {
   std::mt19937_64 random(one.seed);
   std::vector<SetPrompt> prompts;
   std::set<std::string> known;
+  std::uint32_t repeats = 0;
   for (std::uint32_t tries = 0; prompts.size() < one.count && tries < one.count * kTriesPerPrompt; ++tries) {
+    if (repeats == kTriesInARow) break;
+    if (checkpoint) checkpoint();
     const std::map<std::string, std::string> values = draw_values(one, random);
     SetPrompt prompt;
     prompt.text = filled(one.parts.text, values, &prompt.positions);
     prompt.corrupted = filled(one.parts.corrupted, values, nullptr);
     prompt.answer = filled(one.parts.answer, values, nullptr);
     prompt.wrong = filled(one.parts.wrong, values, nullptr);
-    if (known.insert(prompt.text + '\0' + prompt.answer).second) prompts.push_back(std::move(prompt));
+    const bool is_new = known.insert(prompt.text + '\0' + prompt.answer).second;
+    repeats = is_new ? 0 : repeats + 1;
+    if (is_new) prompts.push_back(std::move(prompt));
   }
   return prompts;
 }

@@ -65,6 +65,7 @@ class PromptsView final : public ViewPanel {
     if (!findings_) write_note(frame, room.is_paused() ? "Cancelled." : "Reading the set\u2026");
     const bool is_known = findings_ && findings_->error.empty();
     if (findings_ && !is_known) write_note(frame, findings_->error, frame.ui.theme().warning, "prompts.error");
+    if (findings_ && !is_known && draw_button(frame, "prompts.again", "Read again", "Reads the set anew.")) room.forget();
     return is_known;
   }
 
