@@ -34,6 +34,9 @@ void settle(Workspace& workspace, const ScreenshotOptions& options) {
   workspace.settle({options.width, options.height}, options.scale, 0.0);
   const EngineResult& result = workspace.result();
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
+  if (workspace.state().view.tab != "prompts") return;
+  if (const auto found = workspace.prompts().findings(); found && !found->error.empty())
+    throw Error(ErrorKind::InvalidInput, "{}", found->error);
 }
 
 }  // namespace

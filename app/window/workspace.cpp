@@ -342,7 +342,10 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   if (path.extension() == ".csv") {
     const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
     const std::string csv = panel == open_views_.end() ? "" : panel->second->csv();
-    if (csv.empty()) throw Error("{}: this view writes no numbers: `headlight export` writes those of a run", utf8(path));
+    if (csv.empty())
+      throw Error(
+          "{}: of the views, Prompts alone writes its numbers, once it shows any; `headlight export` writes those of a run",
+          utf8(path));
     return write_file_atomically(path, csv);
   }
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
