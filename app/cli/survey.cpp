@@ -110,9 +110,10 @@ bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
 
 /// What activations will take, before they do. Returns whether that was all that was asked for.
 bool tell_size(const SurveyFlags& flags, const OpenedSurvey& opened, const ShardRange& shards) {
-  if (opened.identity.measures.activations.sites.empty() && !flags.is_dry_run) return false;
+  const bool has_options = flags.is_dry_run || flags.choices.every > 1 || flags.choices.halves_activations;
+  if (opened.identity.measures.activations.sites.empty() && !has_options) return false;
   if (opened.identity.measures.activations.sites.empty())
-    throw UsageError("--dry-run says how large activations will be: add --activations");
+    throw UsageError("--dry-run, --every and --activation-type are of activations: add --activations");
   const ActivationSize size = estimate_activations(opened, shards);
   const std::string said =
       fmt::format("activations of about {} tokens at {} sites: {} in {} files", size.rows,
