@@ -184,6 +184,22 @@ std::optional<double> PromptFindings::value(std::size_t prompt, std::size_t meas
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
+std::size_t PromptFindings::failed() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(numbers, [](const auto& known) { return known && !known->error.empty(); }));
+}
+
+std::string PromptFindings::first_failure() const {
+  const auto found = std::ranges::find_if(numbers, [](const auto& known) { return known && !known->error.empty(); });
+  return found == numbers.end() ? std::string() : (*found)->error;
+}
+
+std::string PromptFindings::problem() const {
+  if (!error.empty()) return error;
+  if (prompts() > 0 && included() == 0) return fmt::format("no prompt of this set fits: {}", left_out.front());
+  return failed() > 0 && failed() == included() ? first_failure() : std::string();
+}
+
 PromptSpread spread_of(std::span<const std::optional<double>> values) {
   PromptSpread spread;
   for (std::size_t at = 0; at < values.size(); ++at) {

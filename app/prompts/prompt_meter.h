@@ -50,6 +50,11 @@ struct PromptFindings {
   std::size_t prompts() const { return left_out.size(); }
   std::size_t included() const { return static_cast<std::size_t>(std::ranges::count(left_out, std::string())); }
   std::size_t measured() const { return prompts() - static_cast<std::size_t>(std::ranges::count(numbers, nullptr)); }
+  /// Those that couldn't be measured, and why the first of them.
+  std::size_t failed() const;
+  std::string first_failure() const;
+  /// Why nothing can be shown; empty: something can, or nothing is known yet.
+  std::string problem() const;
   bool is_complete() const { return !error.empty() || (set && measured() == included()); }
   /// None: not known, not finite, or the prompt has no such cell.
   std::optional<double> value(std::size_t prompt, std::size_t measure, std::size_t cell) const;
@@ -58,7 +63,7 @@ struct PromptFindings {
 /// One number of several prompts.
 struct PromptSpread {
   double mean = 0.0;
-  double deviation = 0.0;  ///< standard deviation of a sample: divided by count − 1; 0 of one number
+  double deviation = 0.0;  ///< standard deviation of a sample: divided by count − 1; unknown, and 0 here, of one number
   std::size_t count = 0;
   std::size_t lowest = 0, highest = 0;  ///< prompts; of equal ones the first
 };

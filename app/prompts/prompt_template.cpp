@@ -42,9 +42,10 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
     result.append(text, at, open - at);
     const int count = ++counts[name];
     if (positions != nullptr && positions->size() < kMaxPromptPositions) {
-      positions->push_back({.name = count > 1 ? name + std::to_string(count) : name,
-                            .begin = result.size(),
-                            .end = result.size() + value->second.size()});
+      const std::string called = count > 1 ? name + std::to_string(count) : name;
+      if (std::ranges::find(*positions, called, &NamedSpan::name) != positions->end())
+        throw Error("two positions are called \u201C{}\u201D: rename the list {{{}}}", called, called);
+      positions->push_back({.name = called, .begin = result.size(), .end = result.size() + value->second.size()});
     }
     result += value->second;
     if (result.size() > kMaxPromptBytes) throw Error("a text becomes longer than {} bytes", kMaxPromptBytes);

@@ -78,7 +78,6 @@ bool choose_segment(Frame& frame, const char* name, std::span<const std::string>
 }
 /// Its width in UI units, to place it before drawing.
 float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding = kSegmentPadding);
-
 /// A list that opens: `if (OpenList list(frame, "head.mean", "Layer"); list) list.entry(…)`.
 class OpenList {
  public:
@@ -121,6 +120,14 @@ float button_width(const char* label);
 void continue_line(float width, float gap);
 /// The same at the right end of the line, at least `gap` behind the last item.
 void continue_line_at_right(float width, float gap);
+/// Between controls of a line.
+inline constexpr float kControlGap = 12.0F;
+/// Like choose_segment(), beside the last control, or below it where that line is full.
+template <typename Choice>
+bool choose_next_segment(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& chosen) {
+  continue_line(segmented_width(frame, labels), kControlGap);
+  return choose_segment(frame, name, labels, chosen);
+}
 /// Scrolls the window as little as shows what is between two y of its content, with `air` above and below.
 void scroll_into_view(float top, float bottom, float air = 0.0F);
 /// A child region without padding, background and navigation: text, lines and maps that scroll. ImGui::EndChild() ends it.

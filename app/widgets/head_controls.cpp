@@ -22,7 +22,7 @@ const char* label_of(model::BlockKind kind) {
   return "";
 }
 
-constexpr float kControlGap = 14.0F;
+constexpr float kHeadControlGap = 14.0F;
 
 /// "Layer ‹ 3 ›": returns the choice among 0 … count − 1. `number`: what the present one is called.
 std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count,
@@ -130,14 +130,14 @@ void draw_head_controls(Frame& frame) {
   const auto at = static_cast<std::uint32_t>(std::ranges::find(layers, selection.block) - layers.begin());
   const model::BlockRef block = layers[draw_stepper(frame, "layer", "Layer", at, static_cast<std::uint32_t>(layers.size()),
                                                     selection.block.layer.value)];
-  ImGui::SameLine(0.0F, kControlGap);
+  ImGui::SameLine(0.0F, kHeadControlGap);
   const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads, selection.head);
   if (block != selection.block || head != selection.head) {
     select_head(selection, block, head);
     clamp_selection(frame.state, frame.result.shapes);
   }
   if (shape->second.d_output == 0) return;  // without an output projection a gain would do nothing
-  continue_line(gain_control_width(frame), kControlGap);
+  continue_line(gain_control_width(frame), kHeadControlGap);
   if (ImGui::GetCursorPosX() < begin) ImGui::SetCursorPosX(begin);
   draw_gain_control(frame);
 }

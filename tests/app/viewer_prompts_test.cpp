@@ -1,5 +1,6 @@
 // Experiments over a set of prompts in the window.
 #include <doctest/doctest.h>
+#include <imgui.h>
 
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
@@ -140,6 +141,40 @@ TEST_SUITE("gpu") {
     UiDriver ui(with_text("a b c"), open_gpu_runner);
     ui.show("prompts");
     CHECK(ui.sees("view.unavailable"));
+  }
+
+  TEST_CASE("a file that was wrong is read again; of one prompt there is no deviation; the CSV has texts") {
+    const Set set;
+    const std::string file = (set.folder.path() / "set.jsonl").string();
+    write_file_atomically(file, std::string_view("{\"text\": \"a dog\""));
+    UiDriver ui(of_captions(set), open_gpu_runner);
+    ui.show("prompts");
+    CHECK(ui.sees("prompts.error"));
+    CHECK(ui.window().prompts().findings()->problem().find("line 1: not JSON") != std::string::npos);
+    write_file_atomically(file, std::string(kPrompts).substr(0, std::string(kPrompts).find('\n') + 1));
+    ui.click("prompts.again");
+    ui.settle();
+    REQUIRE(ui.window().prompts().findings()->measured() == 1);
+    CHECK(ui.window().prompts().findings()->problem() == "");
+    ui.click("prompts.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("layer,column,mean,deviation,count,lowest,lowest_prompt,highest,highest_prompt\n0,0,"));
+    CHECK(csv.find(",,1,") != std::string::npos);
+    CHECK(csv.find(",a dog runs in the,") != std::string::npos);
+    CHECK(ui.window().describe().find("mean of 1 of 1 prompts, a head\u2019s output is 0.") != std::string::npos);
+  }
+
+  TEST_CASE("where no prompt could be measured, the reason is on screen") {
+    const Set set;
+    State state = of_captions(set);
+    state.prompts.experiment = PromptExperiment::Lens;
+    state.predictions.lens = (set.folder.path() / "none.safetensors").string();
+    UiDriver ui(state, open_gpu_runner);
+    ui.show("prompts");
+    CHECK(ui.sees("prompts.failed"));
+    const auto found = ui.window().prompts().findings();
+    CHECK(found->failed() == 2);
+    CHECK(found->problem().find("none.safetensors") != std::string::npos);
   }
 }
 

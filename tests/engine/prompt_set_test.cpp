@@ -100,6 +100,7 @@ TEST_SUITE("cpu") {
         {"{\"text\": \"\xff\", \"answer\": \" b\"}", "isn't UTF-8"},
         {R"({"template": "{A}", "answer": " b", "lists": {}})", "{A} has no list"},
         {R"({"template": "{A", "answer": " b", "lists": {}})", "a brace isn't closed"},
+        {R"({"template": "{A} {A} {A2}", "answer": " b", "lists": {"A": ["x"], "A2": ["y"]}})", "two positions are called"},
         {R"({"template": "{end}", "answer": " b", "lists": {"end": ["x"]}})", "isn't \"end\""},
         {R"({"template": "{A}", "answer": " b", "lists": {"A": []}})", "lists.A"},
         {R"({"template": "{A}", "answer": " b", "lists": {"A": "B"}})", "lists.A"},

@@ -8,14 +8,6 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGap = 12.0F;
-
-template <typename Choice>
-void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& choice) {
-  continue_line(segmented_width(frame, labels), kGap);
-  choose_segment(frame, name, labels, choice);
-}
-
 /// A button that chooses the tokens that either run finds likeliest, where these are two.
 void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   const auto token = frame.result.in_baseline(logit.position.batch, logit.position.token);
@@ -31,7 +23,7 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   const std::string label = fmt::format("\u201C{}\u201D minus \u201C{}\u201D###both", candidate_label(frame.result, theirs),
                                         candidate_label(frame.result, ours));
   frame.ui.ensure_glyphs(label);
-  continue_line(button_width(label.c_str()), kGap);
+  continue_line(button_width(label.c_str()), kControlGap);
   if (draw_button(frame, "patching.both", label.c_str(),
                   "What the other run finds likeliest, minus what the present one does.")) {
     frame.state.logits.token = theirs;
@@ -43,7 +35,7 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
 void choose_part_of_heads(Frame& frame) {
   PatchingChoices& choices = frame.state.patching;
   if (choices.map == PatchMap::Heads) {
-    choose(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, choices.part);
+    choose_next_segment(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, choices.part);
   }
   if (!is_of_heads(choices.map) || !choices.token) return;
   const model::BlockKind kind = frame.state.selection.block.kind;
@@ -51,7 +43,7 @@ void choose_part_of_heads(Frame& frame) {
   if (*choices.token >= tokens.length) return;
   const std::string token = tokens.name(frame.state.selection.batch, *choices.token);
   frame.ui.ensure_glyphs(token);
-  choose(frame, "patching.at", {"at all tokens", fmt::format("at \u201C{}\u201D", token)}, choices.at_token);
+  choose_next_segment(frame, "patching.at", {"at all tokens", fmt::format("at \u201C{}\u201D", token)}, choices.at_token);
 }
 
 }  // namespace
@@ -60,11 +52,12 @@ void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;
   const std::vector<std::string> maps = {"residual stream", "attention", "MLP", "heads", "paths", "weights"};
   choose_segment(frame, "patching.map", maps, choices.map);
-  choose(frame, "patching.into",
-         has_second_text(frame.state) ? std::vector<std::string>{"second text into first", "first text into second"}
-                                      : std::vector<std::string>{"baseline into present", "present into baseline"},
-         choices.into_baseline);
-  choose(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
+  choose_next_segment(frame, "patching.into",
+                      has_second_text(frame.state)
+                          ? std::vector<std::string>{"second text into first", "first text into second"}
+                          : std::vector<std::string>{"baseline into present", "present into baseline"},
+                      choices.into_baseline);
+  choose_next_segment(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
   choose_part_of_heads(frame);
   choose_tokens(frame, logit, "patching");
   offer_both_predictions(frame, logit);

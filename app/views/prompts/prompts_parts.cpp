@@ -1,6 +1,7 @@
 #include "app/views/prompts/prompts_parts.h"
 
 #include "app/analyses/head_metric_text.h"
+#include "app/state/state_names.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "export/csv.h"
@@ -8,17 +9,10 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kControlGap = 12.0F;
-
-template <typename Choice>
-void choose_next(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& choice) {
-  continue_line(segmented_width(frame, labels), kControlGap);
-  choose_segment(frame, name, labels, choice);
-}
-
 void choose_direction(Frame& frame) {
-  choose_next(frame, "patching.into", {"corrupted into text", "text into corrupted"}, frame.state.patching.into_baseline);
-  choose_next(frame, "patching.measure", {"logit", "probability", "loss"}, frame.state.patching.measure);
+  choose_next_segment(frame, "patching.into", {"corrupted into text", "text into corrupted"},
+                      frame.state.patching.into_baseline);
+  choose_next_segment(frame, "patching.measure", {"logit", "probability", "loss"}, frame.state.patching.measure);
 }
 
 /// Where heads are patched.
@@ -51,8 +45,10 @@ void choose_receiver(Frame& frame) {
   const auto end = receiver_in(receiver, frame.result.shapes);
   choose_segment(frame, "patching.input", std::vector<std::string>{"queries", "keys", "values"}, receiver.input);
   const Selection& selected = frame.state.selection;
-  const std::string label =
-      fmt::format("of {}; end at {}###end", end ? head_name(*end) : "", head_name({selected.block, selected.head}));
+  const std::string of = end ? fmt::format("of {}", head_name(*end)) : std::string();
+  continue_line(ImGui::CalcTextSize(of.c_str()).x, kControlGap);
+  write_label(frame.ui.fonts().body, frame.ui.theme().text, of);
+  const std::string label = fmt::format("Take {}###take", head_name({selected.block, selected.head}));
   continue_line(button_width(label.c_str()), kControlGap);
   if (!draw_button(frame, "prompts.end", label.c_str(), "Paths end in the selected head from now on.")) return;
   receiver.kind = selected.block.kind;
@@ -67,6 +63,30 @@ const char* experiment_title(PromptExperiment experiment) {
                                   "What each head changes by way of another", "What the answer\u2019s logit is made of",
                                   "What each layer says of the answer",       "What heads attend to"};
   return kTitles.at(static_cast<std::size_t>(experiment));
+}
+
+std::string question_text(const PromptQuestion& question) {
+  using enum PromptExperiment;
+  const PatchingChoices& patching = question.patching;
+  const std::string place = question.position.empty() ? "all tokens" : question.position;
+  const char* direction = patching.into_baseline ? "text into corrupted" : "corrupted into text";
+  if (question.experiment == Knockouts) {
+    constexpr std::array kOutputs = {"0", "its mean over the text", "its mean over the corrupted text"};
+    return fmt::format("a head\u2019s output is {}", kOutputs.at(static_cast<std::size_t>(question.ablation)));
+  }
+  if (question.experiment == Patching && patching.map != PatchMap::Heads)
+    return fmt::format("{}, {}", enum_name<PatchMap>(kPatchMaps, patching.map), direction);
+  if (question.experiment == Patching)
+    return fmt::format("{} of heads at {}, {}", enum_name<model::Site>(kHeadSites, patching.part), place, direction);
+  if (question.experiment == Paths) {
+    const PathReceiver& end = patching.receiver;
+    const std::string layer = end.layer == kLastLayer ? "the last layer" : fmt::format("layer {}", end.layer);
+    return fmt::format("paths into the {} of head {} of {}, at {}, {}", enum_name<PathInput>(kPathInputs, end.input),
+                       end.head, layer, place, direction);
+  }
+  if (question.experiment == Lens && !question.lens.empty())
+    return fmt::format("lens {}", utf8(std::filesystem::path(question.lens).filename()));
+  return {};
 }
 
 bool has_named_columns(const PromptQuestion& question) {
@@ -129,8 +149,8 @@ void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
   if (experiment == Knockouts) {
     choose_segment(frame, "what_if.measure", std::vector<std::string>{"logit", "probability", "loss of the text"},
                    frame.state.what_if.measure);
-    choose_next(frame, "what_if.ablation", {"zero", "mean of the text", "mean of the corrupted text"},
-                frame.state.what_if.ablation);
+    choose_next_segment(frame, "what_if.ablation", {"zero", "mean of the text", "mean of the corrupted text"},
+                        frame.state.what_if.ablation);
   }
   if (experiment == Patching) {
     PatchMap map = prompt_question(frame.state, {}).patching.map;
@@ -140,7 +160,7 @@ void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
   if (experiment == Paths) choose_receiver(frame);
   if (experiment == Patching || experiment == Paths) choose_direction(frame);
   if (is_of_heads && experiment == Patching)
-    choose_next(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, patching.part);
+    choose_next_segment(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, patching.part);
   if (is_of_heads) choose_place(frame, findings);
   if (experiment == Lens)
     choose_segment(frame, "prompts.lens", std::vector<std::string>{"probability", "rank", "logit"}, choices.lens);
@@ -177,10 +197,11 @@ std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& mea
     if (spread.count == 0) continue;
     const auto number = [&](double value) { return exporting::table_number(value * measure.scale); };
     const auto of = [&](std::size_t prompt) { return number(*findings.value(prompt, measure.number, cell)); };
+    const auto text_of = [&](std::size_t prompt) { return exporting::csv_field(findings.set->prompts[prompt].text); };
     text += fmt::format("{},{},{},{},{},{},{},{},{}\n", findings.layers[cell / findings.columns.size()],
                         exporting::csv_field(findings.columns[cell % findings.columns.size()]), number(spread.mean),
-                        number(spread.deviation), spread.count, of(spread.lowest), spread.lowest + 1, of(spread.highest),
-                        spread.highest + 1);
+                        spread.count > 1 ? number(spread.deviation) : "", spread.count, of(spread.lowest),
+                        text_of(spread.lowest), of(spread.highest), text_of(spread.highest));
   }
   return text;
 }

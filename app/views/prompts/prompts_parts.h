@@ -17,6 +17,8 @@ struct PromptMeasure {
 PromptMeasure shown_measure(const State& state);
 /// "What knocking out each head changes".
 const char* experiment_title(PromptExperiment experiment);
+/// What of it the title leaves open: what is put where, and in which direction; may be empty.
+std::string question_text(const PromptQuestion& question);
 /// Are columns named positions or tokens? Then they are the rows on screen.
 bool has_named_columns(const PromptQuestion& question);
 
@@ -24,7 +26,8 @@ bool has_named_columns(const PromptQuestion& question);
 void draw_prompt_sets(Frame& frame);
 void draw_experiment_controls(Frame& frame, const PromptFindings* findings);
 
-/// The mean of every cell; and all of it as CSV: mean, deviation, count, lowest and highest prompt by the line of the file.
+/// The mean of every cell; and all of it as CSV: mean, deviation (none of one number), count, and the texts with
+/// the lowest and the highest number.
 Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question);
 std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& measure);
 

@@ -13,6 +13,12 @@ namespace {
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
 constexpr float kPromptRow = 22.0F, kPromptNumber = 62.0F, kNameRow = 20.0F;
 
+/// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
+std::string words_of(const PromptSpread& spread, const std::string& mean, double scale) {
+  if (spread.count < 2) return fmt::format("{} (n = {})", mean, spread.count);
+  return fmt::format("{} \u00B1 {:.3f} (n = {})", mean, spread.deviation * scale, spread.count);
+}
+
 /// Every experiment over a set of prompts: the prompts, the mean of every cell, and the spread of the chosen one.
 class PromptsView final : public ViewPanel {
  public:
@@ -23,7 +29,7 @@ class PromptsView final : public ViewPanel {
     if (!draw_controls(frame, room)) return;
     draw_progress(frame, room);
     const float least = 620.0F, height = std::floor(ImGui::GetContentRegionAvail().y * 0.5F);
-    ColumnPair{.share = 0.45F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
+    ColumnPair{.share = 0.42F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
                                                     height);
   }
 
@@ -33,7 +39,10 @@ class PromptsView final : public ViewPanel {
     if (matrix_.cells.empty()) return nullptr;
     exporting::HeatmapFigure figure = matrix_.figure();
     figure.title = experiment_title(question_.experiment);
-    figure.subtitle = fmt::format("{}: mean of {} prompts. {}", findings_->set->name, findings_->measured(), whole_);
+    const std::string how = question_text(question_);
+    figure.subtitle =
+        fmt::format("{}: mean of {} of {} prompts{}{}. {}", findings_->set->name,
+                    findings_->measured() - findings_->failed(), findings_->prompts(), how.empty() ? "" : ", ", how, whole_);
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
 
@@ -77,7 +86,8 @@ class PromptsView final : public ViewPanel {
     if (is_known) {
       const std::size_t in = findings_->included(), out = findings_->prompts() - in;
       ImGui::SameLine(0.0F, 12.0F);
-      draw_title_note(frame, fmt::format("{} prompts{}", in, out > 0 ? fmt::format(", {} left out", out) : ""));
+      draw_title_note(
+          frame, fmt::format("{} prompt{}{}", in, in == 1 ? "" : "s", out > 0 ? fmt::format(", {} left out", out) : ""));
     }
     if (room.is_busy() || room.is_paused()) {
       const char* label = room.is_paused() ? "Go on###cancel" : "Cancel###cancel";
@@ -100,14 +110,18 @@ class PromptsView final : public ViewPanel {
       if (own.back() && *own.back() > 0.0) ++right;
     }
     const PromptSpread spread = spread_of(own);
-    whole_ = spread.count == 0
-                 ? ""
-                 : fmt::format("Logit of the answer minus the wrong one\u2019s: {} \u00B1 {:.3f} (n = {}), above 0 in {}.",
-                               signed_text(spread.mean), spread.deviation, spread.count, right);
+    whole_ = spread.count == 0 ? ""
+                               : fmt::format("Logit of the answer minus the wrong one\u2019s: {}, above 0 in {}.",
+                                             words_of(spread, signed_text(spread.mean), 1.0), right);
     write_note(
         frame,
         fmt::format("{}, mean over the prompts: {}. {}", experiment_title(question_.experiment), measure_.title, whole_),
         frame.ui.theme().text, "prompts.summary");
+    if (const std::size_t failed = found.failed(); failed > 0) {
+      write_note(frame,
+                 fmt::format("{} of {} couldn\u2019t be measured: {}", failed, found.included(), found.first_failure()),
+                 frame.ui.theme().warning, "prompts.failed");
+    }
     if (found.included() == 0)
       write_note(frame, fmt::format("No prompt of this set fits: {}.", found.left_out.front()), frame.ui.theme().warning);
     if (found.is_complete()) return;
@@ -156,8 +170,7 @@ class PromptsView final : public ViewPanel {
   std::string spread_text(std::size_t cell) const {
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (spread.count == 0) return cell_name(cell) + ": no prompt has it";
-    return fmt::format("{}: {} \u00B1 {:.3f} (n = {})", cell_name(cell), number(spread.mean * measure_.scale),
-                       spread.deviation * measure_.scale, spread.count);
+    return fmt::format("{}: {}", cell_name(cell), words_of(spread, number(spread.mean * measure_.scale), measure_.scale));
   }
 
   /// `tab`: of the view to show it in; empty: this one.
