@@ -34,9 +34,11 @@ void settle(Workspace& workspace, const ScreenshotOptions& options) {
   workspace.settle({options.width, options.height}, options.scale, 0.0);
   const EngineResult& result = workspace.result();
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
+  if (!options.steps.empty() && workspace.notice().is_warning)
+    throw Error(ErrorKind::InvalidInput, "{}", workspace.notice().text);
   if (workspace.state().view.tab != "prompts") return;
-  if (const auto found = workspace.prompts().findings(); found && !found->error.empty())
-    throw Error(ErrorKind::InvalidInput, "{}", found->error);
+  if (const auto found = workspace.prompts().findings(); found && !found->problem().empty())
+    throw Error(ErrorKind::InvalidInput, "{}", found->problem());
 }
 
 }  // namespace
