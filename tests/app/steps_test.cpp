@@ -9,7 +9,6 @@
 #include "app/cells/score_chain.h"
 #include "app/cells/shown_mask.h"
 #include "app/reference_numbers.h"
-#include "app/views/steps/matrix_plan.h"
 #include "inference/notebooks.h"
 #include "support/deviation.h"
 #include "support/stages.h"
@@ -215,33 +214,6 @@ TEST_CASE("a head's slice without transpose runs through the rows") {
   CHECK(head_slices(geometry) == expected);
 }
 
-TEST_CASE("sources of a cell are the row and the column that made it") {
-  BlockGeometry geometry;
-  geometry.shape = {.batch = 1,
-                    .heads = 2,
-                    .queries = 4,
-                    .keys = 7,
-                    .d_model = 8,
-                    .d_k = 3,
-                    .d_v = 5,
-                    .d_merged = 10,
-                    .d_output = 8,
-                    .has_input = true};
-  const auto row = [](StepMatrix stage, std::uint32_t index, std::uint32_t columns) {
-    return MatrixPart{.stage = stage, .row = index, .rows = 1, .column = 0, .columns = columns};
-  };
-  CHECK(sources_of(geometry, Stage::Scores, 2, 6) == std::vector{row(Stage::Q, 2, 3), row(Stage::K, 6, 3)});
-  CHECK(sources_of(geometry, Stage::Weights, 2, 6) == std::vector{row(Stage::Masked, 2, 7)});
-  CHECK(
-      sources_of(geometry, Stage::Heads, 3, 4) ==
-      std::vector{row(Stage::Weights, 3, 7), MatrixPart{.stage = Stage::V, .row = 0, .rows = 7, .column = 4, .columns = 1}});
-  CHECK(sources_of(geometry, Stage::Output, 1, 0) == std::vector{row(Stage::Merged, 1, 10)});
-  CHECK(sources_of(geometry, Stage::K, 5, 0) == std::vector{row(Stage::X, 5, 8)});
-  CHECK(sources_of(geometry, Stage::Merged, 1, 7).empty());  // of head 1, not of head 0
-  geometry.is_self = false;
-  CHECK(sources_of(geometry, Stage::K, 5, 0) == std::vector{row(StepMatrix::Other::Memory, 5, 8)});
-}
-
 TEST_CASE("sums are written with their largest terms first and say what they leave out") {
   const std::vector<Product> terms = {{0.5F, 2.0F}, {-0.25F, 4.0F}, {3.0F, -1.0F}};
   CHECK(write_sum(terms, std::nullopt, 8) == "3.000·(−1.000) + 0.500·2.000 + (−0.250)·4.000");
@@ -349,35 +321,6 @@ TEST_CASE("a mask's reasons are named") {
   CHECK(mask_summary({}, false).empty());
 }
 
-TEST_CASE("matrices show numbers while they fit and a window of cells otherwise") {
-  const PlanLimits limits;
-  const MatrixPlan small = plan_matrix(Stage::Q, 8, 4, limits);
-  CHECK(small.has_numbers);
-  CHECK_FALSE(small.is_shortened());
-  const MatrixPlan wide = plan_matrix(Stage::X, 8, 512, limits);
-  CHECK_FALSE(wide.has_numbers);
-  CHECK(wide.shown_columns == 64);
-  CHECK(wide.cell.y == small.cell.y);  // tokens stand on one line
-  PlanLimits at_slice = limits;
-  at_slice.column_in_view = 500;
-  CHECK(plan_matrix(Stage::Merged, 8, 512, at_slice).shows(0, 500));
-  const MatrixPlan tall = plan_matrix(Stage::Q, 4096, 64, limits);
-  CHECK(tall.shown_rows * 4 <= 256);
-  const MatrixPlan one = plan_matrix(Stage::Weights, 1, 1, limits);
-  CHECK(one.shows(0, 0));
-}
-
-TEST_CASE("a scrolled matrix begins where the user has left it, and never runs past its end") {
-  PlanLimits limits;
-  limits.first_row = 100;
-  limits.row_in_view = 3;  // what is scrolled counts more
-  const MatrixPlan scrolled = plan_matrix(Stage::Q, 4096, 8, limits);
-  CHECK(scrolled.first_row == 100);
-  limits.first_row = 5000;
-  const MatrixPlan last = plan_matrix(Stage::Q, 4096, 8, limits);
-  CHECK(last.first_row + last.shown_rows == 4096);
-}
-
 TEST_CASE("the copied calculation has every term, its bias and its result") {
   Arithmetic arithmetic;
   arithmetic.cell = "Q[0,1]";
@@ -435,21 +378,6 @@ TEST_CASE("keys and values of cross-attention are sums over the memory") {
   };
   WithoutMemory waiting(reference, width);
   CHECK(explain_cell(question, waiting).numbers == "…");
-}
-
-TEST_CASE("a projected cell comes from a row of its input and a column of its weight") {
-  BlockGeometry geometry;
-  geometry.shape = {.batch = 1, .heads = 2, .queries = 4, .keys = 7, .d_model = 8, .d_k = 3, .d_v = 5, .has_input = true};
-  geometry.has_weights = true;
-  using Other = StepMatrix::Other;
-  const MatrixPart x{.stage = Stage::X, .row = 2, .rows = 1, .column = 0, .columns = 8};
-  CHECK(sources_of(geometry, Stage::Q, 2, 1) ==
-        std::vector{x, MatrixPart{.stage = Other::QueryWeight, .row = 0, .rows = 8, .column = 1, .columns = 1}});
-  geometry.is_rotated = true;  // rotary positions mix the head's columns
-  CHECK(sources_of(geometry, Stage::Q, 2, 1).back().columns == 3);
-  CHECK(sources_of(geometry, Stage::V, 2, 1).back().columns == 1);
-  geometry.is_self = false;
-  CHECK(sources_of(geometry, Stage::K, 2, 1).front().stage == StepMatrix(Other::Memory));
 }
 
 TEST_SUITE_END();

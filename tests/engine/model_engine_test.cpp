@@ -1,80 +1,18 @@
-// Models on the engine's thread: loading, giving up, predictions; and texts that are continued.
-#include <chrono>
-#include <thread>
-
+// Models on the engine's thread: loading, giving up, lines, predictions.
 #include <doctest/doctest.h>
 
 #include "app/engine/continuation.h"
-#include "app/engine/engine.h"
-#include "app/engine/generation.h"
 #include "app/engine/run_source.h"
-#include "engine/fake_runner.h"
+#include "engine/model_bench.h"
 
 namespace model_engine_test {
 
 using namespace headlight;
 using namespace headlight::app;
 
-namespace {
-
-const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
-
-State model_state(const std::string& model, const std::string& text) {
-  State state;
-  state.text() = text;
-  change_to_model(state, kModels + model);
-  return state;
-}
-
-struct Bench {
-  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
-  Engine engine{{.open = fake_factory(log), .device = "fake", .wake = {}}};
-  std::uint64_t revision = 0;
-
-  void request(const State& state, const std::vector<PredictionQuery>& predictions = {}) {
-    engine.request(
-        {.revision = ++revision, .inputs = run_inputs(state), .queries = {predictions.begin(), predictions.end()}});
-  }
-  EngineResult finish() {
-    engine.wait_until_idle();
-    std::optional<EngineResult> result = engine.poll();
-    REQUIRE(result);
-    return *result;
-  }
-  /// Waits until a load is in progress.
-  Progress await_progress(std::size_t least_done) {
-    for (int patience = 0; patience < 4000; ++patience) {
-      const std::optional<Progress> progress = engine.progress().load;
-      if (progress && progress->done >= least_done) return *progress;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    FAIL("nothing is being loaded");
-    return {};
-  }
-};
-
-/// Continues a text to its end, as the window does.
-std::string generate(State& state, Generation& generation) {
-  Bench bench;
-  bench.request(state);
-  EngineResult result = bench.finish();
-  REQUIRE(result.error == "");
-  generation.start(state, result);
-  for (int patience = 0; generation.is_running() && patience < 200; ++patience) {
-    bench.request(state, {generation.request(result)});
-    result = bench.finish();
-    REQUIRE(result.error == "");
-    generation.step(state, result);
-  }
-  CHECK_FALSE(generation.is_running());
-  return state.text();
-}
-
-}  // namespace
-
 TEST_SUITE("cpu") {
   TEST_CASE("a model's weights are loaded once, in the precision that was asked for") {
-    Bench bench;
+    ModelBench bench;
     State state = model_state("gpt2", "a b");
     bench.request(state);
     const EngineResult first = bench.finish();
@@ -105,7 +43,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("loading shows how far it is, and can be given up") {
-    Bench bench;
+    ModelBench bench;
     State state;
     bench.request(state);
     bench.finish();
@@ -128,7 +66,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("the first layers of a model are shown while the others are loaded, and nothing else is answered of them") {
-    Bench bench;
+    ModelBench bench;
     bench.log->shows_first_layers = true;
     bench.log->is_load_held = true;
     const State state = model_state("gpt2", "a b c");
@@ -176,7 +114,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a request that waits for kernels shows how many are compiled") {
-    Bench bench;
+    ModelBench bench;
     bench.log->kernels = 3;
     bench.log->is_compiling_held = true;
     bench.request(State());
@@ -196,7 +134,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("the layers of a long pass are told, and it is cancelled by the user or by newer inputs") {
-    Bench bench;
+    ModelBench bench;
     State state;
     state.text() = "one two three";
     const auto hold = [&] {
@@ -237,7 +175,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("positions are stretched only where the choice says so and the text needs it") {
-    Bench bench;
+    ModelBench bench;
     State state = model_state("gpt2", std::string(400, 'a') + " b c");
     bench.request(state);
     const EngineResult refused = bench.finish();
@@ -267,7 +205,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("lines are items of the batch, or one text") {
-    Bench bench;
+    ModelBench bench;
     State state = model_state("gpt2", "the cat\nsat on\n");
     bench.request(state);
     CHECK(bench.finish().input->source.batch == 2);
@@ -290,7 +228,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("another model replaces one that is being loaded") {
-    Bench bench;
+    ModelBench bench;
     bench.log->is_load_held = true;
     bench.request(model_state("gpt2", "a"));
     bench.await_progress(100);
@@ -303,7 +241,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a model that the device can't hold leaves the previous run on screen") {
-    Bench bench;
+    ModelBench bench;
     State state;
     bench.request(state);
     bench.finish();
@@ -317,7 +255,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("predictions are read where the run has such places, once for each run") {
-    Bench bench;
+    ModelBench bench;
     State state = model_state("gpt2", "a b");
     bench.request(state);
     const std::uint32_t tokens = bench.finish().input->source.length;
@@ -350,7 +288,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("predictions are of the last token, of the first mask, or of a pinned row") {
-    Bench bench;
+    ModelBench bench;
     State state = model_state("gpt2", "a b");
     bench.request(state);
     const EngineResult causal = bench.finish();
@@ -368,91 +306,6 @@ TEST_SUITE("cpu") {
     CHECK(masked.input->source.ids[place.token] == mask_token(masked));
     state.view.pinned = attention::Cell{.query = 1, .key = 0};
     CHECK(prediction_position(state, masked).kind == PredictionPosition::Kind::InPlace);
-  }
-
-  TEST_CASE("a candidate is appended, takes the next token's place, or the mask's") {
-    Bench bench;
-    State state = model_state("gpt2", "the cat");
-    bench.request(state);
-    EngineResult result = bench.finish();
-    const text::Tokenizer& tokenizer = *result.model->tokenizer;
-    PredictionPosition place = prediction_position(state, result);
-    const std::vector<text::Token> more = tokenizer.encode("the cat sat");
-    const std::uint32_t next = more.at(result.prompt->tokens[0].size()).id;
-    CHECK(put_token(state, result, place, next));
-    CHECK(state.text().starts_with("the cat"));
-    CHECK(state.text().size() > 7);
-    CHECK(std::string("the cat sat").starts_with(state.text()));
-
-    state.text() = "the cat";
-    place.token = place.first;
-    const std::size_t before = state.text().size();
-    const text::Token& second = result.prompt->tokens[0].at(1);
-    CHECK(put_token(state, result, place, second.id));  // itself: nothing changes
-    CHECK(state.text().size() == before);
-    CHECK(state.text() == "the cat");
-
-    state = model_state("bert", "a [MASK] b");
-    bench.request(state);
-    result = bench.finish();
-    const std::optional<std::uint32_t> word = result.model->tokenizer->find("b");
-    REQUIRE(word);
-    CHECK(put_token(state, result, prediction_position(state, result), *word));
-    CHECK(state.text() == "a b b");
-    place = prediction_position(state, result);
-    place.token = 0;  // [CLS] has no characters
-    place.kind = PredictionPosition::Kind::InPlace;
-    CHECK_FALSE(put_token(state, result, place, *word));
-  }
-
-  TEST_CASE("greedy generation says the same twice and stops where it was told to") {
-    State state = model_state("gpt2", "the cat");
-    state.generation.tokens = 5;
-    Generation generation;
-    const std::string first = generate(state, generation);
-    CHECK(first.starts_with("the cat"));
-    CHECK(generation.count() <= 5);
-    CHECK(generation.outcome() != "");
-    State again = model_state("gpt2", "the cat");
-    again.generation.tokens = 5;
-    CHECK(generate(again, generation) == first);
-    CHECK(again.model().ids.empty());
-  }
-
-  TEST_CASE("generation stops at once, and when the user types") {
-    Bench bench;
-    State state = model_state("gpt2", "the cat");
-    bench.request(state);
-    const EngineResult result = bench.finish();
-    Generation generation;
-    generation.start(state, result);
-    CHECK(generation.is_running());
-    generation.stop(state);
-    CHECK_FALSE(generation.is_running());
-    CHECK(state.text() == "the cat");
-    generation.start(state, result);
-    state.text() += "s";
-    generation.step(state, result);
-    CHECK_FALSE(generation.is_running());
-    CHECK(state.text() == "the cats");
-  }
-
-  TEST_CASE("an encoder–decoder's words go to its target, to the selected line's") {
-    Bench bench;
-    State state = model_state("marian", "a b\nc");
-    state.selection.block = {.kind = model::BlockKind::DecoderSelf, .layer = {0}};
-    state.selection.batch = 1;
-    bench.request(state);
-    const EngineResult result = bench.finish();
-    REQUIRE(result.error == "");
-    const PredictionPosition place = prediction_position(state, result);
-    CHECK(place.kind == PredictionPosition::Kind::Next);
-    CHECK(place.batch == 1);
-    append_to_item(state, result, 1, " drei");
-    CHECK(state.model().target_text == "\ndrei");
-    append_to_item(state, result, 1, " vier");
-    CHECK(state.model().target_text == "\ndrei vier");
-    CHECK(state.text() == "a b\nc");
   }
 }
 
