@@ -11,7 +11,7 @@
 #include "evaluation/head_survey.h"
 #include "inference/prompt.h"
 #include "support/error_message.h"
-#include "support/golden_model.h"
+#include "support/golden_language_model.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 
@@ -21,10 +21,6 @@ using namespace headlight;
 using namespace headlight::evaluation;
 
 namespace {
-
-std::shared_ptr<const inference::LanguageModel> golden(std::string_view name) {
-  return inference::open_model(test::golden_model_path(name));
-}
 
 std::vector<double> map_of(const Tensor& weights, std::uint32_t head) {
   const std::size_t cells = std::size_t{weights.axis(2)} * weights.axis(3);
@@ -43,7 +39,7 @@ double sink_share(const std::vector<double>& map, std::size_t n) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("random tokens come twice, without special ones, and are the same on every machine") {
-    const auto gpt2 = golden("gpt2");
+    const auto gpt2 = test::open_golden_model("gpt2");
     const auto sequences = random_repeats(*gpt2, {.sequences = 3, .span = 5, .seed = 1});
     REQUIRE(sequences.size() == 3);
     std::set<std::uint32_t> seen;
@@ -68,7 +64,7 @@ TEST_SUITE("gpu") {
          {PatternScoring{}, PatternScoring{.measure = PatternMeasure::Mul, .exclusions = {.first_token = true}}}) {
       for (const char* name : {"gpt2", "llama", "bert"}) {
         CAPTURE(name);
-        const auto model = golden(name);
+        const auto model = test::open_golden_model(name);
         test::RunningSession session(context);
         const auto scores = survey_texts(session, *model, lines, scoring);
         REQUIRE(scores.size() == std::size_t{model->description.layers} * model->description.heads);
@@ -95,7 +91,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "evenness counts the keys that a layer's own window leaves") {
-    const auto model = golden("mistral");
+    const auto model = test::open_golden_model("mistral");
     const model::AttentionConfig& config = model->network->layer({model::BlockKind::EncoderSelf, LayerIndex{0}}).config;
     REQUIRE(config.window > 0);
     test::RunningSession session(context);
@@ -120,7 +116,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a head's stripes are those of its own map") {
-    const auto model = golden("gpt2");
+    const auto model = test::open_golden_model("gpt2");
     test::RunningSession session(context);
     const RandomTokens settings = {.sequences = 1, .span = 7, .seed = 5};
     const auto scores = survey_random(session, *model, settings);
@@ -146,7 +142,7 @@ TEST_SUITE("gpu") {
     test::RunningSession session(context);
     const std::vector<std::string> lines = {"the cat"};
     const auto complaint = [&](std::string_view name, const std::vector<std::string>& texts) {
-      return test::error_message([&] { survey_texts(session, *golden(name), texts, {}); });
+      return test::error_message([&] { survey_texts(session, *test::open_golden_model(name), texts, {}); });
     };
     CHECK(complaint("marian", lines) ==
           "Marian has an encoder and a decoder: head scores are defined for a model with one stack");

@@ -9,7 +9,7 @@
 #include "inference/prompt.h"
 #include "support/error_message.h"
 #include "support/golden.h"
-#include "support/golden_model.h"
+#include "support/golden_language_model.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 
@@ -18,17 +18,9 @@ namespace needle_gpu_test {
 using namespace headlight;
 using namespace headlight::evaluation;
 
-namespace {
-
-std::shared_ptr<const inference::LanguageModel> golden(std::string_view name) {
-  return inference::open_model(test::golden_model_path(name));
-}
-
-}  // namespace
-
 TEST_SUITE("cpu") {
   TEST_CASE("a needle of tokens that are nowhere else is in the haystack once and again at the end") {
-    const auto gpt2 = golden("gpt2");
+    const auto gpt2 = test::open_golden_model("gpt2");
     const std::vector<std::uint32_t> line = {gpt2->description.ids.bos.value(), 5, 9, 5};
     const NeedleGrid grid{.longest = 30, .lengths = 3, .depths = 3, .needle = 4, .seed = 3};
     const std::vector<NeedleText> texts = needle_texts(*gpt2, line, grid);
@@ -63,7 +55,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("a grid without room, and models that don't predict the next token, are one line") {
     const std::vector<std::uint32_t> line = {5, 9};
     const auto complaint = [&](std::string_view name, const NeedleGrid& grid) {
-      return test::error_message([&] { needle_texts(*golden(name), line, grid); });
+      return test::error_message([&] { needle_texts(*test::open_golden_model(name), line, grid); });
     };
     CHECK(complaint("gpt2", {.needle = 9}) ==
           "a needle of 9 tokens takes texts of 36 at least, but the longest has 32: choose a shorter needle");
@@ -108,7 +100,7 @@ TEST_SUITE("gpu") {
       const std::string name = entry.key();
       const nlohmann::json& texts = entry.value();
       CAPTURE(name);
-      const auto model = golden(name);
+      const auto model = test::open_golden_model(name);
       test::RunningSession session(context);
       std::vector<NeedleText> given;
       for (const auto& text : texts) {

@@ -6,6 +6,7 @@
 #include "evaluation/perplexity.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
+#include "support/golden_language_model.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
@@ -17,10 +18,6 @@ using evaluation::ScoredLine;
 using Ids = std::vector<std::uint32_t>;
 
 namespace {
-
-std::shared_ptr<const inference::LanguageModel> golden(std::string_view name) {
-  return inference::open_model(test::golden_model_path(name));
-}
 
 Ids real_ids(const model::TokenBatch& tokens, std::uint32_t item) {
   const auto begin =
@@ -43,7 +40,7 @@ double expected_nats(const test::GoldenCase& of, std::uint32_t item, const Ids& 
 
 /// Largest relative difference over the lines of a model's golden cases.
 double worst_difference(gpu::Context& context, std::string_view name) {
-  const auto model = golden(name);
+  const auto model = test::open_golden_model(name);
   test::RunningSession session(context);
   double worst = 0.0;
   std::size_t count = 0;
@@ -86,7 +83,7 @@ TEST_SUITE("gpu") {
     const std::vector<std::string> sources = {"sat", "the mat", "on the cat on the mat", "a", "cat"};
     for (const char* name : {"gpt2", "marian"}) {
       CAPTURE(name);
-      const auto model = golden(name);
+      const auto model = test::open_golden_model(name);
       test::RunningSession session(context);
       std::vector<std::size_t> steps;
       const auto together =
@@ -120,7 +117,7 @@ TEST_SUITE("gpu") {
     const std::vector<std::string> texts = {"the cat", "the cat"};
     const auto complaint = [&](std::string_view name, const std::vector<std::string>& lines,
                                const std::vector<std::string>& sources = {}) {
-      return test::error_message([&] { evaluation::likelihood(session, *golden(name), sources, lines); });
+      return test::error_message([&] { evaluation::likelihood(session, *test::open_golden_model(name), sources, lines); });
     };
     CHECK(complaint("bert", texts) ==
           "BERT sees tokens on both sides: perplexity needs a model that predicts the next token");
@@ -136,7 +133,7 @@ TEST_SUITE("gpu") {
 
 TEST_SUITE("cpu") {
   TEST_CASE("texts are between the begin and end tokens of the training") {
-    const auto gpt2 = golden("gpt2");
+    const auto gpt2 = test::open_golden_model("gpt2");
     REQUIRE(gpt2->description.ids.eos.size() == 1);
     const ScoredLine line = evaluation::scored_line(*gpt2, "the cat");
     CHECK(line.source.empty());
@@ -145,14 +142,14 @@ TEST_SUITE("cpu") {
     CHECK(line.tokens.back() == gpt2->description.ids.eos.front());
     CHECK(line.tokens.size() == gpt2->tokenizer->encode("the cat").size() + 2);
     CHECK(evaluation::scored_line(*gpt2, "").tokens.size() == 2);
-    const auto marian = golden("marian");
+    const auto marian = test::open_golden_model("marian");
     const ScoredLine pair = evaluation::scored_pair(*marian, "the cat", "sat");
     CHECK(pair.tokens.front() == marian->description.ids.decoder_start.value());
     CHECK(pair.tokens.back() == marian->description.ids.eos.front());
     CHECK(pair.tokens.size() == marian->target_tokenizer->encode("sat").size() + 1);  // its end token is there already
     CHECK(pair.source.size() == marian->tokenizer->encode("the cat").size());
     // With a tokenizer that adds these tokens itself, they aren't added twice.
-    const auto llama = golden("llama");
+    const auto llama = test::open_golden_model("llama");
     const ScoredLine framed = evaluation::scored_line(*llama, "the cat");
     CHECK(std::count(framed.tokens.begin(), framed.tokens.end(), llama->description.ids.bos.value()) == 1);
   }

@@ -12,6 +12,7 @@
 #include "evaluation/head_survey.h"
 #include "inference/prompt.h"
 #include "support/error_message.h"
+#include "support/golden_language_model.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/odd_model.h"
@@ -24,10 +25,6 @@ using namespace headlight;
 using namespace headlight::evaluation;
 
 namespace {
-
-std::shared_ptr<const inference::LanguageModel> golden(std::string_view name) {
-  return inference::open_model(test::golden_model_path(name));
-}
 
 const std::vector<std::string> kLines = {"the cat sat on the mat", "a dog and a dog and a cat", "one", "the the the the",
                                          "what follows what"};
@@ -46,7 +43,7 @@ bool is_pattern_of_repeats(HeadMetric metric) {
 
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "means over a corpus are those of evaluate heads") {
-    const auto model = golden("gpt2");
+    const auto model = test::open_golden_model("gpt2");
     test::RunningSession session(context);
     std::vector<HeadMetric> all;
     for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) all.push_back(static_cast<HeadMetric>(metric));
@@ -78,7 +75,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu,
                     "a shard's statistics don't depend on what was measured before, and examples show their cell") {
-    const auto model = golden("gpt2");
+    const auto model = test::open_golden_model("gpt2");
     test::RunningSession session(context);
     const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::DuplicateToken, HeadMetric::Concentration}, 8, 2);
     const auto bits = [&](CorpusStatistics found) {
@@ -104,7 +101,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu,
                     "own metrics are means of weights on their cells, and known patterns those of their metrics") {
-    const auto model = golden("gpt2");
+    const auto model = test::open_golden_model("gpt2");
     test::RunningSession session(context);
     const std::vector<CorpusMetric> metrics = {HeadMetric::PreviousToken,
                                                HeadMetric::Induction,
@@ -136,7 +133,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "activations are those of each text's own run, in the order of the corpus") {
-    const auto model = golden("llama");
+    const auto model = test::open_golden_model("llama");
     test::RunningSession session(context);
     CorpusMeasures measures = corpus_measures(*model, {HeadMetric::Sink}, 8, 1);
     const std::vector<std::string> names = {"next.1", "heads.0", "k.1", "next.1"};
@@ -183,7 +180,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "of an encoder–decoder the encoder is measured on texts as the window has them") {
-    const auto model = golden("marian");
+    const auto model = test::open_golden_model("marian");
     test::RunningSession session(context);
     const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::Sink, HeadMetric::Concentration}, 512, 1);
     CHECK(measures.layers == model->network->layers->encoder.size());
@@ -210,7 +207,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "what can't be surveyed is refused, and a text without a token skipped") {
-    const auto model = golden("gpt2");
+    const auto model = test::open_golden_model("gpt2");
     test::RunningSession session(context);
     const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::Sink}, 8, 1);
     const std::vector<CorpusText> texts = {{.offset = 0, .text = ""}};
