@@ -97,7 +97,7 @@ TEST_SUITE("gpu") {
     std::size_t hits = 0;
     double error = 0.0;
     for (const auto& entry : all.items()) {
-      const std::string name = entry.key();
+      const std::string& name = entry.key();
       const nlohmann::json& texts = entry.value();
       CAPTURE(name);
       const auto model = test::open_golden_model(name);
@@ -123,7 +123,7 @@ TEST_SUITE("gpu") {
           const attention::Tile tile = session.evaluate(std::span(&row, 1)).front();
           double largest = 0.0;
           for (std::uint32_t answer = 0; answer < row.rows; ++answer) {
-            const auto begin = tile.values.begin() + static_cast<std::ptrdiff_t>(answer * row.columns);
+            const auto begin = tile.values.begin() + std::ptrdiff_t{answer} * row.columns;
             largest += static_cast<double>(*std::max_element(begin, begin + row.columns));
           }
           error = std::max(error, std::abs(largest - texts[i].at("largest")[head].get<double>()));
