@@ -244,7 +244,8 @@ void add_activation_flags(const FlagGroup& group, SurveyFlags& flags) {
 
 void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
   SurveyChoices& choices = flags.choices;
-  corpus.add_argument("corpus", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
+  // Not "corpus": CLI11 2.4 refuses a subcommand's flag (survey merge --corpus) of a positional's name.
+  corpus.add_argument("file", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
                       flags.corpus);
   corpus.turn("--jsonl",
               "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside)",
