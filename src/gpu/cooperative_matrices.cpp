@@ -13,7 +13,7 @@ namespace {
 constexpr auto kFeaturesType = static_cast<VkStructureType>(1000506000);
 constexpr auto kMatrixType = static_cast<VkStructureType>(1000506001);
 constexpr std::int32_t kFloat16 = 0, kFloat32 = 1, kSubgroupScope = 3;
-constexpr std::uint32_t kEdge = 16;  // of linear_matrix.comp
+constexpr std::uint32_t kEdge = 16;  // of lib/matrix_product.glsl
 
 /// VkCooperativeMatrixPropertiesKHR: A [rows, inner] · B [inner, columns] + C.
 struct MatrixProperties {
@@ -72,7 +72,7 @@ std::uint32_t find_matrix_lanes(const vk::raii::Instance& instance, const vk::ra
   const auto sizes =
       physical.getProperties2<vk::PhysicalDeviceProperties2, vk::PhysicalDeviceSubgroupSizeControlProperties>()
           .get<vk::PhysicalDeviceSubgroupSizeControlProperties>();
-  constexpr std::uint32_t kSubgroups = 4;  // of a workgroup of linear_matrix.comp
+  constexpr std::uint32_t kSubgroups = 8;  // of a workgroup of linear_matrix_large.comp
   if (!(sizes.requiredSubgroupSizeStages & vk::ShaderStageFlagBits::eCompute)) return 0;
   if (sizes.maxComputeWorkgroupSubgroups < kSubgroups) return 0;
   for (const std::uint32_t lanes : {32u, 64u}) {
@@ -96,15 +96,15 @@ std::vector<std::string> matrix_shapes(const vk::raii::Instance& instance, const
 }
 
 MatrixFeatures::MatrixFeatures()
-    : memory_model_{.pNext = &halves_, .vulkanMemoryModel = VK_TRUE},
+    : memory_model_{.pNext = &halves_, .vulkanMemoryModel = VK_TRUE, .vulkanMemoryModelDeviceScope = VK_TRUE},
       halves_{.pNext = &subgroups_, .shaderFloat16 = VK_TRUE},
       subgroups_{.pNext = &matrices_, .subgroupSizeControl = VK_TRUE, .computeFullSubgroups = VK_TRUE},
       matrices_{.type = kFeaturesType, .next = nullptr, .has_matrices = VK_TRUE, .has_robust_access = VK_FALSE} {}
 
 bool MatrixFeatures::are_all_there() const {
-  return memory_model_.vulkanMemoryModel != VK_FALSE && halves_.shaderFloat16 != VK_FALSE &&
-         subgroups_.subgroupSizeControl != VK_FALSE && subgroups_.computeFullSubgroups != VK_FALSE &&
-         matrices_.has_matrices != VK_FALSE;
+  return memory_model_.vulkanMemoryModel != VK_FALSE && memory_model_.vulkanMemoryModelDeviceScope != VK_FALSE &&
+         halves_.shaderFloat16 != VK_FALSE && subgroups_.subgroupSizeControl != VK_FALSE &&
+         subgroups_.computeFullSubgroups != VK_FALSE && matrices_.has_matrices != VK_FALSE;
 }
 
 }  // namespace headlight::gpu
