@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 
 #include <fmt/ranges.h>
 
@@ -77,6 +78,19 @@ void create_device(Context::Handles& handles) {
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
 }
 
+/// Keeps the first one until the process ends. The loader unloads drivers with the last instance, and NVIDIA's is found no
+/// more after it has been loaded some times (seen with 580.159.04).
+void keep_one(vk::raii::Context&& loader, vk::raii::Instance&& instance) {
+  struct Kept {
+    vk::raii::Context loader;
+    vk::raii::Instance instance;
+  };
+  static std::mutex mutex;
+  static const Kept* kept = nullptr;  // never destroyed: at exit some drivers are gone before
+  const std::scoped_lock lock(mutex);
+  if (kept == nullptr) kept = new Kept{std::move(loader), std::move(instance)};
+}
+
 template <typename Number>
 void restrict(Number& limit, Number pretended) {
   if (pretended != 0) limit = std::min(limit, pretended);
@@ -123,6 +137,10 @@ Context::Context(const ContextOptions& options) {
 Context::~Context() {
   handles_->staging.reset();
   handles_->memory_pool.reset();
+  vk::raii::Context loader = std::move(handles_->loader);
+  vk::raii::Instance instance = std::move(handles_->instance);
+  handles_.reset();
+  keep_one(std::move(loader), std::move(instance));
 }
 
 const DeviceInfo& Context::device() const { return handles_->info; }
