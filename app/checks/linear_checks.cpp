@@ -83,6 +83,7 @@ std::optional<LinearKernel> kind_of(const KernelVariant& variant) {
     case Shader::LinearGemv:
       return LinearKernel::Gemv;
     case Shader::LinearMatrix:
+    case Shader::LinearMatrixLarge:
       return LinearKernel::Matrix;
     default:
       return std::nullopt;
@@ -137,14 +138,22 @@ bool is_possible(const gpu::DeviceInfo& device, const KernelVariant& variant) {
   if (variant.of_experts && variant.constants[1] == (variant.shader == Shader::LinearTiled ? 256U : 0U)) return false;
   if (variant.of_experts && variant.shader == Shader::LinearGemv && variant.constants[1] > 1) return false;
   if (variant.shader == Shader::LinearShuffle) return ops::can_shuffle(device);
-  if (variant.shader != Shader::LinearMatrix) return true;
+  if (!ops::is_of_matrices(variant.shader)) return true;
   if (variant.multiplies_matrices != ops::multiplies_matrices(device)) return false;
-  return variant.constants[1] == (variant.multiplies_matrices ? 4 * device.matrix_lanes : 128);
+  return variant.constants[1] ==
+         ops::matrix_subgroups(variant.shader) * (variant.multiplies_matrices ? device.matrix_lanes : 32);
 }
 
 /// Other tiles of the same kernel: without them the ops choose this one.
 std::set<std::string> other_tiles(const KernelVariant& variant) {
   std::set<std::string> others;
+  if (ops::is_of_matrices(variant.shader)) {
+    KernelVariant other = variant;
+    const bool is_large = variant.shader == Shader::LinearMatrixLarge;
+    other.shader = is_large ? Shader::LinearMatrix : Shader::LinearMatrixLarge;
+    other.constants[1] = is_large ? variant.constants[1] / 2 : variant.constants[1] * 2;
+    return {to_string(other)};
+  }
   for (const std::uint32_t lanes : {64U, 128U, 256U}) {
     KernelVariant other = variant;
     other.constants[1] = lanes;
@@ -175,7 +184,7 @@ void check_linear_kernels(Checker& check) {
       const Layer layer = layer_for(variant);
       kernels.set_tuning({.few_rows = *kind, .many_rows = *kind, .texel_reads = variant.reads_texels});
       kernels.exclude(other_tiles(variant));
-      const bool is_half = variant.weights == WeightType::F16 && variant.shader != Shader::LinearMatrix;
+      const bool is_half = variant.weights == WeightType::F16 && !ops::is_of_matrices(variant.shader);
       variant.reads_half_bits = is_half && !kernels.half_conversions().unpacking_keeps;
       const Checker::Numbers found = check.run([&](CheckStream& one) { run_layer(one, kernels, layer); });
       kernels.exclude({});

@@ -25,6 +25,7 @@ struct LinearParameters {
   float clip;         // y is cut to ±clip; 0: not, negative: values alone are
   uint expert_tiles;  // of each expert; these four of kernels for experts
   uint experts;
-  uint pairs;  // of tokens and the experts they are given to
-  uint slots;  // of them that read one row of x: a token's pairs, or 1
+  uint pairs;          // of tokens and the experts they are given to
+  uint slots;          // of them that read one row of x: a token's pairs, or 1
+  float weight_scale;  // of lib/matrix_product.glsl, for weights of bfloat16
 };

@@ -45,7 +45,9 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},
+       {"linear_matrix_large", {activation, {"lanes", {256, 512}}}},
        {"linear_naive", {activation}},
+       {"linear_row_scales", {}},
        {"linear_shuffle", {activation, {"rows", {8, 16}}}},
        {"linear_sum", {activation}},
        {"linear_tiled", {activation, {"lanes", {64, 128, 256}}}},
@@ -134,14 +136,13 @@ gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesys
       .defines = module->defines,
       .spirv = module->spirv,
       .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
-  if (variant.weights == WeightType::F16 && variant.shader != Shader::LinearMatrix) {  // lib/load.glsl
+  if (variant.weights == WeightType::F16 && !is_of_matrices(variant.shader)) {  // lib/load.glsl
     source.constants.resize(variant.constants.size());
     source.constants.push_back(variant.reads_half_bits ? 1 : 0);
   }
   if (!variant.expressions.empty()) compile(variant, folder, source);
   if (variant.multiplies_matrices) {
-    constexpr std::uint32_t kSubgroups = 4;  // of a workgroup of linear_matrix.comp
-    source.subgroup_lanes = variant.constants[1] / kSubgroups;
+    source.subgroup_lanes = variant.constants[1] / matrix_subgroups(variant.shader);
     source.reflected = interface_words(*module);
   }
   return source;

@@ -31,9 +31,11 @@ enum class Shader : std::uint8_t {
   ExpertsRoute,
   ExpertsSum,
   HalfProbe,
-  LinearGemv,     ///< activation, rows
-  LinearMatrix,   ///< activation, lanes
-  LinearNaive,    ///< activation
+  LinearGemv,    ///< activation, rows
+  LinearMatrix,  ///< activation, lanes
+  LinearMatrixLarge,
+  LinearNaive,  ///< activation
+  LinearRowScales,
   LinearShuffle,  ///< activation, rows
   LinearSum,      ///< activation
   LinearTiled,    ///< activation, lanes
@@ -44,7 +46,14 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 32;
+inline constexpr std::size_t kShaders = 34;
+
+/// Is it of lib/matrix_product.glsl?
+constexpr bool is_of_matrices(Shader shader) {
+  return shader == Shader::LinearMatrix || shader == Shader::LinearMatrixLarge;
+}
+/// Subgroups of such a shader's workgroup.
+constexpr std::uint32_t matrix_subgroups(Shader shader) { return shader == Shader::LinearMatrixLarge ? 8 : 4; }
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

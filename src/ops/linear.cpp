@@ -50,22 +50,48 @@ struct LinearChoice {
   std::uint32_t tiles_per_group = 1;
   std::uint32_t parts = 1;  ///< of the inner axis, each of split4
   std::uint32_t split4 = 0;
+  const gpu::Kernel* row_scales = nullptr;  ///< what it needs beforehand
 };
 
 constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of linear_gemv.comp
 
-constexpr std::uint32_t kMatrixLanes = 128, kMatrixRows = 64, kMatrixSharedBytes = 15'104;  // of linear_matrix.comp
-
-/// By the device's units for matrices, or the same numbers by plain code; null where the driver refuses it.
-const gpu::Kernel* matrix_kernel(Kernels& kernels, Activation activation) {
-  constexpr std::uint32_t kSubgroups = 4;
+/// By the device's units for matrices, or the same numbers by plain code; no kernel where the device can't run it.
+LinearChoice matrix_choice(Kernels& kernels, Shader shader, WeightType type, Activation activation) {
+  constexpr std::uint32_t kPlainLanes = 32;  // in place of a subgroup
   const gpu::DeviceInfo& device = kernels.context().device();
-  const bool has_units = multiplies_matrices(device) && kSubgroups * device.matrix_lanes <= device.max_invocations;
-  return kernels.find(
-      {.shader = Shader::LinearMatrix,
-       .weights = WeightType::F16,
-       .multiplies_matrices = has_units,
-       .constants = {static_cast<std::uint32_t>(activation), has_units ? kSubgroups * device.matrix_lanes : kMatrixLanes}});
+  const bool is_large = shader == Shader::LinearMatrixLarge;
+  const bool has_units =
+      multiplies_matrices(device) && matrix_subgroups(shader) * device.matrix_lanes <= device.max_invocations;
+  const std::uint32_t lanes = matrix_subgroups(shader) * (has_units ? device.matrix_lanes : kPlainLanes);
+  if (!can_run(device, lanes, is_large ? 29'696 : 15'104)) return {};
+  return {.kernel = kernels.find({.shader = shader,
+                                  .weights = type,
+                                  .multiplies_matrices = has_units,
+                                  .constants = {static_cast<std::uint32_t>(activation), lanes}}),
+          .rows = is_large ? 128U : 64U,
+          .tiles_per_group = is_large ? 2U : 1U,
+          .row_scales = kernels.find({.shader = Shader::LinearRowScales})};
+}
+
+/// By as large tiles as keep most of the device's cores busy.
+LinearChoice matrix_choice(Kernels& kernels, WeightType type, Activation activation, std::uint32_t rows,
+                           std::uint32_t tiles) {
+  constexpr std::uint32_t kGuessedCores = 32;
+  const std::uint32_t cores = kernels.context().device().cores, large = divide_up(rows, 128) * divide_up(tiles, 2);
+  std::array shaders{Shader::LinearMatrix, Shader::LinearMatrixLarge};
+  if (large * 4 >= (cores > 0 ? cores : kGuessedCores) * 3) std::swap(shaders[0], shaders[1]);
+  for (const Shader shader : shaders) {
+    const LinearChoice choice = matrix_choice(kernels, shader, type, activation);
+    if (choice.kernel != nullptr && choice.row_scales != nullptr) return choice;
+  }
+  return {};
+}
+
+/// What brings the largest of a weight's bfloat16 to 2^14 … 2^15, as lib/matrix_product.glsl wants it; 0: that isn't known,
+/// or no number. A reciprocal of it is no subnormal number.
+float weight_scale(const PackedLinear::Run& run) {
+  const std::uint32_t exponent = std::max<std::uint32_t>(std::uint32_t{run.largest} >> 7, 27);
+  return run.largest == 0 || exponent >= 255 ? 0.0F : std::bit_cast<float>((268 - exponent) << 23);
 }
 
 KernelVariant sum_kernel(Activation activation) {
@@ -95,9 +121,9 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, WeightType type, std::u
       return {&kernels[variant(Shader::LinearNaive, 0)], 1};
     case LinearKernel::Matrix:
       // Its units, and what it stores of x, have no other conversion.
-      if (has_halves && can_run(kernels.context().device(), kMatrixLanes, kMatrixSharedBytes) &&
-          kernels.half_conversions().unpacking_keeps) {
-        if (const gpu::Kernel* kernel = matrix_kernel(kernels, activation)) return {kernel, kMatrixRows};
+      if ((has_halves || type == WeightType::BF16) && kernels.half_conversions().unpacking_keeps) {
+        const LinearChoice choice = matrix_choice(kernels, type, activation, rows, tiles);
+        if (choice.kernel != nullptr) return choice;
       }
       return instead(LinearKernel::Tiled);
     case LinearKernel::Gemv:
@@ -148,7 +174,11 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
   const bool has_halves = run.type == WeightType::F16;
-  if (has_halves && all_rows > kFewRows) kind = tuning.many_rows_of_halves.value_or(kind);
+  parameters.weight_scale = run.type == WeightType::BF16 ? weight_scale(run) : 1.0F;
+  if ((has_halves || run.type == WeightType::BF16) && parameters.weight_scale > 0.0F && all_rows > kFewRows) {
+    kind = tuning.many_rows_of_halves.value_or(kind);
+  }
+  if (kind == LinearKernel::Matrix && parameters.weight_scale == 0.0F) kind = LinearKernel::Tiled;
   if (kind == LinearKernel::Host) {
     const HostLinear on_host{x,
                              weight,
@@ -184,7 +214,9 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
   for (const DeviceTensor* output : {target.q, target.k, target.v}) {
     items_per_slice = std::min(items_per_slice, out_range / output->item_bytes());
   }
-  const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * choice.rows;
+  constexpr std::uint32_t kScaledRows = 4;  // of a workgroup of linear_row_scales.comp
+  const std::uint32_t group_rows = choice.row_scales != nullptr ? kScaledRows : choice.rows;
+  const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * group_rows;
   items_per_slice = std::min(items_per_slice, max_rows / parameters.tokens);
   const std::size_t most_expanded =
       is_expanded ? std::max<std::size_t>(kMostExpandedBytes / tile_bytes, 1) : ~std::size_t{0};
@@ -209,8 +241,9 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
       const bool is_split = choice.parts > 1;
       const std::size_t sum_bytes = is_split ? split_bytes(choice.parts, parameters.rows, tiles) : 0;
       const std::size_t expanded_bytes = is_expanded ? tiles * tile_bytes : 0;
-      const gpu::Buffer* const scratch =
-          is_split || is_expanded ? &stream.scratch(sum_bytes + expanded_bytes, "parts of a layer") : nullptr;
+      const std::size_t scale_bytes = choice.row_scales != nullptr ? parameters.rows * sizeof(float) : 0;
+      const std::size_t scratch_bytes = sum_bytes + expanded_bytes + scale_bytes;
+      const gpu::Buffer* const scratch = scratch_bytes > 0 ? &stream.scratch(scratch_bytes, "parts of a layer") : nullptr;
       const gpu::Slice weights = is_expanded ? gpu::Slice(*scratch, 0, expanded_bytes)
                                              : gpu::Slice(weight.weight, run.byte_of(tile), tiles * tile_bytes, has_halves);
       if (is_expanded) expand_blocks(stream, kernels, weight, run, {.first_tile = tile, .tiles = tiles}, weights);
@@ -219,6 +252,16 @@ void record_run(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, co
                                divide_up(tiles * choice.groups_per_tile, choice.tiles_per_group), choice.parts};
       const double work = row_work * parameters.rows * tiles;
       parameters.tiles = tiles;
+      if (choice.row_scales != nullptr) {
+        const gpu::Slice scales(*scratch, 0, scale_bytes);
+        if (tile == target.first_tile) {
+          stream.dispatch(*choice.row_scales, {x.slice(item, items), scales}, parameters,
+                          {divide_up(parameters.rows, kScaledRows), 1, 1});
+        }
+        stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, q, k, v, scales}, parameters, groups,
+                        work);
+        continue;
+      }
       if (!is_split) {
         stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, q, k, v}, parameters, groups, work);
         continue;

@@ -302,6 +302,25 @@ void pack_tiles(const LinearSource& source, std::uint32_t first, std::uint32_t c
   });
 }
 
+/// The bits of the largest |number|, which without the sign are in the numbers' order.
+std::uint16_t largest_bfloat(std::span<const std::byte> packed) {
+  std::atomic<std::uint16_t> largest = 0;
+  constexpr std::size_t kPart = std::size_t{1} << 20;
+  share(static_cast<std::uint32_t>((packed.size() + kPart - 1) / kPart), packed.size(), [&] {
+    return [&](std::uint32_t i) {
+      const auto* words = reinterpret_cast<const std::uint16_t*>(packed.data() + i * kPart);
+      std::uint16_t most = 0;
+      for (std::size_t n = 0; n < std::min(kPart, packed.size() - i * kPart) / 2; ++n) {
+        most = std::max<std::uint16_t>(most, words[n] & 0x7fffU);
+      }
+      std::uint16_t known = largest;
+      while (known < most && !largest.compare_exchange_weak(known, most)) {
+      }
+    };
+  });
+  return largest;
+}
+
 }  // namespace
 
 bool can_keep_blocks(const LinearSource& source, WeightType type) {
@@ -357,6 +376,8 @@ PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, 
       const std::uint32_t count = std::min(tiles_per_chunk, section.tiles - tile);
       chunk.resize(count * one_tile);
       pack_tiles(source, tile, count, chunk.data());
+      std::uint16_t& largest = packed.runs.front().largest;
+      if (source.type == WeightType::BF16) largest = std::max(largest, largest_bfloat(chunk));
       gpu::write(context, packed.weight, first_byte + tile * one_tile, std::span<const std::byte>(chunk));
     }
     first_byte += section.tiles * one_tile;

@@ -69,6 +69,7 @@ struct PackedLinear {
     std::uint32_t first_tile = 0, end_tile = 0;
     std::size_t first_byte = 0;  ///< of the weight, where its first tile is
     std::size_t tile_bytes = 0;
+    std::uint16_t largest = 0;  ///< of bfloat16: the bits of the largest |number|; 0 where it isn't known
 
     std::size_t byte_of(std::uint32_t tile) const { return first_byte + (tile - first_tile) * tile_bytes; }
   };

@@ -182,7 +182,7 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
 
 /// The device with its driver, and the kernels' generation.
 std::string device_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 10;  // of the kernels: increased when they change, so that older tunings are ignored
+  constexpr int kGeneration = 11;  // of the kernels: increased when they change, so that older tunings are ignored
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 
