@@ -83,9 +83,6 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
       }
       if (tokens.ids[at] != model::kPaddingId && tokens.ids[at] != embedding->dropped_id) {
         embedding->table.read(tokens.ids[at], 1, {target, width});
-        // A row brings as much of a mapped file into memory as the system maps at once, up to megabytes.
-        constexpr std::uint32_t kRowsKept = 8;
-        if (token % kRowsKept == 0) embedding->table.release_pages();
         const auto factor = static_cast<float>(factors[item]);
         for (std::uint32_t i = 0; i < width; ++i) target[i] *= factor;
       }

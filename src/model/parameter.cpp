@@ -143,6 +143,12 @@ void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> 
         for (std::uint32_t n = 0; n < some; ++n) pointers[n] = source.at(i + n, row);
         rows_to_columns(source.type, std::span(pointers).first(some), rows, run + i, width());
       }
+    } else if (source.file != nullptr) {  // a page of it would be mapped for each row, with its neighbours
+      std::vector<std::byte> stored(source.row_bytes());
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        source.copy(source.row(row + r), stored.size(), stored.data());
+        decode(source.type, stored.data(), width(), run + std::size_t{r} * width());
+      }
     } else if (width() == source.columns) {
       decode(source.type, source.row(row), std::size_t{rows} * width(), run);
     } else {
