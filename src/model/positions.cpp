@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 namespace headlight::model {
@@ -53,13 +54,24 @@ std::vector<double> Rotary::frequencies(std::uint32_t length) const {
 }
 
 Tensor Rotary::angles(std::uint32_t count, std::uint32_t length) const {
+  // A keystroke asks for all positions: those of a block are turned on from its first, in double, by the angles of the first
+  // block, which are computed once.
+  constexpr std::uint32_t kBlock = 64;
   Tensor angles({count, dimensions / 2, 2});
   auto to = angles.values.begin();
   const std::vector<double> frequencies = this->frequencies(length);
-  for (std::uint32_t position = 0; position < count; ++position) {
-    for (const double frequency : frequencies) {
-      *to++ = static_cast<float>(std::cos(position * frequency) * factor(length));
-      *to++ = static_cast<float>(std::sin(position * frequency) * factor(length));
+  std::vector<std::complex<double>> within;  // the block
+  for (std::uint32_t position = 0; position < std::min(count, kBlock); ++position) {
+    for (const double frequency : frequencies) within.push_back(std::polar(1.0, position * frequency));
+  }
+  for (std::uint32_t first = 0; first < count; first += kBlock) {
+    std::vector<std::complex<double>> begin;
+    for (const double frequency : frequencies) begin.push_back(std::polar(factor(length), first * frequency));
+    const std::size_t pairs = std::min(kBlock, count - first) * frequencies.size();
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const std::complex<double> one = begin[i % frequencies.size()], more = within[i];
+      *to++ = static_cast<float>(one.real() * more.real() - one.imag() * more.imag());
+      *to++ = static_cast<float>(one.real() * more.imag() + one.imag() * more.real());
     }
   }
   return angles;
