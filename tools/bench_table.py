@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes Markdown tables from measured rounds: bench_table.py OURS.jsonl TORCH_1_THREAD.jsonl TORCH_2_THREADS.jsonl
+"""Makes Markdown tables from measured rounds: bench_table.py OURS.jsonl TORCH.jsonl TORCH.jsonl
 
 Each file holds the lines of all rounds; the median of a case over the rounds counts. A ratio is PyTorch's time divided by
 Headlight's: above 1, Headlight is faster.
@@ -50,9 +50,14 @@ def summarise(rows):
     }
 
 
+def threads_text(threads):
+    """Of a processor how many, of a GPU the type of products."""
+    return threads if isinstance(threads, str) else f"{threads} thread{'s' if threads > 1 else ''}"
+
+
 def side(cases):
     row = next(iter(cases.values()))["row"]
-    threads = f", {row['threads']} thread{'s' if row['threads'] > 1 else ''}" if "threads" in row else ""
+    threads = f", {threads_text(row['threads'])}" if "threads" in row else ""
     return f"{row['device']}, {row['driver']}{threads}"
 
 
@@ -73,7 +78,8 @@ def table(op, ours, torch):
     naive = {key[1:]: value for key, value in ours.items() if key[0] == "linear_naive"} if op == "qkv_gemm" else {}
     header += ["× naive kernel"] if naive else []
     for count in torch:
-        header += [f"PyTorch {count}T ms", f"ratio {count}T"]
+        short = count if isinstance(count, str) else f"{count}T"
+        header += [f"PyTorch {short} ms", f"ratio {short}"]
     print("| " + " | ".join(header) + " |")
     print("|" + "---:|" * len(header))
     for key in keys:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times PyTorch on the CPU for the cases that `headlight-bench --format json` prints.
+"""Times PyTorch, on the CPU or with --device cuda on a GPU, for the cases that `headlight-bench --format json` prints.
 
 Reads one JSON object per line (standard input, or --case '{"op": "forward", "n": 256, "d_model": 768, "heads": 12}'), and
 prints one per line for every operation that PyTorch has an equal of. Each operation is written in the ways that PyTorch
 offers; the fastest counts and is named as "variant". The BLAS is the one found in this process's memory map.
 
-Threads: set OMP_NUM_THREADS before starting; it is what PyTorch and OpenBLAS (openmp) follow.
+Threads: set OMP_NUM_THREADS before starting; it is what PyTorch and OpenBLAS (openmp) follow. On a GPU, where matrices are multiplied
+in float32 (--tf32: in TF32, of 11 bits, as trained models are often run), a time lasts until the GPU has ended.
 """
 
 import argparse
@@ -72,6 +73,18 @@ def attend_fused(q, k, v, scale, bias):
     return merge(torch.bmm(torch.softmax(scores, dim=-1), v))
 
 
+def attend_in_one(q, k, v, scale, causal):
+    """The kernel that stores no map."""
+    heads = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal, scale=scale)
+    return merge(heads[0])
+
+
+def fused_kernels(call):
+    """The variant of PyTorch 2 and newer."""
+    has_kernel = hasattr(torch.nn.functional, "scaled_dot_product_attention")
+    return {"scaled_dot_product_attention": lambda: call(attend_in_one)} if has_kernel else {}
+
+
 def make_variants(case):
     """name → function to time, and the arithmetic of one call in flops; None for an operation that isn't PyTorch's."""
     op, n, d, heads = case["op"], case["n"], case["d_model"], case["heads"]
@@ -105,6 +118,7 @@ def make_variants(case):
         return {
             "masked_fill": lambda: attend(q, k, v, scale, hidden),
             "baddbmm": lambda: attend_fused(q, k, v, scale, bias),
+            **fused_kernels(lambda attention: attention(q, k, v, scale, causal)),
         }, 2 * pair_flops
     if op == "forward":
         x, w_in, b_in = torch.randn(n, d), torch.randn(3 * d, d) / math.sqrt(d), torch.randn(3 * d)
@@ -118,20 +132,31 @@ def make_variants(case):
         return {
             "masked_fill": lambda: forward(attend, hidden),
             "baddbmm": lambda: forward(attend_fused, bias),
+            **fused_kernels(lambda attention: forward(attention, causal)),
         }, 8.0 * n * d * d + 2 * pair_flops
     return None
 
 
 def time_median(function, budget_s):
     """Median milliseconds of a call; at least three calls, one warm-up before them."""
+    wait = torch.cuda.synchronize if torch.cuda.is_initialized() else lambda: None
     function()
+    wait()
     times = []
     begin = time.perf_counter()
     while len(times) < 3 or (time.perf_counter() - begin < budget_s and len(times) < 500):
         start = time.perf_counter()
         function()
+        wait()
         times.append((time.perf_counter() - start) * 1e3)
     return statistics.median(times)
+
+
+def processor():
+    if not torch.cuda.is_initialized():
+        return {"driver": loaded_blas(), "threads": torch.get_num_threads()}
+    tf32 = torch.backends.cuda.matmul.allow_tf32
+    return {"driver": f"CUDA {torch.version.cuda}, {torch.cuda.get_device_name()}", "threads": "TF32" if tf32 else "float32"}
 
 
 def measure(case, budget_s):
@@ -148,8 +173,7 @@ def measure(case, budget_s):
         gpu_ms=None,
         gflops=flops / wall_ms * 1e-6 if flops else None,
         device=f"PyTorch {torch.__version__}",
-        driver=loaded_blas(),
-        threads=torch.get_num_threads(),
+        **processor(),
         variant=variant,
     )
     return result
@@ -159,8 +183,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", action="append", help="one case as JSON, instead of standard input")
     parser.add_argument("--budget-s", type=float, default=0.5, help="seconds for each case (default %(default)s)")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda (default %(default)s)")
+    parser.add_argument("--tf32", action="store_true", help="with cuda: matrices are multiplied in TF32")
     arguments = parser.parse_args()
 
+    if arguments.device != "cpu":
+        torch.set_default_device(arguments.device)
+        torch.backends.cuda.matmul.allow_tf32 = arguments.tf32
     torch.manual_seed(0)
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", torch.get_num_threads())))
     torch.nn.functional.linear(torch.randn(64, 256), torch.randn(256, 256))  # the thread pool starts now, not in a case

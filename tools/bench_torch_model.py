@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Times PyTorch on the CPU for a model of random weights as used for inspection: all layers of a new text, every layer's
-attention maps kept and returned, and the last token's logits. bench_torch_model.py SHAPE N,N,… [DTYPE] [ROUNDS]
+attention maps kept and returned, and the last token's logits. bench_torch_model.py SHAPE N,N,… [DTYPE] [ROUNDS] [cpu|cuda]
 
 SHAPE is one of tools/random_model.py. Of llama1b a token is appended, too, to a text whose keys and values are kept. Prints one
-JSON object per line like `headlight-bench --model … --format json`. Threads: OMP_NUM_THREADS.
+JSON object per line like `headlight-bench --model … --format json`. Threads: OMP_NUM_THREADS. On a GPU (cuda) the maps stay
+there, and a time lasts until the GPU has ended.
 """
 
 import json
@@ -22,9 +23,9 @@ ROUNDS = 3
 
 
 def weights(shape, dtype):
-    _, shapes, _ = random_model.SHAPES[shape]
+    tensors = random_model.gpt2(random_model.GPT2) if shape == "gpt2" else random_model.llama(random_model.LLAMA)
     return {name: (torch.ones(size) if len(size) == 1 and name.endswith(".weight") else torch.randn(size).mul_(0.02)).to(dtype)
-            for name, size in shapes()}
+            for name, size in tensors}
 
 
 def softmax(scores, past):
@@ -105,12 +106,19 @@ class Llama:
         return maps, self.dense("lm_head", self.norm("model.norm", x[-1:]))
 
 
+def wait():
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
 def timed(rounds, prepare, run):
     times = []
     for _ in range(rounds + 1):
         prepared = prepare()
+        wait()
         start = time.perf_counter()
         run(*prepared)
+        wait()
         times.append((time.perf_counter() - start) * 1e3)
     return statistics.median(times[1:])
 
@@ -119,6 +127,8 @@ def main():
     shape, counts = sys.argv[1], [int(n) for n in sys.argv[2].split(",")]
     dtype = getattr(torch, sys.argv[3] if len(sys.argv) > 3 else "float32")
     rounds = int(sys.argv[4]) if len(sys.argv) > 4 else ROUNDS
+    if len(sys.argv) > 5:
+        torch.set_default_device(sys.argv[5])
     torch.manual_seed(1)
     with torch.no_grad():
         model = (Gpt2 if shape == "gpt2" else Llama)(shape, dtype)

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "gpu/transfer.h"
 #include "tools/bench/workload.h"
 
 namespace headlight::bench {
@@ -54,6 +55,7 @@ class Bench {
   }
 
   Result whole_pass(Operation operation, const Workload& workload) const {
+    gpu::finish_writes(kernels_.context());  // what they take is no part of the pass
     const std::size_t before = kernels_.context().allocated_bytes();
     inference::Session session(kernels_.context(), tuning_file_);
     const WholePass pass(workload.size());
