@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
         }
       }
     }
-    CHECK(largest <= 1e-6);  // observed 0 on llvmpipe
+    CHECK(largest <= 2e-5);  // observed 0 on llvmpipe; 5.0e-6 on an H100, where a batch has other tiles than a text
   }
 
   TEST_CASE("figures' numbers answer analyses of residuals and logits too") {
