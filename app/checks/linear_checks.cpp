@@ -1,6 +1,7 @@
 // Each kernel of linear layers against a loop in double precision.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/checks/checker.h"
 #include "core/half.h"
@@ -91,7 +92,7 @@ std::optional<LinearKernel> kind_of(const KernelVariant& variant) {
 }
 
 /// A layer that makes the ops choose the variant.
-Layer layer_for(const KernelVariant& variant) {
+Layer layer_for(const gpu::DeviceInfo& device, const KernelVariant& variant) {
   Layer layer{.type = variant.weights, .activation = static_cast<Activation>(variant.constants[0])};
   const std::uint32_t per_group = variant.constants[1];
   layer.of_experts = variant.of_experts;
@@ -102,6 +103,12 @@ Layer layer_for(const KernelVariant& variant) {
   if (variant.of_experts) {  // ops/experts.cpp chooses by pairs of each expert
     const bool is_vec4 = variant.shader == Shader::LinearVec4, is_gemv = variant.shader == Shader::LinearGemv;
     layer.rows = is_gemv ? 10 : is_vec4 ? (per_group == 1 ? 2 : per_group == 4 ? 10 : 26) : per_group == 64 ? 40 : 120;
+  }
+  if (ops::is_of_matrices(variant.shader)) {  // which are for layers that keep all cores busy
+    const auto side = static_cast<std::uint32_t>(std::ceil(std::sqrt(std::max(device.cores, 32U))));
+    const std::uint32_t tile = variant.shader == Shader::LinearMatrixLarge ? 128 : 64;
+    layer.rows = side * tile - 63;
+    layer.out = side * tile - 63;
   }
   layer.fill();
   return layer;
@@ -181,7 +188,7 @@ void check_linear_kernels(Checker& check) {
       family = now;
     }
     check.step(plain, [&] {
-      const Layer layer = layer_for(variant);
+      const Layer layer = layer_for(device, variant);
       kernels.set_tuning({.few_rows = *kind, .many_rows = *kind, .texel_reads = variant.reads_texels});
       kernels.exclude(other_tiles(variant));
       const bool is_half = variant.weights == WeightType::F16 && !ops::is_of_matrices(variant.shader);

@@ -55,34 +55,33 @@ struct LinearChoice {
 
 constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of linear_gemv.comp
 
-/// By the device's units for matrices, or the same numbers by plain code; no kernel where the device can't run it.
-LinearChoice matrix_choice(Kernels& kernels, Shader shader, WeightType type, Activation activation) {
-  constexpr std::uint32_t kPlainLanes = 32;  // in place of a subgroup
-  const gpu::DeviceInfo& device = kernels.context().device();
-  const bool is_large = shader == Shader::LinearMatrixLarge;
-  const bool has_units =
-      multiplies_matrices(device) && matrix_subgroups(shader) * device.matrix_lanes <= device.max_invocations;
-  const std::uint32_t lanes = matrix_subgroups(shader) * (has_units ? device.matrix_lanes : kPlainLanes);
-  if (!can_run(device, lanes, is_large ? 29'696 : 15'104)) return {};
-  return {.kernel = kernels.find({.shader = shader,
-                                  .weights = type,
-                                  .multiplies_matrices = has_units,
-                                  .constants = {static_cast<std::uint32_t>(activation), lanes}}),
-          .rows = is_large ? 128U : 64U,
-          .tiles_per_group = is_large ? 2U : 1U,
-          .row_scales = kernels.find({.shader = Shader::LinearRowScales})};
-}
-
-/// By as large tiles as keep most of the device's cores busy.
+/// By the device's units for matrices, or the same numbers by plain code, in as large tiles as keep three quarters of the
+/// device's cores busy. No kernel where none do so (on an H100, linear_tiled, which splits the inner axis, takes a third of
+/// the time for 16 and 64 rows), or the device can't run it.
 LinearChoice matrix_choice(Kernels& kernels, WeightType type, Activation activation, std::uint32_t rows,
                            std::uint32_t tiles) {
-  constexpr std::uint32_t kGuessedCores = 32;
-  const std::uint32_t cores = kernels.context().device().cores, large = divide_up(rows, 128) * divide_up(tiles, 2);
-  std::array shaders{Shader::LinearMatrix, Shader::LinearMatrixLarge};
-  if (large * 4 >= (cores > 0 ? cores : kGuessedCores) * 3) std::swap(shaders[0], shaders[1]);
-  for (const Shader shader : shaders) {
-    const LinearChoice choice = matrix_choice(kernels, shader, type, activation);
-    if (choice.kernel != nullptr && choice.row_scales != nullptr) return choice;
+  struct MatrixTile {
+    Shader shader;
+    std::uint32_t rows, bands, shared_bytes;
+  };
+  constexpr std::array<MatrixTile, 2> kMatrixTiles{
+      {{Shader::LinearMatrixLarge, 128, 2, 29'696}, {Shader::LinearMatrix, 64, 1, 15'104}}};
+  constexpr std::uint32_t kGuessedCores = 32, kPlainLanes = 32;  // lanes in place of a subgroup
+  const gpu::DeviceInfo& device = kernels.context().device();
+  const std::uint32_t cores = device.cores > 0 ? device.cores : kGuessedCores;
+  for (const MatrixTile& tile : kMatrixTiles) {
+    const std::uint32_t subgroups = matrix_subgroups(tile.shader);
+    const bool has_units = multiplies_matrices(device) && subgroups * device.matrix_lanes <= device.max_invocations;
+    const std::uint32_t lanes = subgroups * (has_units ? device.matrix_lanes : kPlainLanes);
+    const bool keeps_busy = divide_up(rows, tile.rows) * divide_up(tiles, tile.bands) * 4 >= cores * 3;
+    if (!keeps_busy || !can_run(device, lanes, tile.shared_bytes)) continue;
+    const gpu::Kernel* kernel = kernels.find({.shader = tile.shader,
+                                              .weights = type,
+                                              .multiplies_matrices = has_units,
+                                              .constants = {static_cast<std::uint32_t>(activation), lanes}});
+    const gpu::Kernel* row_scales = kernels.find({.shader = Shader::LinearRowScales});
+    if (kernel == nullptr || row_scales == nullptr) continue;
+    return {.kernel = kernel, .rows = tile.rows, .tiles_per_group = tile.bands, .row_scales = row_scales};
   }
   return {};
 }

@@ -33,7 +33,7 @@ std::set<std::string> names_of(Shader shader) {
 
 TEST_SUITE("gpu") {
   TEST_CASE("linear: products of float16 matrices are those of float32 for rows of any size") {
-    test::WatchedContext context({.has_private_memory = true});
+    test::WatchedContext context({.cores = 1, .has_private_memory = true});
     Kernels kernels(context);
     WeightType type = WeightType::F16;
     SUBCASE("of float16") {}
@@ -82,14 +82,16 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 2e-5);  // observed 1.4e-6, of y up to 2
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "linear: products of float16 matrices keep what isn't finite in its row") {
+  TEST_CASE("linear: products of float16 matrices keep what isn't finite in its row") {
+    test::WatchedContext context({.cores = 1});
+    Kernels kernels(context);
     LinearCase one{.tokens = 70, .in = 40, .out = 70, .has_bias = false, .type = WeightType::F16};
     fill_numbers(one, 2);
     test::round_weight(one);
-    const LinearOutcome finite = run(test::shared_kernels(), one, LinearKernel::Matrix);
+    const LinearOutcome finite = run(kernels, one, LinearKernel::Matrix);
     one.x.values[5 * 40 + 7] = std::numeric_limits<float>::quiet_NaN();
     one.x.values[66 * 40 + 39] = std::numeric_limits<float>::infinity();
-    const LinearOutcome odd = run(test::shared_kernels(), one, LinearKernel::Matrix);
+    const LinearOutcome odd = run(kernels, one, LinearKernel::Matrix);
     for (std::size_t i = 0; i < odd.y.values.values.size(); ++i) {
       const bool is_odd = i / 70 == 5 || i / 70 == 66;
       CAPTURE(i);
@@ -101,31 +103,38 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "linear: float16 weights take their own kernel for many rows, float32 weights never") {
-    LinearCase one{.tokens = 40, .in = 65, .out = 70};
-    fill_numbers(one, 4);
-    Kernels kernels(context);
-    kernels.set_tuning(
-        {.few_rows = LinearKernel::Vec4, .many_rows = LinearKernel::Vec4, .many_rows_of_halves = LinearKernel::Matrix});
-    const auto uses_matrices = [&](WeightType type, std::uint32_t rows) -> bool {
-      const LinearSource source{.weight = one.weight.values, .out = one.out, .in = one.in, .type = type};
-      const PackedLinear packed = pack(context, {&source, 1}, "a test");
-      Kernels fresh(context);
-      fresh.set_tuning(kernels.tuning());
-      gpu::Stream stream(context);
-      const DeviceTensor x = test::put(stream, one.x), y(stream, 1, 1, one.tokens, one.out, "a test");
-      const Kernels::Listing listing(fresh);
-      linear(stream, fresh, x, packed, y, {.rows = Rows{0, rows}});
-      return std::ranges::any_of(fresh.listed(), [](const std::string& name) { return name.starts_with("linear_matrix"); });
-    };
-    CHECK(uses_matrices(WeightType::F16, 40));
-    CHECK_FALSE(uses_matrices(WeightType::F16, 8));
-    CHECK_FALSE(uses_matrices(WeightType::F32, 40));
-    CHECK_FALSE(uses_matrices(WeightType::BF16, 40));  // whose largest isn't looked for in memory that host and device share
+  TEST_CASE("linear: float16 weights take their own kernel for many rows that keep the device busy, float32 weights never") {
+    for (const std::uint32_t cores : {1U, 100U}) {
+      CAPTURE(cores);
+      test::WatchedContext context({.cores = cores});
+      LinearCase one{.tokens = 40, .in = 65, .out = 70};
+      fill_numbers(one, 4);
+      Kernels kernels(context);
+      kernels.set_tuning(
+          {.few_rows = LinearKernel::Vec4, .many_rows = LinearKernel::Vec4, .many_rows_of_halves = LinearKernel::Matrix});
+      const auto uses_matrices = [&](WeightType type, std::uint32_t rows) -> bool {
+        const LinearSource source{.weight = one.weight.values, .out = one.out, .in = one.in, .type = type};
+        const PackedLinear packed = pack(context, {&source, 1}, "a test");
+        Kernels fresh(context);
+        fresh.set_tuning(kernels.tuning());
+        gpu::Stream stream(context);
+        const DeviceTensor x = test::put(stream, one.x), y(stream, 1, 1, one.tokens, one.out, "a test");
+        const Kernels::Listing listing(fresh);
+        linear(stream, fresh, x, packed, y, {.rows = Rows{0, rows}});
+        return std::ranges::any_of(fresh.listed(),
+                                   [](const std::string& name) { return name.starts_with("linear_matrix"); });
+      };
+      CHECK(uses_matrices(WeightType::F16, 40) == (cores == 1));
+      CHECK_FALSE(uses_matrices(WeightType::F16, 8));
+      CHECK_FALSE(uses_matrices(WeightType::F32, 40));
+      // The largest bfloat16 isn't looked for in memory that host and device share.
+      const bool is_shared = context->device().kind != "discrete GPU";
+      CHECK(uses_matrices(WeightType::BF16, 40) == (cores == 1 && !is_shared));
+    }
   }
 
   TEST_CASE("linear: a bfloat16 weight of any size, with numbers far smaller than its largest, is multiplied by matrices") {
-    test::WatchedContext context({.has_private_memory = true});
+    test::WatchedContext context({.cores = 1, .has_private_memory = true});
     Kernels kernels(context);
     constexpr std::array kMatrix{LinearKernel::Matrix};
     for (const int exponent : {-60, -10, 0, 60}) {
