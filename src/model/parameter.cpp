@@ -144,10 +144,14 @@ void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> 
         rows_to_columns(source.type, std::span(pointers).first(some), rows, run + i, width());
       }
     } else if (source.file != nullptr) {  // a page of it would be mapped for each row, with its neighbours
-      std::vector<std::byte> stored(source.row_bytes());
-      for (std::uint32_t r = 0; r < rows; ++r) {
-        source.copy(source.row(row + r), stored.size(), stored.data());
-        decode(source.type, stored.data(), width(), run + std::size_t{r} * width());
+      const std::uint32_t at_once = std::min(rows, kRowsAtOnce);
+      std::vector<std::byte> stored(at_once * source.row_bytes());
+      for (std::uint32_t begin = 0; begin < rows; begin += at_once) {
+        const std::uint32_t some = std::min(at_once, rows - begin);
+        source.copy(source.row(row + begin), some * source.row_bytes(), stored.data());
+        for (std::uint32_t r = 0; r < some; ++r) {
+          decode(source.type, stored.data() + r * source.row_bytes(), width(), run + std::size_t{begin + r} * width());
+        }
       }
     } else if (width() == source.columns) {
       decode(source.type, source.row(row), std::size_t{rows} * width(), run);

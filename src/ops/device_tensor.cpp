@@ -34,12 +34,17 @@ void DeviceTensor::upload_rows(gpu::Stream& stream, const Tensor& values, Rows r
     throw Error("a tensor of shape {} is not {} rows of [{}, 1, {}, {}]", headlight::to_string(values.shape), rows.count,
                 items, tokens, width);
   }
-  const std::size_t padded = std::size_t{width4()} * 4;
-  std::vector<float> some(rows.count * padded);
+  const std::size_t padded = std::size_t{width4()} * 4, numbers = std::size_t{rows.count} * width;
+  std::vector<float> some(padded == width ? 0 : rows.count * padded);
   for (std::uint32_t i = 0; i < items; ++i) {
-    const float* source = values.values.data() + std::size_t{i} * rows.count * width;
-    for (std::size_t row = 0; row < rows.count; ++row) std::copy_n(source + row * width, width, some.data() + row * padded);
-    stream.upload(buffer_, i * item_bytes() + rows.first * padded * sizeof(float), std::span<const float>(some));
+    std::span<const float> source = std::span(values.values).subspan(i * numbers, numbers);
+    if (padded != width) {
+      for (std::size_t row = 0; row < rows.count; ++row) {
+        std::ranges::copy(source.subspan(row * width, width), some.begin() + static_cast<std::ptrdiff_t>(row * padded));
+      }
+      source = some;
+    }
+    stream.upload(buffer_, i * item_bytes() + rows.first * padded * sizeof(float), source);
   }
 }
 
