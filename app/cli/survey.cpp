@@ -92,11 +92,8 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
   if (!flags.headvis.empty()) write_headvis(flags.headvis, results);
   if (!flags.site.empty()) write_survey_site(flags.site, results);
   const bool has_kinds = results.layout().has_kinds();
-  std::string said = fmt::format("{} {}, {} tokens", found.texts,
-                                 results.measures().packs ? "rows of texts"
-                                 : has_kinds              ? "pairs of texts"
-                                                          : "texts",
-                                 found.tokens);
+  const char* rows = has_kinds ? "pairs of texts" : results.measures().packs ? "rows of texts" : "texts";
+  std::string said = fmt::format("{} {}, {} tokens", found.texts, rows, found.tokens);
   if (found.cut > 0) said += fmt::format(", {} cut to {} tokens", found.cut, results.measures().most_tokens);
   if (found.odd > 0) {
     said += fmt::format(", {} with attention that isn't a number", found.odd);

@@ -22,15 +22,14 @@ constexpr std::size_t kMostRead = 512;
 std::string description(const SurveyResults& results, const std::filesystem::path& directory, Json arrays) {
   const evaluation::CorpusStatistics& found = results.statistics;
   const double outside = found.busy_seconds > 0.0 ? 1.0 - found.device_seconds / found.busy_seconds : 0.0;
+  const char* single = results.model().description.is_encoder_decoder ? "encoder" : "self";
   Json bins = Json::array();
   for (std::uint32_t bin = 0; bin < evaluation::kPlaceBins; ++bin) bins.push_back(evaluation::place_bin_end(bin));
   Json json = {{"program", "headlight " HEADLIGHT_VERSION},
                {"version", results.layout().has_kinds() ? kSurveyVersion : kOneKindVersion},
                {"device", results.device},
                {"model", portable_path(utf8(results.model().path), directory)},
-               {"attention", results.layout().has_kinds()                     ? "all"
-                             : results.model().description.is_encoder_decoder ? "encoder"
-                                                                              : "self"},
+               {"attention", results.layout().has_kinds() ? "all" : single},
                {"corpus", portable_path(utf8(results.survey.corpus->path()), directory)},
                {"corpus_bytes", results.survey.corpus->bytes()}};
   json.update(choices_json(results.survey.choices));

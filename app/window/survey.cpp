@@ -111,7 +111,10 @@ class Surveys final : public Feature {
       }
       mark_last_item(frame, name, "Shows this text, with the cell that has this weight pinned.");
     }
-    if (examples.empty()) form.note("No text of the corpus has what this metric measures.");
+    if (!examples.empty()) return;
+    form.note(selected.block.kind == model::BlockKind::Cross
+                  ? "Cross-attention has no such number where it compares positions in one text."
+                  : "No text of the corpus has what this metric measures.");
   }
 
   /// Of another model the survey's is opened first: text and cell come in the same frame as it, as one step of the history.

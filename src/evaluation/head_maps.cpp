@@ -42,25 +42,18 @@ std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, m
   return visible;
 }
 
-/// Those whose heads are visited, in their order.
-std::vector<model::BlockRef> visited_blocks(const inference::LanguageModel& model, bool has_targets) {
-  std::vector<model::BlockRef> blocks;
-  for (const auto kind : {model::BlockKind::EncoderSelf, model::BlockKind::DecoderSelf, model::BlockKind::Cross}) {
-    if (kind != model::BlockKind::EncoderSelf && !has_targets) break;
-    for (std::uint32_t layer = 0; layer < inference::layer_count(*model.network, kind); ++layer) {
-      blocks.push_back({kind, LayerIndex{layer}});
-    }
-  }
-  return blocks;
-}
-
 }  // namespace
 
 double visit_maps(inference::Session& session, const inference::LanguageModel& model,
                   std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress,
                   const RunVisitor& visit_run, std::span<const std::vector<std::uint32_t>> targets) {
   const std::size_t heads = std::max(model.description.heads, model.description.decoder_heads);
-  const std::vector<model::BlockRef> blocks = visited_blocks(model, !targets.empty());
+  std::vector<model::BlockRef> blocks;
+  for (const auto kind : {model::BlockKind::EncoderSelf, model::BlockKind::DecoderSelf, model::BlockKind::Cross}) {
+    const bool is_visited = kind == model::BlockKind::EncoderSelf || !targets.empty();
+    const std::uint32_t layers = is_visited ? inference::layer_count(*model.network, kind) : 0;
+    for (std::uint32_t layer = 0; layer < layers; ++layer) blocks.push_back({kind, LayerIndex{layer}});
+  }
   std::vector<std::size_t> lengths;
   for (const auto& ids : lines) lengths.push_back(ids.size());
   for (std::size_t line = 0; line < targets.size(); ++line) lengths[line] = std::max(lengths[line], targets[line].size());

@@ -17,10 +17,8 @@ constexpr std::uint64_t kMapKey = 0x636f7270'75736d61U;  // of images: "corpusma
 bool is_by_layer(const CorpusChoices& choices) { return choices.mode == CorpusMode::Layers; }
 
 const SurveyColumn& color_column(const Survey& survey, const CorpusChoices& choices) {
-  return survey.column(!choices.color.empty()      ? choices.color
-                       : survey.layout.has_kinds() ? "kind"
-                                                   : "layer",
-                       survey.columns.size());
+  const std::string usual = survey.layout.has_kinds() ? "kind" : "layer";
+  return survey.column(choices.color.empty() ? usual : choices.color, survey.columns.size());
 }
 const SurveyColumn& x_column(const Survey& survey, const CorpusChoices& choices) {
   return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices.x, 0);

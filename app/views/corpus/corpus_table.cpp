@@ -91,6 +91,7 @@ class CorpusTable {
                column_number(*columns_[i], head));
       const auto share =
           static_cast<float>(std::isfinite(value) && !columns_[i]->is_plane ? std::abs(value) / full_[i] : 0.0);
+      if (share <= 0.0F) continue;
       fill_rect({x, y + kTableRow - 4.0F}, {x + (widths_[i] - 10.0F) * share, y + kTableRow - 1.0F}, theme.output, 1.0F);
     }
   }
