@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <span>
 
 #include <fmt/format.h>
@@ -33,8 +32,9 @@ std::vector<std::vector<double>> metric_points(const Survey& survey) {
   std::vector<std::vector<double>> points(survey.count());
   for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
     double sum = 0.0, squares = 0.0, known = 0.0;
-    const auto lacks = [&](std::size_t head) { return survey.head(metric, head).texts == 0; };
-    if (survey.layout.has_kinds() && std::ranges::any_of(std::views::iota(std::size_t{0}, points.size()), lacks)) continue;
+    const std::span heads = std::span(survey.found).subspan(metric * points.size(), points.size());
+    const auto lacks = [](const SurveyedHead& head) { return head.texts == 0; };
+    if (survey.layout.has_kinds() && std::ranges::any_of(heads, lacks)) continue;
     for (std::size_t head = 0; head < points.size(); ++head) {
       if (survey.head(metric, head).texts == 0) continue;
       sum += survey.head(metric, head).mean;

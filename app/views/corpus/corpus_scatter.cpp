@@ -1,4 +1,4 @@
-#include <ranges>
+#include <numeric>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/heatmap_renderer.h"
@@ -187,12 +187,12 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
   choose_column(scene, "corpus.y", "up", y, choices.y, "What places heads from the bottom to the top.");
   choose_column(scene, "corpus.color", "colour", color, choices.color, "What colours heads.");
   const std::vector<shell::Color> colors = draw_colors(frame, color);
-  const auto is_drawn = [&](std::size_t head) { return std::isfinite(x.values[head]) && std::isfinite(y.values[head]); };
-  if (std::ranges::none_of(std::views::iota(std::size_t{0}, scene.survey.count()), is_drawn)) {
+  const auto is_drawn = [](double across, double up) { return std::isfinite(across) && std::isfinite(up); };
+  if (!std::transform_reduce(x.values.begin(), x.values.end(), y.values.begin(), false, std::logical_or<>(), is_drawn)) {
     return draw_empty_note(
         frame, "corpus.no_values", "No head has both of these numbers",
-        fmt::format("A number is there where a text has what it measures; cross-attention has no patterns "
-                    "and no distances. Choose others than {} and {}.",
+        fmt::format("A number is there where a text has what it measures; cross-attention has no patterns, "
+                    "no distances, and a plane of mean maps of its own. Choose others than {} and {}.",
                     x.name, y.name));
   }
   const DotEvents events = draw_dots(frame,
