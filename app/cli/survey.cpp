@@ -91,8 +91,9 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
   write_survey_files(flags.directory, results);
   if (!flags.headvis.empty()) write_headvis(flags.headvis, results);
   if (!flags.site.empty()) write_survey_site(flags.site, results);
-  std::string said =
-      fmt::format("{} {}, {} tokens", found.texts, results.measures().packs ? "rows of texts" : "texts", found.tokens);
+  const bool has_kinds = results.layout().has_kinds();
+  const char* rows = has_kinds ? "pairs of texts" : results.measures().packs ? "rows of texts" : "texts";
+  std::string said = fmt::format("{} {}, {} tokens", found.texts, rows, found.tokens);
   if (found.cut > 0) said += fmt::format(", {} cut to {} tokens", found.cut, results.measures().most_tokens);
   if (found.odd > 0) {
     said += fmt::format(", {} with attention that isn't a number", found.odd);
@@ -100,6 +101,11 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
                                             found.odd, found.texts));
   }
   if (found.skipped > 0) said += fmt::format(", {} lines skipped", found.skipped);
+  if (!results.model().network->layers->decoder.empty()) {
+    said += has_kinds
+                ? "; heads of encoder, decoder and cross-attention"
+                : fmt::format("; heads of the encoder alone, since lines have no \"{}\" for the decoder", kTargetField);
+  }
   const std::string report = utf8(flags.directory / "report.html");
   tell_result(fmt::format("{}; {} shows what heads do", said, one_line(report)),
               {{"texts", found.texts}, {"tokens", found.tokens}, {"odd", found.odd}, {"report", report}});
@@ -248,7 +254,8 @@ void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
   corpus.add_argument("file", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
                       flags.corpus);
   corpus.turn("--jsonl",
-              "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside)",
+              "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside); with a "
+              "member \"target\" they are pairs for an encoder-decoder",
               flags.is_jsonl);
   add_field_flag(corpus, choices.format.field);
   corpus.take_count("--limit", "N", "read the first N lines alone", choices.format.most_lines, 1, std::uint64_t{1} << 62);

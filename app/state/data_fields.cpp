@@ -6,9 +6,9 @@
 namespace headlight::app {
 namespace {
 
-template <auto member>
+template <auto... members>
 auto in_corpus() {
-  return at<&State::corpus, member>();
+  return at<&State::corpus, members...>();
 }
 template <auto member>
 auto in_prompts() {
@@ -42,10 +42,13 @@ void add_corpus(std::vector<Field>& fields) {
   fields.push_back(switch_field("corpus", "lowest_first", "Order heads", in_corpus<&CorpusChoices::lowest_first>()));
   text("metric", "Choose examples", in_corpus<&CorpusChoices::metric>());
   fields.push_back(number_field("corpus", "decile", "Choose examples", in_corpus<&CorpusChoices::decile>(), 0U, kDeciles));
+  constexpr auto kChosen = &CorpusChoices::chosen;
+  const auto kind = in_corpus<kChosen, &HeadRef::block, &model::BlockRef::kind>();
+  const auto layer = in_corpus<kChosen, &HeadRef::block, &model::BlockRef::layer, &LayerIndex::value>();
+  fields.push_back(continuous(choice_field("corpus", "kind", "Select head", kind, kKinds)));
+  fields.push_back(continuous(number_field("corpus", "layer", "Select head", layer, 0U, kLastIndex)));
   fields.push_back(
-      continuous(number_field("corpus", "layer", "Select head", in_corpus<&CorpusChoices::layer>(), 0U, kLastIndex)));
-  fields.push_back(
-      continuous(number_field("corpus", "head", "Select head", in_corpus<&CorpusChoices::head>(), 0U, kLastIndex)));
+      continuous(number_field("corpus", "head", "Select head", in_corpus<kChosen, &HeadRef::head>(), 0U, kLastIndex)));
 }
 
 /// What is drawn over the steps of a training.

@@ -4,6 +4,7 @@
 
 #include "attention/painted_cells.h"
 #include "attention/stage.h"
+#include "evaluation/head_layout.h"
 #include "evaluation/head_metric.h"
 #include "model/config.h"
 #include "view/value_scale.h"
@@ -79,13 +80,7 @@ struct Selection {
   auto operator<=>(const Selection&) const = default;
 };
 
-/// One head of a network.
-struct HeadRef {
-  model::BlockRef block;
-  std::uint32_t head = 0;
-
-  auto operator<=>(const HeadRef&) const = default;
-};
+using evaluation::HeadRef;
 inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 
 /// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
@@ -321,8 +316,8 @@ struct CorpusChoices {
   std::string order = {};      ///< of the table; empty: by layer and head
   std::string metric = {};     ///< whose examples are listed; empty: the first
   std::uint32_t decile = 0;    ///< examples of that tenth of the texts, 1 the lowest values; 0: the highest ones of all
-  std::uint32_t layer = 0, head = 0;  ///< the chosen head where the survey's model isn't on show
-  bool lowest_first = false;          ///< of `order`
+  HeadRef chosen = {};         ///< the chosen head where the survey's model isn't on show
+  bool lowest_first = false;   ///< of `order`
 
   bool operator==(const CorpusChoices&) const = default;
 };

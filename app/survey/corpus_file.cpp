@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <zlib.h>
+#include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -55,9 +56,10 @@ CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusForma
     if (!is_input && !text.is_packed()) cut_after(format_.most_lines);
     identity_ += fmt::format(", {} lines", format_.most_lines);
   }
+  format_.takes_targets &= format_.is_json;
   if (!format_.is_json) return;
-  identity_ += fmt::format(", \"{}\" of JSON lines", format_.field);
   check_first_object();
+  identity_ += fmt::format(", \"{}\"{} of JSON lines", format_.field, has_targets() ? " and \"target\"" : "");
 }
 
 void CorpusFile::copy(TextBytes& text, std::string_view first, const fs::path& folder) {
@@ -93,7 +95,7 @@ void CorpusFile::cut_after(std::uint64_t most_lines) {
 }
 
 /// A field that no object has would be found out after hours, as lines that were all skipped.
-void CorpusFile::check_first_object() const {
+void CorpusFile::check_first_object() {
   for (std::uint64_t offset = 0; offset < bytes_;) {
     const std::string line = line_at(offset);
     if (line.find_first_not_of(" \t\r") == std::string::npos) {
@@ -101,7 +103,9 @@ void CorpusFile::check_first_object() const {
       continue;
     }
     try {
-      text_of_json_line(tidy(line, offset), format_.field);
+      const std::string text = tidy(line, offset);
+      format_.takes_targets &= parse_json_line(text, format_.field).contains(kTargetField);
+      static_cast<void>(text_of(text, offset));
     } catch (const Error& error) {
       throw Error("{}: {}", utf8(path_), error.what());
     }
@@ -155,18 +159,25 @@ CorpusShard CorpusFile::shard(std::uint64_t index) const {
 void CorpusFile::add_line(std::string line, std::uint64_t offset, bool is_whole, CorpusShard& shard) const {
   if (static_cast<double>(evaluation::text_hash(offset)) >= format_.share * 0x1p64) return;
   const bool is_text = is_whole && line.size() <= kLongestCorpusLine && find_invalid_utf8(line) == std::string::npos;
-  std::string text = is_text ? tidy(std::move(line), offset) : std::string();
   if (!is_text) {
     ++shard.skipped;
-  } else if (!format_.is_json) {
-    shard.texts.push_back({.offset = offset, .text = std::move(text)});
-  } else if (text.find_first_not_of(" \t") != std::string::npos) {
-    try {
-      shard.texts.push_back({.offset = offset, .text = text_of_json_line(text, format_.field)});
-    } catch (const Error&) {
-      ++shard.skipped;
-    }
+    return;
   }
+  std::string text = tidy(std::move(line), offset);
+  if (format_.is_json && text.find_first_not_of(" \t") == std::string::npos) return;
+  try {
+    shard.texts.push_back(text_of(std::move(text), offset));
+  } catch (const Error&) {
+    ++shard.skipped;
+  }
+}
+
+/// Of a tidy line. Throws Error for one of JSON that is no object with a text, or no pair.
+evaluation::CorpusText CorpusFile::text_of(std::string line, std::uint64_t offset) const {
+  if (!format_.is_json) return {.offset = offset, .text = std::move(line)};
+  return {.offset = offset,
+          .text = text_of_json_line(line, format_.field),
+          .target = has_targets() ? text_of_json_line(line, kTargetField) : std::string()};
 }
 
 std::string CorpusFile::line_at(std::uint64_t offset) const {
@@ -182,9 +193,8 @@ std::string CorpusFile::line_at(std::uint64_t offset) const {
   return line;
 }
 
-std::string CorpusFile::text_at(std::uint64_t offset) const {
-  std::string line = tidy(line_at(offset), offset);
-  return format_.is_json ? text_of_json_line(line, format_.field) : line;
+evaluation::CorpusText CorpusFile::text_at(std::uint64_t offset) const {
+  return text_of(tidy(line_at(offset), offset), offset);
 }
 
 }  // namespace headlight::app

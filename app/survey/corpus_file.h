@@ -20,10 +20,14 @@ struct CorpusShard {
   std::uint64_t skipped = 0;  ///< lines that are too long, not UTF-8, or of JSON lines no object with a text
 };
 
+/// The member of a JSON object with what a decoder reads, as of headlight export --texts.
+inline constexpr const char* kTargetField = "target";
+
 /// How a corpus is read.
 struct CorpusFormat {
   bool is_json = false;          ///< a JSON object a line, whatever the file's name is
   std::string field = "text";    ///< of these objects
+  bool takes_targets = false;    ///< texts are pairs where the first object has kTargetField as well
   std::uint64_t most_lines = 0;  ///< of the unpacked text, from its beginning; 0: all
   double share = 1.0;            ///< of the lines, those whose text_hash() is below it, 0 to 1
 };
@@ -50,16 +54,19 @@ class CorpusFile {
 
   /// Throws Error naming the file where it can't be read any more.
   CorpusShard shard(std::uint64_t index) const;
-  /// The text of the line that begins there, which is cut after kLongestCorpusLine bytes.
-  std::string text_at(std::uint64_t offset) const;
+  /// The line that begins there, which is cut after kLongestCorpusLine bytes.
+  evaluation::CorpusText text_at(std::uint64_t offset) const;
+  /// Are texts pairs? Then lines without a target are skipped.
+  bool has_targets() const { return format_.takes_targets; }
 
  private:
   void copy(TextBytes& text, std::string_view first, const std::filesystem::path& folder);
-  void check_first_object() const;
+  void check_first_object();
   void cut_after(std::uint64_t most_lines);
   std::string read(std::uint64_t offset, std::uint64_t size) const;
   std::string line_at(std::uint64_t offset) const;
   static std::string tidy(std::string line, std::uint64_t offset);
+  evaluation::CorpusText text_of(std::string line, std::uint64_t offset) const;
   void add_line(std::string line, std::uint64_t offset, bool is_whole, CorpusShard& shard) const;
 
   std::filesystem::path path_;

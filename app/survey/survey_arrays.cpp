@@ -23,15 +23,16 @@ struct ProfileArrays {
   Tensor distance, positions, map, relative;
 
   explicit ProfileArrays(const evaluation::CorpusMeasures& of)
-      : distance(Shape{of.layers, of.heads, evaluation::kPlaceBins}),
-        positions(Shape{of.layers, of.heads, evaluation::kPlaceBins}),
-        map(Shape{of.layers, of.heads, evaluation::kMapTokens, evaluation::kMapTokens}),
-        relative(Shape{of.layers, of.heads, kSteps}) {}
+      : distance(of.layout.shape({}, {evaluation::kPlaceBins})),
+        positions(of.layout.shape({}, {evaluation::kPlaceBins})),
+        map(of.layout.shape({}, {evaluation::kMapTokens, evaluation::kMapTokens})),
+        relative(of.layout.shape({}, {kSteps})) {}
 
   void fill(std::size_t head, const HeadProfile& found) {
     const double all = found.all();
     for (std::size_t bin = 0; bin < evaluation::kPlaceBins; ++bin) {
-      distance.values[head * evaluation::kPlaceBins + bin] = ratio(found.before[bin] + found.after[bin], all);
+      distance.values[head * evaluation::kPlaceBins + bin] =
+          ratio(found.before[bin] + found.after[bin], found.has_distances() ? all : 0.0);
       positions.values[head * evaluation::kPlaceBins + bin] = ratio(found.positions[bin], all);
     }
     for (std::size_t at = 0; at < found.map.size(); ++at) {
@@ -50,9 +51,9 @@ struct ProfileArrays {
 
 Json write_survey_arrays(const std::filesystem::path& directory, const SurveyResults& results) {
   const auto metrics = static_cast<std::uint32_t>(results.measures().metrics.size());
-  const std::uint32_t layers = results.measures().layers, heads = results.measures().heads;
-  Tensor mean(Shape{metrics, layers, heads}), spread(Shape{metrics, layers, heads});
-  Tensor histogram(Shape{metrics, layers, heads, evaluation::kHistogramBins});
+  const evaluation::HeadLayout& layout = results.measures().layout;
+  Tensor mean(layout.shape({metrics})), spread(layout.shape({metrics}));
+  Tensor histogram(layout.shape({metrics}, {evaluation::kHistogramBins}));
   for (std::size_t cell = 0; cell < results.statistics.metrics.size(); ++cell) {
     const evaluation::MetricStatistics& found = results.statistics.metrics[cell];
     mean.values[cell] = found.texts > 0 ? static_cast<float>(found.mean()) : kNoNumber;

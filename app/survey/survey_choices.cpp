@@ -46,10 +46,13 @@ OpenedSurvey open_survey(SurveyChoices choices, const fs::path& directory) {
   opened.model = inference::open_model(choices.model);
   // Refused before anything is measured: a model without a template, or one that takes no user's turn.
   if (choices.is_chat) static_cast<void>(inference::chat_template(*opened.model).render("text", choices.thinks));
+  choices.format.takes_targets = !opened.model->network->layers->decoder.empty();
   if (choices.corpus != kStandardInput) choices.corpus = fs::weakly_canonical(choices.corpus);
   opened.corpus = std::make_unique<const CorpusFile>(choices.corpus, directory, choices.format);
-  evaluation::CorpusMeasures measures =
-      evaluation::corpus_measures(*opened.model, choices.metrics, choices.tokens, choices.top, choices.samples);
+  evaluation::CorpusMeasures measures = evaluation::corpus_measures(
+      *opened.model, choices.metrics, choices.tokens, choices.top, choices.samples, opened.corpus->has_targets());
+  if (choices.packs && measures.layout.has_kinds())
+    throw Error("{} has pairs of texts, which can't be packed into rows: leave --pack out", utf8(opened.corpus->path()));
   measures.is_chat = choices.is_chat;
   measures.thinks = choices.thinks;
   measures.packs = choices.packs;

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <system_error>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,25 +11,30 @@
 namespace headlight::app {
 namespace {
 
-/// The mean map of each head as a point: of two heads the distance is the one of Hellinger, which is 0 where they attend
-/// alike, of cells that every head knows.
-std::vector<std::vector<double>> map_points(const Survey& survey) {
-  std::vector<std::vector<double>> points(survey.count());
+/// The mean map of each of these heads as a point: of two heads the distance is the one of Hellinger, which is 0 where they
+/// attend alike, of cells that every head knows.
+std::vector<std::vector<double>> map_points(const Survey& survey, std::size_t first, std::size_t end) {
+  std::vector<std::vector<double>> points(end - first);
+  const std::span attention = std::span(survey.attention).subspan(first, end - first);
   for (std::size_t cell = 0; cell < std::size_t{kMapEdge} * kMapEdge; ++cell) {
     const auto lacks = [&](const HeadAttention& head) { return head.map.empty() || std::isnan(head.map[cell]); };
-    if (std::ranges::any_of(survey.attention, lacks)) continue;
+    if (std::ranges::any_of(attention, lacks)) continue;
     for (std::size_t head = 0; head < points.size(); ++head) {
-      points[head].push_back(std::sqrt(double{survey.attention[head].map[cell]}));
+      points[head].push_back(std::sqrt(double{attention[head].map[cell]}));
     }
   }
   return points;
 }
 
-/// Each metric's mean in units of its spread over heads, so that none counts more because its numbers are larger.
+/// Each metric's mean in units of its spread over heads, so that none counts more because its numbers are larger. Of several
+/// kinds those metrics that all heads have.
 std::vector<std::vector<double>> metric_points(const Survey& survey) {
   std::vector<std::vector<double>> points(survey.count());
   for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
     double sum = 0.0, squares = 0.0, known = 0.0;
+    const std::span heads = std::span(survey.found).subspan(metric * points.size(), points.size());
+    const auto lacks = [](const SurveyedHead& head) { return head.texts == 0; };
+    if (survey.layout.has_kinds() && std::ranges::any_of(heads, lacks)) continue;
     for (std::size_t head = 0; head < points.size(); ++head) {
       if (survey.head(metric, head).texts == 0) continue;
       sum += survey.head(metric, head).mean;
@@ -71,18 +75,24 @@ void add_columns(Survey& survey) {
     add("self", false, number(&HeadAttention::self));
     add("first", false, number(&HeadAttention::first));
   }
-  add("layer", false, [&](std::size_t head) {
-    const std::size_t layer = head / survey.heads;
-    return static_cast<double>(layer);
-  });
-  const auto add_plane = [&](const std::string& name, const std::vector<std::vector<double>>& points) {
+  add("layer", false, [&](std::size_t head) { return static_cast<double>(survey.layout.at(head).block.layer.value); });
+  if (survey.layout.has_kinds()) {
+    add("kind", false, [&](std::size_t head) { return static_cast<double>(survey.layout.at(head).block.kind); });
+  }
+  const auto add_plane = [&](const std::string& name, const std::vector<std::vector<double>>& points, std::size_t first) {
     const std::vector<std::pair<double, double>> plane = head_plane(points);
     if (plane.empty()) return;
-    add(name + ", axis 1", true, [&](std::size_t head) { return plane[head].first; });
-    add(name + ", axis 2", true, [&](std::size_t head) { return plane[head].second; });
+    for (const bool is_second : {false, true}) {
+      add(fmt::format("{}, axis {}", name, is_second ? 2 : 1), true, [&](std::size_t head) {
+        if (head < first || head - first >= plane.size()) return kNone;
+        return is_second ? plane[head - first].second : plane[head - first].first;
+      });
+    }
   };
-  add_plane("metrics", metric_points(survey));
-  add_plane("mean maps", map_points(survey));
+  add_plane("metrics", metric_points(survey), 0);
+  const std::size_t cross = survey.layout.find({.kind = model::BlockKind::Cross}, 0);  // whose maps are stretched
+  add_plane("mean maps", map_points(survey, 0, cross), 0);
+  if (cross < survey.count()) add_plane("cross maps", map_points(survey, cross, survey.count()), cross);
 }
 
 std::string SurveyedHead::mean_text() const {
@@ -97,20 +107,23 @@ std::string bin_name(std::size_t bin) {
 
 const SurveyColumn& Survey::column(std::string_view wanted, std::size_t otherwise) const {
   const auto named = std::ranges::find(columns, wanted, &SurveyColumn::name);
-  return named == columns.end() ? columns[std::min(otherwise, columns.size() - 1)] : *named;
+  if (named != columns.end()) return *named;
+  std::size_t after = 0;
+  for (const SurveyColumn& column : columns) {
+    const auto known =
+        static_cast<std::size_t>(std::ranges::count_if(column.values, [](double value) { return std::isfinite(value); }));
+    if (known >= (layout.has_kinds() ? count() : 1) && after++ == otherwise) return column;
+  }
+  return columns.back();
 }
 
-std::string Survey::name(std::size_t head) const { return fmt::format("L{}H{}", head / heads, head % heads); }
-
 std::size_t Survey::find(std::string_view wanted) const {
-  std::uint32_t layer = 0, head = 0;
-  const char* end = wanted.data() + wanted.size();
-  if (wanted.size() < 4 || (wanted[0] | 0x20) != 'l') return count();
-  const auto [middle, trouble] = std::from_chars(wanted.data() + 1, end, layer);
-  if (trouble != std::errc() || middle == end || (*middle | 0x20) != 'h') return count();
-  const auto [last, other_trouble] = std::from_chars(middle + 1, end, head);
-  const bool is_there = other_trouble == std::errc() && last == end && layer < layers && head < heads;
-  return is_there ? std::size_t{layer} * heads + head : count();
+  const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
+  for (std::size_t place = 0; !wanted.empty() && place < count(); ++place) {
+    const std::string full = name(place), own = full.substr(full.find(' ') + 1);  // without its kind
+    if (std::ranges::equal(full, wanted, same) || std::ranges::equal(own, wanted, same)) return place;
+  }
+  return count();
 }
 
 }  // namespace headlight::app

@@ -18,15 +18,24 @@ struct ShownText {
   std::vector<std::string> tokens;  ///< their texts
 };
 
+/// Where texts are pairs, the target as the decoder read it; else that is empty.
+struct ShownPair {
+  ShownText source, target;
+
+  const ShownText& queries(model::BlockKind kind) const { return kind == model::BlockKind::EncoderSelf ? source : target; }
+  const ShownText& keys(model::BlockKind kind) const { return kind == model::BlockKind::DecoderSelf ? target : source; }
+};
+
 /// An example with its text, as it is shown.
 struct ShownExample {
   evaluation::HeadExample example;
-  std::shared_ptr<const ShownText> shown;
+  std::shared_ptr<const ShownPair> shown;
 };
 
 /// The version of survey.json, which says what the names of metrics mean. 1, or none: previous, duplicate and induction are
-/// shares of all attention (PatternMeasure::Mul), evenness is called relative, and the mean of no text is 0.
-inline constexpr std::uint64_t kSurveyVersion = 2;
+/// shares of all attention (PatternMeasure::Mul), evenness is called relative, and the mean of no text is 0. 3 is of heads
+/// of several kinds, which a program that reads 2 would take for one another; of one kind 2 is written.
+inline constexpr std::uint64_t kSurveyVersion = 3, kOneKindVersion = 2;
 /// Tokens and pairs of a head in files and pages.
 inline constexpr std::size_t kShownTokens = 50;
 
@@ -39,57 +48,47 @@ struct SurveyResults {
   std::uint64_t texts = 0;  ///< of this run
   int ranks = 1;
   std::string shard = {};                                                       ///< "2/8": of a part of the corpus
-  mutable std::map<std::uint64_t, std::shared_ptr<const ShownText>> read = {};  ///< texts that were read last, by offset
+  mutable std::map<std::uint64_t, std::shared_ptr<const ShownPair>> read = {};  ///< texts that were read last, by offset
 
   const evaluation::CorpusMeasures& measures() const { return survey.identity.measures; }
   const inference::LanguageModel& model() const { return *survey.model; }
-  std::size_t cell(std::size_t metric, std::uint32_t layer, std::uint32_t head) const {
-    return (metric * measures().layers + layer) * measures().heads + head;
-  }
-  const evaluation::HeadProfile& profile(std::uint32_t layer, std::uint32_t head) const {
-    return statistics.profiles[std::size_t{layer} * measures().heads + head];
-  }
+  const evaluation::HeadLayout& layout() const { return measures().layout; }
+  std::size_t cell(std::size_t metric, std::size_t place) const { return metric * layout().count() + place; }
   /// Reads the texts of the best examples of one head and metric from the corpus.
   std::vector<ShownExample> examples(std::size_t cell) const;
   /// Likewise of its sample, the lowest value first: the i-th of n is in decile ⌊10 i ⁄ n⌋.
   std::vector<ShownExample> samples(std::size_t cell) const;
-  /// A token as it is shown.
-  std::string token(std::uint64_t id) const;
+  /// A token as it is shown, of the source or of the target.
+  std::string token(std::uint64_t id, bool is_target) const;
 
  private:
-  std::shared_ptr<const ShownText> text_at(std::uint64_t offset) const;
-  std::vector<ShownExample> shown(const std::vector<evaluation::HeadExample>& examples) const;
+  std::shared_ptr<const ShownPair> text_at(std::uint64_t offset) const;
+  std::vector<ShownExample> shown(const std::vector<evaluation::HeadExample>& examples, std::size_t place) const;
 };
-
-/// Calls `use(metric, layer, head, cell)` for all, in the order of files.
-template <typename Use>
-void for_each_cell(const SurveyResults& results, Use&& use) {
-  for (std::size_t metric = 0; metric < results.measures().metrics.size(); ++metric) {
-    for (std::uint32_t layer = 0; layer < results.measures().layers; ++layer) {
-      for (std::uint32_t head = 0; head < results.measures().heads; ++head) {
-        use(metric, layer, head, results.cell(metric, layer, head));
-      }
-    }
-  }
-}
 
 /// Writes the files that docs/SURVEYS.md describes. Throws Error naming the file that can't be written.
 void write_survey_files(const std::filesystem::path& directory, const SurveyResults& results);
 
 /// heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.
 void write_survey_rows(const std::filesystem::path& directory, const SurveyResults& results);
+/// How many layers and heads there are, by these names, and where there are several kinds those of the decoder.
+nlohmann::ordered_json layout_json(const evaluation::HeadLayout& layout, const char* layers, const char* heads);
+inline constexpr const char *kDecoderLayers = "decoder_layers", *kDecoderHeads = "decoder_heads";
+/// A head's layer and head, after its kind where there are several.
+nlohmann::ordered_json place_json(const SurveyResults& results, std::size_t place);
 /// A head's number for each metric, the mean over texts or null, then of all attention: weight on itself and
 /// on the first token, distance.
-nlohmann::ordered_json head_numbers(const SurveyResults& results, std::uint32_t layer, std::uint32_t head);
+nlohmann::ordered_json head_numbers(const SurveyResults& results, std::size_t place);
 /// What a head attends to, as in tokens.jsonl.
-nlohmann::ordered_json profile_json(const SurveyResults& results, std::uint32_t layer, std::uint32_t head);
+nlohmann::ordered_json profile_json(const SurveyResults& results, std::size_t place);
 /// Writes the .npy files; returns their shapes for survey.json.
 nlohmann::ordered_json write_survey_arrays(const std::filesystem::path& directory, const SurveyResults& results);
 
 extern const std::string_view kSurveyReport;  ///< report.html around its data, see cmake/Embed.cmake
 /// The report: one page without any other file.
 std::string survey_page(const SurveyResults& results);
-/// index.html with all heads, and a page of each, heads/L0H0.html. No page needs a server, or a file beyond these.
+/// index.html with all heads, and a page of each, heads/L0H0.html or heads/cross_L0H0.html. No page needs a server, or a
+/// file beyond these.
 void write_survey_site(const std::filesystem::path& directory, const SurveyResults& results);
 /// The folder that HeadVis shows.
 void write_headvis(const std::filesystem::path& directory, const SurveyResults& results);

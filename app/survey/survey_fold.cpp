@@ -63,9 +63,13 @@ std::string SurveyIdentity::text() const {
   for (const evaluation::CorpusMetric& metric : measures.metrics) {
     names.push_back(metric.is_own() ? fmt::format("{} = {}", metric.own_name, metric.pattern) : metric.name());
   }
+  const evaluation::HeadLayout& layout = measures.layout;
+  const std::string decoder =
+      layout.has_kinds() ? fmt::format(", decoder {} of {}", layout.decoder_layers, layout.decoder_heads) : "";
   return fmt::format(
-      "corpus {}; model {}; {} layers of {} heads; metrics {}; texts of {} tokens at most; {} examples, {} samples{}{}{}{}",
-      corpus, model, measures.layers, measures.heads, fmt::join(names, ","), measures.most_tokens, measures.top,
+      "corpus {}; model {}; {} layers of {} heads{}; metrics {}; texts of {} tokens at most; {} examples, {} "
+      "samples{}{}{}{}",
+      corpus, model, layout.layers, layout.heads, decoder, fmt::join(names, ","), measures.most_tokens, measures.top,
       measures.samples,
       !measures.is_chat ? ""
       : measures.thinks ? "; chats"

@@ -11,6 +11,7 @@
 
 #include "app/state/opened_file.h"
 #include "app/state/session_file.h"
+#include "app/state/state_names.h"
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -65,6 +66,25 @@ std::vector<std::uint32_t> ids_of(const json& line, const char* name) {
   return ids;
 }
 
+model::BlockKind attention_of(const json& line) {
+  if (!line.contains("kind")) return model::BlockKind::EncoderSelf;
+  const auto name = member<std::string>(line, "kind");
+  const auto* kind = std::ranges::find(kKinds, std::string_view(name), &EnumName<model::BlockKind>::second);
+  if (kind == kKinds.end()) throw Error("'{}' is no kind of attention", name);
+  return kind->first;
+}
+
+/// The target, where texts are pairs, and then the cell, whose query and key are tokens of one or of both.
+void read_target(const json& line, const char* ids, model::BlockKind kind, SurveyExample& example) {
+  if (line.contains("target")) {
+    example.target = member<std::string>(line, "target");
+    example.target_ids = ids_of(line, ids);
+  }
+  const auto size = [&](bool is_target) { return (is_target ? example.target_ids : example.ids).size(); };
+  example.query = index_of(line, "query", size(kind != model::BlockKind::EncoderSelf));
+  example.key = index_of(line, "key", size(kind == model::BlockKind::DecoderSelf));
+}
+
 SurveyExample example_of(const json& line) {
   SurveyExample example{.value = finite_of(line, "value"),
                         .weight = finite_of(line, "weight"),
@@ -72,8 +92,7 @@ SurveyExample example_of(const json& line) {
                         .key_token = member<std::string>(line, "key_token"),
                         .text = member<std::string>(line, "text"),
                         .ids = ids_of(line, "ids")};
-  example.query = index_of(line, "query", example.ids.size());
-  example.key = index_of(line, "key", example.ids.size());
+  read_target(line, "target_ids", attention_of(line), example);
   return example;
 }
 
@@ -97,7 +116,21 @@ void read_lines_of(const fs::path& file, Use&& use) {
 }
 
 std::size_t head_of(const json& line, const Survey& survey) {
-  return index_of(line, "layer", survey.layers) * std::size_t{survey.heads} + index_of(line, "head", survey.heads);
+  const evaluation::HeadLayout& layout = survey.layout;
+  const model::BlockKind kind = attention_of(line);
+  const bool is_encoder = kind == model::BlockKind::EncoderSelf;
+  const std::uint32_t layer = index_of(line, "layer", is_encoder ? layout.layers : layout.decoder_layers);
+  return layout.find({kind, LayerIndex{layer}}, index_of(line, "head", is_encoder ? layout.heads : layout.decoder_heads));
+}
+
+/// How many layers and heads there are, as layout_json() writes it.
+evaluation::HeadLayout layout_of(const json& object, const char* layers, const char* heads) {
+  const bool has_kinds = object.contains(kDecoderLayers);
+  const auto count = [&](const char* name, std::size_t end) { return has_kinds ? index_of(object, name, end) : 0; };
+  return {.layers = index_of(object, layers, kMaxSurveyLayers),
+          .heads = index_of(object, heads, model::kMaxModelHeads + 1),
+          .decoder_layers = count(kDecoderLayers, kMaxSurveyLayers),
+          .decoder_heads = count(kDecoderHeads, model::kMaxModelHeads + 1)};
 }
 
 std::size_t cell_of(const json& line, const Survey& survey) {
@@ -137,10 +170,14 @@ void read_tokens(const json& line, HeadAttention& head) {
   head.queries = count_of(line.at("queries"), "queries");
   if (head.queries == 0) return;
   head.first = finite_of(line, "first");
-  head.self = finite_of(line, "self");
-  head.self_spread = finite_of(line, "self_spread");
-  head.distance = finite_of(line, "distance");
-  head.distance_spread = finite_of(line, "distance_spread");
+  const auto of_one_text = [&](const char* name) {
+    const bool has_none = line.at(name).is_null() && attention_of(line) == model::BlockKind::Cross;
+    return has_none ? std::numeric_limits<double>::quiet_NaN() : finite_of(line, name);
+  };
+  head.self = of_one_text("self");
+  head.self_spread = of_one_text("self_spread");
+  head.distance = of_one_text("distance");
+  head.distance_spread = of_one_text("distance_spread");
   head.query_tokens = tokens_of(line, "query_tokens", "token", nullptr);
   head.key_tokens = tokens_of(line, "key_tokens", nullptr, "token");
   head.pairs = tokens_of(line, "pairs", "query", "key");
@@ -153,7 +190,7 @@ void read_array(Survey& survey, const char* name, std::vector<float> HeadAttenti
   try {
     const std::string bytes = read_file(file);
     const files::NpyHeader header = files::read_npy_header(bytes);
-    shape.insert(shape.begin(), {survey.layers, survey.heads});
+    shape = survey.layout.shape({}, shape);
     if (header.type != "<f4" || header.is_fortran || header.shape != shape) {
       throw Error("it holds {} of {}, not float32 of {}", header.type, headlight::to_string(header.shape),
                   headlight::to_string(shape));
@@ -166,6 +203,8 @@ void read_array(Survey& survey, const char* name, std::vector<float> HeadAttenti
     const auto size = static_cast<std::ptrdiff_t>(values.size() / survey.count());
     for (std::size_t head = 0; head < survey.count(); ++head) {
       const auto first = values.begin() + static_cast<std::ptrdiff_t>(head) * size;
+      const bool is_cross = survey.layout.at(head).block.kind == model::BlockKind::Cross;
+      if (is_cross && std::isnan(*first)) continue;  // no distances
       (survey.attention[head].*part).assign(first, first + size);
     }
   } catch (const Error& error) {
@@ -180,7 +219,9 @@ std::string today(const std::string& metric) {
 }
 
 void check_sizes(const Survey& survey) {
-  if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
+  const evaluation::HeadLayout& layout = survey.layout;
+  if (layout.layers == 0 || layout.heads == 0 || (layout.has_kinds() && layout.decoder_heads == 0))
+    throw Error("it has no heads");
   if (survey.count() > kMaxSurveyHeads) throw Error("it has {} heads", survey.count());
   if (survey.metrics.empty() || survey.metrics.size() > kMaxSurveyMetrics) throw Error("it has no metrics, or too many");
 }
@@ -196,8 +237,7 @@ std::uint64_t read_description(Survey& survey) {
     survey.metrics = member<std::vector<std::string>>(description, "metrics");
     if (description.contains("patterns")) survey.patterns = member<decltype(survey.patterns)>(description, "patterns");
     for (const auto& [name, pattern] : survey.patterns) static_cast<void>(evaluation::CorpusMetric(name, pattern));
-    survey.layers = index_of(description, "layers", kMaxSurveyLayers);
-    survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
+    survey.layout = layout_of(description, "layers", "heads");
     check_sizes(survey);
     const std::uint64_t version = description.contains("version") ? count_of(description.at("version"), "version") : 1;
     if (version > kSurveyVersion)
@@ -210,7 +250,7 @@ std::uint64_t read_description(Survey& survey) {
 
 /// Places by mean, the highest first.
 void rank_heads(Survey& survey) {
-  const std::size_t heads = std::size_t{survey.layers} * survey.heads;
+  const std::size_t heads = survey.count();
   for (std::size_t first = 0; first < survey.found.size(); first += heads) {
     std::vector<double> means;
     for (std::size_t i = first; i < first + heads; ++i) means.push_back(survey.found[i].mean);
@@ -223,7 +263,7 @@ void rank_heads(Survey& survey) {
 }
 
 /// A text of HeadVis' folder, in which tokens are spelled out one by one.
-SurveyExample headvis_example(const json& line) {
+SurveyExample headvis_example(const json& line, model::BlockKind kind) {
   SurveyExample example;
   example.value = finite_of(line, "value");
   example.weight = finite_of(line, "weight");
@@ -231,10 +271,12 @@ SurveyExample headvis_example(const json& line) {
   example.ids = ids_of(line, "token_ids");
   const auto& tokens = line.at("tokens").get_ref<const json::array_t&>();
   if (tokens.size() != example.ids.size()) throw Error("a text has {} tokens and {} ids", tokens.size(), example.ids.size());
-  example.query = index_of(line, "query", tokens.size());
-  example.key = index_of(line, "key", tokens.size());
-  example.query_token = tokens[example.query].get<std::string>();
-  example.key_token = tokens[example.key].get<std::string>();
+  read_target(line, "target_token_ids", kind, example);
+  const auto token = [&](bool is_target, std::uint32_t at) {
+    return (is_target ? line.at("target_tokens").at(at) : tokens[at]).get<std::string>();
+  };
+  example.query_token = token(kind != model::BlockKind::EncoderSelf, example.query);
+  example.key_token = token(kind == model::BlockKind::DecoderSelf, example.key);
   if (!line.at("decile").is_null()) example.decile = 1 + index_of(line, "decile", kSampleDeciles);
   return example;
 }
@@ -246,7 +288,7 @@ void read_headvis_head(const json& file, std::size_t head, Survey& survey) {
     if (!sequences.contains(survey.metrics[metric])) continue;
     SurveyedHead& found = survey.found[metric * survey.count() + head];
     for (const json& line : sequences.at(survey.metrics[metric]).get_ref<const json::array_t&>()) {
-      SurveyExample example = headvis_example(line);
+      SurveyExample example = headvis_example(line, survey.layout.at(head).block.kind);
       (example.decile > 0 ? found.samples : found.examples).push_back(std::move(example));
     }
     std::ranges::reverse(found.samples);  // of equal values, too, the order is that of samples.jsonl
@@ -273,8 +315,7 @@ void read_headvis(Survey& survey) {
     survey.corpus = member<std::string>(config, "dataset");
     survey.texts = count_of(config.at("n_sequences"), "n_sequences");
     survey.metrics = member<std::vector<std::string>>(config, "metrics");
-    survey.layers = index_of(config, "n_layers", kMaxSurveyLayers);
-    survey.heads = index_of(config, "n_heads", model::kMaxModelHeads + 1);
+    survey.layout = layout_of(config, "n_layers", "n_heads");
     check_sizes(survey);
   });
   const fs::path all_heads = survey.directory / "scatter_data.json";
@@ -301,7 +342,7 @@ void read_headvis(Survey& survey) {
     if (std::ranges::find(is_there, false) != is_there.end()) throw Error("some heads are missing");
   });
   for (std::size_t head = 0; head < survey.count(); ++head) {
-    read_headvis_file(survey.directory / "heads" / (survey.name(head) + ".json"),
+    read_headvis_file(survey.directory / "heads" / (survey.layout.name(head, '_') + ".json"),
                       [&](const json& file) { read_headvis_head(file, head, survey); });
   }
 }
@@ -342,7 +383,7 @@ void read_own(Survey& survey) {
   read_array(survey, "positions.npy", &HeadAttention::positions, {kAttentionBins});
   read_array(survey, "map.npy", &HeadAttention::map, {kMapEdge, kMapEdge});
   read_array(survey, "relative.npy", &HeadAttention::relative, {2 * kRelativeReach + 1});
-  if (version < kSurveyVersion) std::ranges::transform(survey.metrics, survey.metrics.begin(), today);
+  if (version < kOneKindVersion) std::ranges::transform(survey.metrics, survey.metrics.begin(), today);
 }
 
 }  // namespace

@@ -9,15 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "evaluation/head_layout.h"
+
 namespace headlight::app {
 
 /// A text of a survey that shows what a head does.
 struct SurveyExample {
   double value = 0.0, weight = 0.0;
-  std::uint32_t query = 0, key = 0;
-  std::uint32_t decile = 0;  ///< 1, the lowest values, to 10; 0: one of the highest of all texts
+  std::uint32_t query = 0, key = 0;  ///< in the texts of the head's kind: of cross-attention in the target and in the text
+  std::uint32_t decile = 0;          ///< 1, the lowest values, to 10; 0: one of the highest of all texts
   std::string query_token, key_token, text;
-  std::vector<std::uint32_t> ids;  ///< of the tokens that were measured
+  std::vector<std::uint32_t> ids;              ///< of the tokens that were measured
+  std::string target = {};                     ///< where texts are pairs; else empty
+  std::vector<std::uint32_t> target_ids = {};  ///< what the decoder read
 };
 
 /// What a survey found of one head by one metric.
@@ -43,13 +47,13 @@ struct CountedToken {
 
 /// What a survey found of one head whatever the metric; parts are empty where the folder has no file of them.
 struct HeadAttention {
-  double first = 0.0, self = 0.0, self_spread = 0.0;  ///< where there are `queries`
-  double distance = 0.0, distance_spread = 0.0;       ///< likewise, in tokens
+  /// Where there are `queries`; all but `first` NaN of cross-attention. Distances are in tokens.
+  double first = 0.0, self = 0.0, self_spread = 0.0, distance = 0.0, distance_spread = 0.0;
   std::uint64_t queries = 0;
   std::vector<CountedToken> query_tokens = {}, key_tokens = {}, pairs = {};  ///< the largest mass first
   std::vector<float> distances = {}, positions = {};  ///< [bin] shares of attention; bin_name() says of what
-  std::vector<float> map = {};                        ///< [query, key], kMapEdge each; NaN where no text is so long
-  std::vector<float> relative = {};                   ///< [key − query], from −kRelativeReach on; NaN likewise
+  std::vector<float> map = {};  ///< [query, key], kMapEdge each; NaN where no text is so long; of cross-attention stretched
+  std::vector<float> relative = {};  ///< [key − query], from −kRelativeReach on; NaN likewise
 };
 inline constexpr std::uint32_t kAttentionBins = 43, kMapEdge = 32, kRelativeReach = 32;
 /// "7", "33–64": the distances or positions of a bin of HeadAttention.
@@ -58,7 +62,7 @@ std::string bin_name(std::size_t bin);
 /// A number of every head, by which heads are placed, coloured and sorted.
 struct SurveyColumn {
   std::string name;
-  std::vector<double> values;  ///< [layer][head]; NaN: the head has none
+  std::vector<double> values;  ///< [place]; NaN: the head has none
   bool is_plane = false;       ///< a coordinate of a plane of heads, which means nothing by itself
 };
 
@@ -68,24 +72,22 @@ struct Survey {
   std::string model;   ///< its path, or its name (is_name_of())
   std::string corpus;  ///< likewise; may be empty
   std::uint64_t texts = 0;
-  std::uint32_t layers = 0, heads = 0;
+  evaluation::HeadLayout layout;
   std::vector<std::string> metrics;                          ///< names
   std::map<std::string, std::string, std::less<>> patterns;  ///< of the user's own metrics, by their names
-  std::vector<SurveyedHead> found;                           ///< [metric][layer][head]
-  std::vector<HeadAttention> attention;                      ///< [layer][head]
-  /// Means of the metrics, "self" and "first" where they are known, "layer"; then planes, a pair of columns each.
+  std::vector<SurveyedHead> found;                           ///< [metric][place]
+  std::vector<HeadAttention> attention;                      ///< [place]
+  /// Means of the metrics, "self" and "first" where they are known, "layer", where there are several "kind"; then planes, a
+  /// pair of columns each.
   std::vector<SurveyColumn> columns;
 
-  std::size_t count() const { return std::size_t{layers} * heads; }
+  std::size_t count() const { return layout.count(); }
   const SurveyedHead& head(std::size_t metric, std::size_t head) const { return found[metric * count() + head]; }
-  const SurveyedHead& head(std::size_t metric, std::uint32_t layer, std::uint32_t head) const {
-    return found[(metric * layers + layer) * heads + head];
-  }
-  /// By name, else the one at `otherwise`.
+  /// By name, else the one at `otherwise` of those that have a value.
   const SurveyColumn& column(std::string_view name, std::size_t otherwise) const;
-  /// "L5H1", of its place among all heads.
-  std::string name(std::size_t head) const;
-  /// The place of "L5H1", in letters of any size; count(): there is none.
+  std::string name(std::size_t head) const { return layout.name(head); }
+  /// The place of "L5H1" or "cross L5H1", in letters of any size; without a kind of the first that has it; count(): there is
+  /// none.
   std::size_t find(std::string_view name) const;
 };
 

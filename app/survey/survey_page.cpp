@@ -43,50 +43,51 @@ class PageData {
   explicit PageData(const SurveyResults& results) : results_(results) {
     const evaluation::CorpusMeasures& measures = results.measures();
     Json quantities = Json::array();
-    for (std::uint32_t layer = 0; layer < measures.layers; ++layer) {
-      for (std::uint32_t head = 0; head < measures.heads; ++head) {
-        std::size_t i = 0;
-        const Json numbers = head_numbers(results, layer, head);
-        for (const auto& [title, mean] : numbers.items()) {
-          if (i == quantities.size()) quantities.push_back({{"title", title}});
-          Json& quantity = quantities[i];
-          quantity["mean"].push_back(mean);
-          if (i < measures.metrics.size()) {
-            const evaluation::MetricStatistics& found = results.statistics.metrics[results.cell(i, layer, head)];
-            quantity["meaning"] = meaning_of(measures.metrics[i]);
-            quantity["top"] = measures.histogram_top(measures.metrics[i]);
-            quantity["spread"].push_back(found.spread());
-            quantity["texts"].push_back(found.texts);
-          }
-          ++i;
+    Json heads = Json::array();
+    for (std::size_t place = 0; place < measures.layout.count(); ++place) {
+      heads.push_back(place_json(results, place));
+      heads.back().update(Json{{"name", measures.layout.name(place)}, {"file", results.layout().name(place, '_')}});
+      std::size_t i = 0;
+      const Json numbers = head_numbers(results, place);
+      for (const auto& [title, mean] : numbers.items()) {
+        if (i == quantities.size()) quantities.push_back({{"title", title}});
+        Json& quantity = quantities[i];
+        quantity["mean"].push_back(mean);
+        if (i < measures.metrics.size()) {
+          const evaluation::MetricStatistics& found = results.statistics.metrics[results.cell(i, place)];
+          quantity["meaning"] = meaning_of(measures.metrics[i]);
+          quantity["top"] = measures.histogram_top(measures.metrics[i]);
+          quantity["spread"].push_back(found.spread());
+          quantity["texts"].push_back(found.texts);
         }
+        ++i;
       }
     }
     Json bins = Json::array();
     for (std::uint32_t bin = 0; bin < evaluation::kPlaceBins; ++bin) bins.push_back(evaluation::place_bin_end(bin));
     const std::string facts =
         fmt::format("{}{} \u00b7 {} \u00b7 {} texts, {} tokens", utf8(results.model().path.filename()),
-                    results.model().description.is_encoder_decoder ? ", encoder" : "",
+                    results.model().description.is_encoder_decoder && !measures.layout.has_kinds() ? ", encoder" : "",
                     utf8(results.survey.corpus->path().filename()), results.statistics.texts, results.statistics.tokens);
     data_ = {{"facts", facts},
-             {"layers", measures.layers},
-             {"heads", measures.heads},
+             {"heads", std::move(heads)},
+             {"across", measures.layout.heads},
              {"metrics", measures.metrics.size()},
              {"quantities", std::move(quantities)},
              {"bins", std::move(bins)},
              {"details", Json::object()}};
   }
 
-  void add_head(std::uint32_t layer, std::uint32_t head) {
+  void add_head(std::size_t place) {
     const evaluation::CorpusMeasures& measures = results_.measures();
-    const std::size_t place = std::size_t{layer} * measures.heads + head;
-    const evaluation::HeadProfile& found = results_.profile(layer, head);
+    const evaluation::HeadProfile& found = results_.statistics.profiles[place];
+    const model::BlockKind kind = measures.layout.at(place).block.kind;
     Json metrics = Json::array();
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
-      const std::size_t cell = results_.cell(i, layer, head);
+      const std::size_t cell = results_.cell(i, place);
       Json best = Json::array(), deciles = Json::array();
       for (const ShownExample& example : results_.examples(cell)) {
-        if (best.size() < kPageBest) best.push_back(page_example(example));
+        if (best.size() < kPageBest) best.push_back(page_example(example, kind));
       }
       // Of each decile some from its middle.
       const std::vector<ShownExample> samples = results_.samples(cell);
@@ -96,7 +97,7 @@ class PageData {
         Json some = Json::array();
         const std::size_t first = decile.size() > kPagePerDecile ? (decile.size() - kPagePerDecile) / 2 : 0;
         for (std::size_t at = first; at < std::min(first + kPagePerDecile, decile.size()); ++at) {
-          some.push_back(page_example(*decile[at]));
+          some.push_back(page_example(*decile[at], kind));
         }
         deciles.push_back(std::move(some));
       }
@@ -107,7 +108,7 @@ class PageData {
     Json distance = Json::array(), positions = Json::array(), map = Json::array();
     const double all = std::max(found.all(), 1e-300);
     for (std::size_t bin = 0; bin < evaluation::kPlaceBins; ++bin) {
-      distance.push_back((found.before[bin] + found.after[bin]) / all);
+      if (kind != model::BlockKind::Cross) distance.push_back((found.before[bin] + found.after[bin]) / all);
       positions.push_back(found.positions[bin] / all);
     }
     std::size_t side = 0;
@@ -119,7 +120,7 @@ class PageData {
         map.push_back(std::round(mean * 1e4) / 1e4);
       }
     }
-    Json detail = profile_json(results_, layer, head);
+    Json detail = profile_json(results_, place);
     detail.update(Json{{"metrics", std::move(metrics)},
                        {"distances", std::move(distance)},
                        {"positions", std::move(positions)},
@@ -145,46 +146,54 @@ class PageData {
   }
 
  private:
-  /// Text, the place of its first token that is shown, value, weight, query, key.
-  Json page_example(const ShownExample& shown) {
+  /// Text, the place of its first token that is shown, value, weight, query, key; of cross-attention that text is the
+  /// query's, and the key's follows likewise.
+  Json page_example(const ShownExample& shown, model::BlockKind kind) {
     const evaluation::HeadExample& example = shown.example;
-    const std::vector<std::string>& all = shown.shown->tokens;
-    const std::uint32_t low = std::min(example.query, example.key), high = std::max(example.query, example.key);
-    const std::uint32_t first = low > kContext ? low - kContext : 0;
-    const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(high + kContext + 1, all.size()));
-    const auto [known, is_new] = numbers_.try_emplace(std::tuple(example.offset, first, end), texts_.size());
-    if (is_new) {
-      Json tokens = Json::array();
-      for (std::uint32_t token = first; token < end; ++token) tokens.push_back(all[token]);
-      texts_.push_back({{"tokens", std::move(tokens)}, {"more", end < all.size()}});
-    }
-    return {known->second, first, example.value, example.weight, example.query, example.key};
+    const auto shown_text = [&](const ShownText& text, std::uint32_t low, std::uint32_t high) {
+      const std::vector<std::string>& all = text.tokens;
+      const std::uint32_t first = low > kContext ? low - kContext : 0;
+      const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(high + kContext + 1, all.size()));
+      const bool is_target = &text == &shown.shown->target;
+      const auto [known, is_new] = numbers_.try_emplace(std::tuple(example.offset, is_target, first, end), texts_.size());
+      if (is_new) {
+        Json tokens = Json::array();
+        for (std::uint32_t token = first; token < end; ++token) tokens.push_back(all[token]);
+        texts_.push_back({{"tokens", std::move(tokens)}, {"more", end < all.size()}});
+      }
+      return std::pair(known->second, first);
+    };
+    const bool is_cross = kind == model::BlockKind::Cross;
+    const auto [low, high] = std::minmax(example.query, example.key);
+    const auto [text, first] =
+        shown_text(shown.shown->queries(kind), is_cross ? example.query : low, is_cross ? example.query : high);
+    Json made = {text, first, example.value, example.weight, example.query, example.key};
+    if (!is_cross) return made;
+    const auto [source, first_source] = shown_text(shown.shown->source, example.key, example.key);
+    made.insert(made.end(), {source, first_source});
+    return made;
   }
 
   const SurveyResults& results_;
   Json data_, texts_ = Json::array();
-  std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::size_t> numbers_;
+  std::map<std::tuple<std::uint64_t, bool, std::uint32_t, std::uint32_t>, std::size_t> numbers_;
 };
 
 }  // namespace
 
 std::string survey_page(const SurveyResults& results) {
   PageData data(results);
-  for (std::uint32_t layer = 0; layer < results.measures().layers; ++layer) {
-    for (std::uint32_t head = 0; head < results.measures().heads; ++head) data.add_head(layer, head);
-  }
+  for (std::size_t place = 0; place < results.layout().count(); ++place) data.add_head(place);
   return data.page();
 }
 
 void write_survey_site(const std::filesystem::path& directory, const SurveyResults& results) {
   make_directories(directory / "heads");
   write_file_atomically(directory / "index.html", PageData(results).page("heads/"));
-  for (std::uint32_t layer = 0; layer < results.measures().layers; ++layer) {
-    for (std::uint32_t head = 0; head < results.measures().heads; ++head) {
-      PageData data(results);
-      data.add_head(layer, head);
-      write_file_atomically(directory / "heads" / fmt::format("L{}H{}.html", layer, head), data.page(""));
-    }
+  for (std::size_t place = 0; place < results.layout().count(); ++place) {
+    PageData data(results);
+    data.add_head(place);
+    write_file_atomically(directory / "heads" / (results.layout().name(place, '_') + ".html"), data.page(""));
   }
 }
 

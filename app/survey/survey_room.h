@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/state/quiet_change.h"
+#include "app/state/view_choices.h"
 #include "app/survey/head_notes.h"
 #include "app/survey/survey_child.h"
 #include "app/survey/survey_folder.h"
@@ -14,7 +15,7 @@ namespace headlight::app {
 /// A text of the survey that is to be shown, with the cell of a head.
 struct AskedExample {
   SurveyExample example;
-  std::uint32_t layer = 0, head = 0;
+  HeadRef head;
 };
 
 /// The survey that the window shows, read in the background, with the user's notes about its heads, and the one that is made

@@ -27,6 +27,16 @@ void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index,
   ImGui::TextUnformatted(fmt::format("{}.", head.place).c_str());
 }
 
+/// Would the example's target, typed as a text, be the tokens that were measured?
+bool has_target_tokens(const inference::LanguageModel* model, const SurveyExample& example) {
+  try {
+    return model && example.target.find('\n') == std::string::npos &&
+           inference::target_ids(*model, example.target) == example.target_ids;
+  } catch (const Error&) {  // another model
+    return false;
+  }
+}
+
 /// The open survey: what it says of the selected head, in the sidebar, and texts of it that are to be shown.
 class Surveys final : public Feature {
  public:
@@ -66,24 +76,27 @@ class Surveys final : public Feature {
   void draw(Frame& frame, const Survey& survey) {
     Form form(frame, desk_.typed, "survey");
     const Selection& selected = frame.state.selection;
-    const std::uint32_t layer = selected.block.layer.value;
-    if (selected.block.kind != model::BlockKind::EncoderSelf || layer >= survey.layers || selected.head >= survey.heads)
-      return form.note("The survey has no such head.");
+    const std::size_t place = survey.layout.find(selected.block, selected.head);
+    if (place == survey.count()) {
+      return form.note(selected.block.kind == model::BlockKind::EncoderSelf || survey.layout.has_kinds()
+                           ? "The survey is of a model without such a head."
+                           : "The survey measured the encoder's heads alone, because its texts have no targets.");
+    }
     if (!shows_its_model()) {
       form.warning(
           fmt::format("Measured with {}, which is not on show.", utf8(std::filesystem::path(survey.model).filename())));
     }
-    form.note(fmt::format("L{}H{} over {} texts: mean \u00B1 spread, rank of {} heads", layer, selected.head, survey.texts,
+    form.note(fmt::format("{} over {} texts: mean \u00B1 spread, rank of {} heads", survey.name(place), survey.texts,
                           survey.count()));
     metric_ = std::min(metric_, survey.metrics.size() - 1);
     {
       const shell::ControlGroup group(frame.ui.keyboard(), "metrics");
       for (std::size_t i = 0; i < survey.metrics.size(); ++i) {
-        draw_surveyed_metric(frame, survey, i, survey.head(i, layer, selected.head), metric_);
+        draw_surveyed_metric(frame, survey, i, survey.head(i, place), metric_);
       }
     }
     ImGui::Separator();
-    const std::vector<SurveyExample>& examples = survey.head(metric_, layer, selected.head).examples;
+    const std::vector<SurveyExample>& examples = survey.head(metric_, place).examples;
     const shell::ControlGroup group(frame.ui.keyboard(), "texts");
     for (std::size_t i = 0; i < examples.size(); ++i) {
       const SurveyExample& example = examples[i];
@@ -91,14 +104,17 @@ class Surveys final : public Feature {
       const std::string name = fmt::format("survey.example.{}", i);
       const std::string text = frame.ui.shaped(fmt::format("{:.3f}  {}", example.weight, example.text));
       if (ImGui::Selectable(fmt::format("{}##{}", text, name).c_str())) {
-        desk_.post([this, asked = AskedExample{.example = example, .layer = layer, .head = selected.head}] {
+        desk_.post([this, asked = AskedExample{.example = example, .head = {selected.block, selected.head}}] {
           desk_.stop_generating();
           show(asked);
         });
       }
       mark_last_item(frame, name, "Shows this text, with the cell that has this weight pinned.");
     }
-    if (examples.empty()) form.note("No text of the corpus has what this metric measures.");
+    if (!examples.empty()) return;
+    form.note(selected.block.kind == model::BlockKind::Cross
+                  ? "Cross-attention has no such number where it compares positions in one text."
+                  : "No text of the corpus has what this metric measures.");
   }
 
   /// Of another model the survey's is opened first: text and cell come in the same frame as it, as one step of the history.
@@ -121,8 +137,14 @@ class Surveys final : public Feature {
     if (shows_its_model()) {
       // The same tokens as those that were measured, whatever the text's own settings would make of it.
       desk_.state.model().ids = {example.ids};
+      if (!example.target_ids.empty()) {  // as text where its tokens are the same, which the user can go on with
+        const bool is_text = has_target_tokens(desk_.result.model.get(), example);
+        desk_.state.model().target_text = is_text ? example.target : std::string();
+        desk_.state.model().target_ids.clear();
+        if (!is_text) desk_.state.model().target_ids.push_back(example.target_ids);
+      }
       desk_.state.view.pinned = attention::Cell{.query = example.query, .key = example.key};
-      select_head(desk_.state.selection, {.kind = model::BlockKind::EncoderSelf, .layer = {asked.layer}}, asked.head);
+      select_head(desk_.state.selection, asked.head.block, asked.head.head);
     } else {  // whose tokens are others
       desk_.state.model().ids.clear();
       desk_.state.view.pinned.reset();

@@ -18,6 +18,7 @@ from ._program import DONE, HeadlightError, program, reason
 Columns = dict[str, Array]
 
 _ARROW = (".parquet", ".arrow", ".feather")
+_PLACE = ("kind", "layer", "head")  # of a head; its kind where there are several
 _ROWS = 1024  # of a Parquet file in memory at once
 
 
@@ -115,8 +116,8 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 class Survey(ArraysByName):
-    """What `headlight survey` found. As a mapping its arrays by name: "mean" [metric, layer, head], "map", "distance" and so on
-    (docs/SURVEYS.md). Its tables are dictionaries of columns of equal length, as pandas.DataFrame(survey.heads) takes them."""
+    """What `headlight survey` found. As a mapping its arrays by name: "mean" [metric, layer, head], of a survey on pairs
+    [metric, head] in the order of `attention`, "map", "distance" and so on (docs/SURVEYS.md). Its tables are dictionaries of columns of equal length, as pandas.DataFrame(survey.heads) takes them."""
 
     def __init__(self, folder: str | os.PathLike[str]):
         """Reads the folder that a survey wrote."""
@@ -132,12 +133,12 @@ class Survey(ArraysByName):
             profiles = _rows(os.path.join(folder, "tokens.jsonl"))
             self.examples = _columns(_rows(os.path.join(folder, "examples.jsonl")))  #: the best texts: place, value, text, …
             self.samples = _columns(_rows(os.path.join(folder, "samples.jsonl")))  #: a sample: decile, value, text, …
-            #: A row for each metric, layer and head: texts, mean, spread, least, most.
+            #: A row for each metric and head (layer, head, of several kinds also kind): texts, mean, spread, least, most.
             self.heads = _columns([{key: row[key] for key in row if key != "histogram"} for row in heads])
             #: A row for each layer and head: queries, first, self, distance, their spreads, and what the lists may have missed.
             self.attention = _columns([{key: row[key] for key in row if not isinstance(row[key], list)} for row in profiles])
             self.query_tokens, self.key_tokens, self.pairs = (  #: a row for each layer, head and token: mass, count, weight
-                _columns([{"layer": row["layer"], "head": row["head"], **entry} for row in profiles for entry in row[name]])
+                _columns([{key: row[key] for key in _PLACE if key in row} | entry for row in profiles for entry in row[name]])
                 for name in ("query_tokens", "key_tokens", "pairs")
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -87,6 +87,22 @@ class Surveys(unittest.TestCase):
             with self.assertRaisesRegex(headlight.HeadlightError, "is of another survey"):
                 headlight.survey(path, limit=8, out=out, **OPTIONS)
 
+    def test_pairs_have_a_column_of_kinds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pairs.jsonl")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('{"text": "ein Mann isst ein Eis", "target": "a man eats an ice cream"}\n' * 3)
+            found = headlight.survey(path, model="multi30k-de-en", metrics=("previous", "entropy"), top=1)
+        kinds = found.attention["kind"]
+        self.assertEqual(sorted(set(kinds)), ["cross", "decoder", "encoder"])
+        self.assertEqual(found["mean"].shape, (2, len(kinds)))
+        is_cross = kinds == "cross"
+        np.testing.assert_array_equal(np.isnan(found["mean"][0]), is_cross)
+        np.testing.assert_array_equal(np.isnan(found.attention["self"].astype(float)), is_cross)
+        self.assertFalse(np.isnan(found["mean"][1]).any())
+        self.assertEqual(set(found.pairs["kind"]), {"cross", "decoder", "encoder"})
+        self.assertEqual(set(found.examples["target"]), {"a man eats an ice cream"})
+
     def test_what_is_no_text_is_refused(self):
         for texts, message in (
             ([1, 2], "text 0 is int, not str"),

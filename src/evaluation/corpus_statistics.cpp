@@ -90,7 +90,7 @@ CorpusStatistics::CorpusStatistics(const CorpusMeasures& measures)
     : metrics(measures.cells()),
       examples(measures.cells(), KeptExamples(measures.top)),
       samples(measures.cells(), KeptExamples(measures.samples, Keeping::Sample)),
-      profiles(std::size_t{measures.layers} * measures.heads) {}
+      profiles(measures.layout.count()) {}
 
 void CorpusStatistics::merge(const CorpusStatistics& next) {
   texts += next.texts;

@@ -4,6 +4,7 @@
 
 #include "evaluation/activations.h"
 #include "evaluation/corpus_metric.h"
+#include "evaluation/head_layout.h"
 #include "evaluation/head_profile.h"
 
 namespace headlight::evaluation {
@@ -71,7 +72,7 @@ class KeptExamples {
 
 /// What is measured of every head.
 struct CorpusMeasures {
-  std::uint32_t layers = 0, heads = 0;
+  HeadLayout layout = {};  ///< with kinds: texts are pairs of a source and a target
   std::vector<CorpusMetric> metrics = {};
   std::uint32_t most_tokens = 0;  ///< of a text
   std::uint32_t top = 0;          ///< best examples of each head and metric
@@ -81,7 +82,7 @@ struct CorpusMeasures {
   bool thinks = true;    ///< the template's switch, where it has one
   ActivationChoice activations = {};  ///< that are kept beside
 
-  std::size_t cells() const { return metrics.size() * layers * heads; }
+  std::size_t cells() const { return metrics.size() * layout.count(); }
   /// The largest value of a metric that the histogram tells apart: 1 of shares, ln(most_tokens) nats, most_tokens.
   double histogram_top(const CorpusMetric& metric) const;
 
@@ -97,9 +98,9 @@ struct CorpusStatistics {
   std::uint64_t odd = 0;      ///< texts over which a head's attention isn't a number: that head isn't measured there
   std::uint64_t skipped = 0;  ///< lines without a token, too long, or not UTF-8
   double device_seconds = 0.0, busy_seconds = 0.0;
-  std::vector<MetricStatistics> metrics;        ///< [metric][layer][head]
+  std::vector<MetricStatistics> metrics;        ///< [metric][place]
   std::vector<KeptExamples> examples, samples;  ///< likewise
-  std::vector<HeadProfile> profiles;            ///< [layer][head]
+  std::vector<HeadProfile> profiles;            ///< [place]
 
   /// Adds the statistics of the part of the corpus that comes next.
   void merge(const CorpusStatistics& next);

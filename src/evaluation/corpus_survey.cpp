@@ -18,13 +18,13 @@ using Clock = std::chrono::steady_clock;
 /// [query] the keys of a pattern.
 using PatternCells = std::vector<std::vector<std::uint32_t>>;
 
-/// The user's own metrics over the texts of a shard. The cells of a pattern are computed once for all heads of a text, but
-/// where they depend on the head.
+/// The user's own metrics over the texts of a shard, of the self-attention of one stack. The cells of a pattern are computed
+/// once for all heads of a text, but where they depend on the head.
 class OwnMeters {
  public:
-  OwnMeters(const CorpusMeasures& measures, std::span<const std::vector<std::uint32_t>> lines,
-            std::span<const TokenRepeats> repeats)
-      : measures_(measures), lines_(lines), repeats_(repeats) {
+  OwnMeters(const CorpusMeasures& measures, attention::ExpressionMap stack,
+            std::span<const std::vector<std::uint32_t>> lines, std::span<const TokenRepeats> repeats)
+      : stack_(stack), lines_(lines), repeats_(repeats) {
     for (const CorpusMetric& metric : measures.metrics) {
       if (!metric.is_own()) {
         patterns_.emplace_back();
@@ -39,8 +39,9 @@ class OwnMeters {
   const PatternCells& cells(std::size_t i, std::uint32_t layer, std::uint32_t head, std::size_t line) {
     std::optional<PatternCells>& known = cells_[i * lines_.size() + line];
     if (!known || patterns_[i]->depends_on_head()) {
-      known = patterns_[i]->cells(lines_[line], repeats_[line],
-                                  {.layer = layer, .layers = measures_.layers, .head = head, .heads = measures_.heads});
+      stack_.layer = layer;
+      stack_.head = head;
+      known = patterns_[i]->cells(lines_[line], repeats_[line], stack_);
     }
     return *known;
   }
@@ -48,14 +49,14 @@ class OwnMeters {
   static std::optional<double> value(const WeightMap& map, const PatternCells& cells) {
     PatternMeter meter;
     for (std::uint32_t query = 0; query < map.size; ++query) {
-      meter.add(map.weights.subspan(std::size_t{query} * map.size, map.size), 0.0, cells[query]);
+      meter.add(map.row(query), 0.0, cells[query]);
     }
     const std::optional<PatternMatch> match = meter.match();
     return match ? std::optional(match->mass) : std::nullopt;
   }
 
  private:
-  const CorpusMeasures& measures_;
+  attention::ExpressionMap stack_;  ///< how many layers and heads it has
   std::span<const std::vector<std::uint32_t>> lines_;
   std::span<const TokenRepeats> repeats_;
   std::vector<std::optional<OwnPattern>> patterns_;  ///< [metric]; none: a HeadMetric
@@ -63,10 +64,12 @@ class OwnMeters {
 };
 
 /// The cell of a map that shows a metric best: of a pattern its largest weight, of a sink the largest on the first token,
-/// else the largest that is neither there nor on the token itself, where idle heads rest. The first of equal ones.
+/// else the largest that is neither there nor on the token itself, where idle heads rest, of cross-attention the largest of
+/// all. The first of equal ones.
 class ShownCells {
  public:
-  ShownCells(const WeightMap& map, const TokenRepeats& repeats) : map_(map), repeats_(repeats) {}
+  /// `repeats`: null of cross-attention.
+  ShownCells(const WeightMap& map, const TokenRepeats* repeats) : map_(map), repeats_(repeats) {}
 
   void show(const PatternCells& cells, HeadExample& example) const {
     for (std::uint32_t query = 0; query < map_.size; ++query) {
@@ -91,14 +94,14 @@ class ShownCells {
   void look_for(HeadMetric metric, HeadExample& example) const {
     for (std::uint32_t query = 0; query < map_.size; ++query) {
       if (is_of_pattern(metric)) {
-        for (const std::uint32_t key : repeats_.keys(metric, query)) look_at(query, key, example);
+        for (const std::uint32_t key : repeats_->keys(metric, query)) look_at(query, key, example);
       } else if (metric == HeadMetric::Sink) {
-        if (query > 0) look_at(query, 0, example);
+        if (query > 0 || map_.is_cross()) look_at(query, 0, example);
       } else {
-        const std::span<const double> row = map_.weights.subspan(std::size_t{query} * map_.size, map_.size);
+        const std::span<const double> row = map_.row(query);
         double most = example.weight;
-        for (std::uint32_t key = 1; key < map_.size; ++key) {
-          if (row[key] <= most || key == query) continue;
+        for (std::uint32_t key = map_.is_cross() ? 0 : 1; key < row.size(); ++key) {
+          if (row[key] <= most || (key == query && !map_.is_cross())) continue;
           most = row[key];
           look_at(query, key, example);
         }
@@ -107,20 +110,27 @@ class ShownCells {
   }
 
   const WeightMap& map_;
-  const TokenRepeats& repeats_;
+  const TokenRepeats* repeats_;
   std::optional<HeadExample> elsewhere_;
 };
 
 }  // namespace
 
 CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<CorpusMetric> metrics,
-                               std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples) {
+                               std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples, bool has_targets) {
   if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
-  const std::uint32_t limit = inference::position_limit(model, model.network->source_embedding.get());
-  return {.layers = model.description.layers,
-          .heads = model.description.heads,
+  if (has_targets && !model.target_tokenizer) throw Error("{}; targets can't be read without it", model.tokenizer_problem);
+  for (const auto& embedding : {model.network->source_embedding, model.network->target_embedding}) {
+    const std::uint32_t limit = inference::position_limit(model, embedding.get());
+    if (limit > 0 && (has_targets || embedding == model.network->source_embedding))
+      most_tokens = std::min(most_tokens, limit);
+  }
+  return {.layout = {.layers = model.description.layers,
+                     .heads = model.description.heads,
+                     .decoder_layers = has_targets ? model.description.decoder_layers : 0,
+                     .decoder_heads = has_targets ? model.description.decoder_heads : 0},
           .metrics = std::move(metrics),
-          .most_tokens = limit == 0 ? most_tokens : std::min(most_tokens, limit),
+          .most_tokens = most_tokens,
           .top = top,
           .samples = samples};
 }
@@ -143,7 +153,9 @@ CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasur
   CorpusRows rows;
   for (const CorpusText& text : texts) {
     std::vector<std::uint32_t> ids = corpus_ids(model, measures, text.text);
-    if (ids.empty()) {
+    const bool is_pair = measures.layout.has_kinds();
+    std::vector<std::uint32_t> target = is_pair ? inference::target_ids(model, text.target) : std::vector<std::uint32_t>();
+    if (ids.empty() || (is_pair && target.size() < 2)) {  // the start token alone
       ++rows.skipped;
       continue;
     }
@@ -153,9 +165,11 @@ CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasur
       rows.ids.push_back(std::move(ids));
       rows.offsets.push_back(text.offset);
     }
-    if (rows.ids.back().size() <= measures.most_tokens) continue;
-    ++rows.cut;
-    rows.ids.back().resize(measures.most_tokens);
+    if (std::max(rows.ids.back().size(), target.size()) > measures.most_tokens) ++rows.cut;
+    for (auto* side : {&rows.ids.back(), &target}) {
+      if (side->size() > measures.most_tokens) side->resize(measures.most_tokens);
+    }
+    if (is_pair) rows.targets.push_back(std::move(target));
   }
   return rows;
 }
@@ -172,27 +186,36 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
   found.texts = lines.size();
   for (const auto& ids : lines) found.tokens += ids.size();
   const std::vector<TokenRepeats> repeats(lines.begin(), lines.end());
+  const std::vector<TokenRepeats> target_repeats(rows.targets.begin(), rows.targets.end());
   std::vector<std::uint8_t> is_odd(lines.size(), 0);
-  ProfileMeter profiles(std::size_t{measures.layers} * measures.heads, lines);
-  OwnMeters own(measures, lines, repeats);
-  const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
-    const HeadMetrics metrics = measure_map(map, repeats[line]);
-    // The mean distance is a sum over all weights, and isn't finite where one of them is not.
-    const bool is_finite = metrics.value(HeadMetric::Distance).has_value();
+  const HeadLayout& layout = measures.layout;
+  ProfileMeter profiles(layout.count(), lines, rows.targets);
+  OwnMeters own(measures, {.layers = layout.layers, .heads = layout.heads}, lines, repeats);
+  OwnMeters target_own(measures, {.layers = layout.decoder_layers, .heads = layout.decoder_heads}, rows.targets,
+                       target_repeats);
+  const auto visit = [&](model::BlockRef block, std::uint32_t head, std::size_t line, const WeightMap& map) {
+    const bool is_decoder = block.kind == model::BlockKind::DecoderSelf;
+    const TokenRepeats* of_line = map.is_cross() ? nullptr : is_decoder ? &target_repeats[line] : &repeats[line];
+    const std::size_t place = layout.find(block, head);
+    const HeadMetrics metrics = measure_map(map, of_line);
+    // Entropy is a sum over all weights, and isn't finite where one of them is not.
+    const bool is_finite = metrics.value(HeadMetric::Entropy).has_value();
     if (is_finite) {
-      profiles.add(std::size_t{layer} * measures.heads + head, line, map);
+      profiles.add(place, line, map, block.kind);
     } else {
       is_odd[line] = 1;
     }
-    ShownCells cells(map, repeats[line]);
+    ShownCells cells(map, of_line);
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
       const CorpusMetric& metric = measures.metrics[i];
-      const PatternCells* pattern = metric.is_own() ? &own.cells(i, layer, head, line) : nullptr;
+      if (metric.is_own() && map.is_cross()) continue;
+      const PatternCells* pattern =
+          metric.is_own() ? &(is_decoder ? target_own : own).cells(i, block.layer.value, head, line) : nullptr;
       std::optional<double> value;
       if (!pattern) value = metrics.value(metric.metric);
       if (pattern && is_finite) value = OwnMeters::value(map, *pattern);
       if (!value) continue;
-      const std::size_t cell = (i * measures.layers + layer) * measures.heads + head;
+      const std::size_t cell = i * layout.count() + place;
       found.metrics[cell].add(*value, measures.histogram_top(metric));
       KeptExamples &best = found.examples[cell], &sample = found.samples[cell];
       if (!best.may_enter(*value, rows.offsets[line]) && !sample.may_enter(*value, rows.offsets[line])) continue;
@@ -212,7 +235,7 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
     keeper.emplace(model, measures.activations, lines, rows.offsets, *activations);
     keep = [&](const inference::Run& run, std::span<const std::size_t> batch) { keeper->keep(run, batch); };
   }
-  found.device_seconds = visit_maps(session, model, lines, visit, {}, keep);
+  found.device_seconds = visit_maps(session, model, lines, visit, {}, keep, rows.targets);
   found.profiles = profiles.take();
   found.odd = static_cast<std::uint64_t>(std::ranges::count(is_odd, std::uint8_t{1}));
   found.busy_seconds = std::chrono::duration<double>(Clock::now() - began).count();

@@ -19,23 +19,25 @@ constexpr std::size_t kMaxLines = 16;
 /// Weights of one layer of a batch in host memory, where there are two at most: 64 MiB.
 constexpr std::size_t kBatchWeights = std::size_t{16} << 20;
 
-/// The corner [size, size] of one head's matrix, in double precision.
-void copy_map(const Tensor& weights, std::uint32_t item, std::uint32_t head, std::uint32_t size, std::vector<double>& map) {
-  const std::size_t keys = weights.axis(3);
-  const std::size_t first = (std::size_t{item} * weights.axis(1) + head) * weights.axis(2) * keys;
-  map.resize(std::size_t{size} * size);
-  for (std::uint32_t query = 0; query < size; ++query) {
-    const float* row = weights.values.data() + first + query * keys;
-    std::copy_n(row, size, map.begin() + static_cast<std::ptrdiff_t>(std::size_t{query} * size));
+/// The corner [queries, keys] of one head's matrix, in double precision.
+void copy_map(const Tensor& weights, std::uint32_t item, std::uint32_t head, std::uint32_t queries, std::uint32_t keys,
+              std::vector<double>& map) {
+  const std::size_t columns = weights.axis(3);
+  const std::size_t first = (std::size_t{item} * weights.axis(1) + head) * weights.axis(2) * columns;
+  map.resize(std::size_t{queries} * keys);
+  for (std::uint32_t query = 0; query < queries; ++query) {
+    const float* row = weights.values.data() + first + query * columns;
+    std::copy_n(row, keys, map.begin() + static_cast<std::ptrdiff_t>(std::size_t{query} * keys));
   }
 }
 
-/// How many keys each query of a text of `size` tokens sees in one layer.
-std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, model::BlockRef block, std::uint32_t size) {
+/// How many of the keys each query sees in one layer.
+std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, model::BlockRef block, std::uint32_t queries,
+                                        std::uint32_t keys) {
   const attention::MaskRule rule = attention::in_layer(model.masks[block.kind], model.network->layer(block).config).rule;
-  std::vector<std::uint32_t> visible(size, 0);
-  for (std::uint32_t query = 0; query < size; ++query) {
-    for (std::uint32_t key = 0; key < size; ++key) visible[query] += rule.is_visible(query, key, size) ? 1U : 0U;
+  std::vector<std::uint32_t> visible(queries, 0);
+  for (std::uint32_t query = 0; query < queries; ++query) {
+    for (std::uint32_t key = 0; key < keys; ++key) visible[query] += rule.is_visible(query, key, keys) ? 1U : 0U;
   }
   return visible;
 }
@@ -44,10 +46,17 @@ std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, m
 
 double visit_maps(inference::Session& session, const inference::LanguageModel& model,
                   std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress,
-                  const RunVisitor& visit_run) {
-  const std::uint32_t layers = model.description.layers, heads = model.description.heads;
+                  const RunVisitor& visit_run, std::span<const std::vector<std::uint32_t>> targets) {
+  const std::size_t heads = std::max(model.description.heads, model.description.decoder_heads);
+  std::vector<model::BlockRef> blocks;
+  for (const auto kind : {model::BlockKind::EncoderSelf, model::BlockKind::DecoderSelf, model::BlockKind::Cross}) {
+    const bool is_visited = kind == model::BlockKind::EncoderSelf || !targets.empty();
+    const std::uint32_t layers = is_visited ? inference::layer_count(*model.network, kind) : 0;
+    for (std::uint32_t layer = 0; layer < layers; ++layer) blocks.push_back({kind, LayerIndex{layer}});
+  }
   std::vector<std::size_t> lengths;
   for (const auto& ids : lines) lengths.push_back(ids.size());
+  for (std::size_t line = 0; line < targets.size(); ++line) lengths[line] = std::max(lengths[line], targets[line].size());
   if (lengths.empty()) return 0.0;
   const std::size_t longest = *std::ranges::max_element(lengths);
   std::size_t done = 0;
@@ -55,12 +64,14 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
   std::vector<double> map;
   std::shared_ptr<const inference::Run> run;
   const auto visit_layer = [&](const std::vector<std::size_t>& batch, model::BlockRef block, const Tensor& weights) {
+    const bool is_encoder = block.kind == model::BlockKind::EncoderSelf, is_cross = block.kind == model::BlockKind::Cross;
     for (std::uint32_t item = 0; item < batch.size(); ++item) {
-      const auto size = static_cast<std::uint32_t>(lengths[batch[item]]);
-      const std::vector<std::uint32_t> visible = visible_keys(model, block, size);
-      for (std::uint32_t head = 0; head < heads; ++head) {
-        copy_map(weights, item, head, size, map);
-        visit(block.layer.value, head, batch[item], WeightMap{map, size, visible});
+      const auto queries = static_cast<std::uint32_t>((is_encoder ? lines : targets)[batch[item]].size());
+      const std::uint32_t keys = is_cross ? static_cast<std::uint32_t>(lines[batch[item]].size()) : queries;
+      const std::vector<std::uint32_t> visible = visible_keys(model, block, queries, keys);
+      for (std::uint32_t head = 0; head < weights.axis(1); ++head) {
+        copy_map(weights, item, head, queries, keys, map);
+        visit(block, head, batch[item], WeightMap{map, queries, visible, is_cross ? keys : 0});
       }
     }
   };
@@ -69,6 +80,9 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
   for (const auto& batch : batches) {
     inference::PromptText text;
     for (const std::size_t line : batch) text.ids.push_back(lines[line]);
+    for (const std::size_t line : batch) {
+      if (!targets.empty()) text.target_ids.push_back(targets[line]);
+    }
     Clock::time_point began = Clock::now();
     run = session.run({.network = model.network, .input = inference::make_prompt(model, text).input, .masks = model.masks},
                       std::move(run));
@@ -77,8 +91,7 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
       visit_run(*run, batch);
       began = Clock::now();
     }
-    for (std::uint32_t layer = 0; layer < layers; ++layer) {
-      const model::BlockRef block{model::BlockKind::EncoderSelf, LayerIndex{layer}};
+    for (const model::BlockRef block : blocks) {
       Tensor weights = run->stage(block, attention::Stage::Weights);
       device += Clock::now() - began;
       if (visiting.valid()) visiting.get();
@@ -100,11 +113,9 @@ void check_has_one_stack(const inference::LanguageModel& model) {
               model.description.family);
 }
 
-HeadMetrics measure_map(const WeightMap& map, const TokenRepeats& repeats) {
-  HeadMeter meter(repeats);
-  for (std::uint32_t query = 0; query < map.size; ++query) {
-    meter.add(query, map.weights.subspan(std::size_t{query} * map.size, map.size), map.visible[query]);
-  }
+HeadMetrics measure_map(const WeightMap& map, const TokenRepeats* repeats) {
+  HeadMeter meter = repeats ? HeadMeter(*repeats) : HeadMeter();
+  for (std::uint32_t query = 0; query < map.size; ++query) meter.add(query, map.row(query), map.visible[query]);
   return meter.metrics();
 }
 

@@ -58,13 +58,17 @@ struct PatternScoring {
   bool operator==(const PatternScoring&) const = default;
 };
 
-/// Attention weights of one head: A[i, j] of query i and key j, row-major [n, n], n ≥ 1.
+/// Attention weights of one head: A[i, j] of query i and key j, row-major [n, n], n ≥ 1; of cross-attention [n, sources].
 struct WeightMap {
-  std::span<const double> weights;              ///< [n, n]
+  std::span<const double> weights;              ///< [n, keys()]
   std::uint32_t size = 0;                       ///< n
   std::span<const std::uint32_t> visible = {};  ///< [n] how many keys the mask shows to each query
+  std::uint32_t sources = 0;                    ///< tokens of the other text, of cross-attention; else 0
 
-  double at(std::uint32_t query, std::uint32_t key) const { return weights[std::size_t{query} * size + key]; }
+  bool is_cross() const { return sources > 0; }
+  std::uint32_t keys() const { return is_cross() ? sources : size; }
+  std::span<const double> row(std::uint32_t query) const { return weights.subspan(std::size_t{query} * keys(), keys()); }
+  double at(std::uint32_t query, std::uint32_t key) const { return weights[std::size_t{query} * keys() + key]; }
 };
 
 /// Means along three diagonals, for S random tokens repeated once (n = 2 S, no begin token), where a token alone doesn't

@@ -11,6 +11,11 @@ double spread_of(double squares, double mean, double count) {
   return count > 0.0 ? std::sqrt(std::max(squares / count - mean * mean, 0.0)) : 0.0;
 }
 
+/// How much of [from, to) is in [bin, bin + 1).
+double overlap(double from, double to, std::uint32_t bin) {
+  return std::max(std::min(to, bin + 1.0) - std::max<double>(from, bin), 0.0);
+}
+
 template <typename Numbers>
 void add_all(Numbers& to, const Numbers& from) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
@@ -57,43 +62,50 @@ double HeadProfile::self_spread() const {
   return spread_of(self_squares, queries > 0 ? self / count : 0.0, count);
 }
 
-ProfileMeter::ProfileMeter(std::size_t heads, std::span<const std::vector<std::uint32_t>> lines)
-    : lines_(lines), profiles_(heads), pairs_(heads) {
-  for (const auto& line : lines) vocabulary_.insert(vocabulary_.end(), line.begin(), line.end());
+ProfileMeter::ProfileMeter(std::size_t heads, Lines lines, Lines targets)
+    : sides_{lines, targets}, profiles_(heads), pairs_(heads) {
+  for (const Lines side : sides_) {
+    for (const auto& line : side) vocabulary_.insert(vocabulary_.end(), line.begin(), line.end());
+  }
   std::ranges::sort(vocabulary_);
   vocabulary_.erase(std::unique(vocabulary_.begin(), vocabulary_.end()), vocabulary_.end());
-  for (const auto& line : lines) {
-    auto& numbers = numbers_.emplace_back();
-    for (const std::uint32_t id : line) {
-      numbers.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(vocabulary_, id) - vocabulary_.begin()));
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    for (const auto& line : sides_[side]) {
+      auto& numbers = numbers_[side].emplace_back();
+      for (const std::uint32_t id : line) {
+        numbers.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(vocabulary_, id) - vocabulary_.begin()));
+      }
     }
   }
   as_query_.resize(heads * vocabulary_.size());
   as_key_.resize(heads * vocabulary_.size());
 }
 
-void ProfileMeter::add(std::size_t head, std::size_t line, const WeightMap& map) {
+void ProfileMeter::add(std::size_t head, std::size_t line, const WeightMap& map, model::BlockKind kind) {
   add_rows(profiles_[head], map);
-  add_tokens(head, line, map);
+  if (map.is_cross()) add_stretched(profiles_[head], map);
+  const auto tokens = [&](std::size_t side) { return TextTokens{sides_[side][line], numbers_[side][line]}; };
+  add_tokens(head, map, tokens(kind == model::BlockKind::EncoderSelf ? 0 : 1),
+             tokens(kind == model::BlockKind::DecoderSelf ? 1 : 0));
 }
 
 void ProfileMeter::add_rows(HeadProfile& profile, const WeightMap& map) {
-  const std::uint32_t n = map.size;
-  columns_.assign(n, 0.0);
-  diagonals_.assign(std::size_t{2} * n - 1, 0.0);
+  const std::uint32_t n = map.size, keys = map.keys(), first = map.is_cross() ? 0 : 1;
+  columns_.assign(keys, 0.0);
+  diagonals_.assign(std::size_t{n} + keys - 1, 0.0);
   given_.assign(n, 0.0);
   strongest_.assign(n, {0, 0.0});
   for (std::uint32_t query = 0; query < n; ++query) {
-    const double* row = map.weights.data() + std::size_t{query} * n;
+    const double* row = map.row(query).data();
     double *columns = columns_.data(), *diagonal = diagonals_.data() + (n - 1 - query);
-    std::uint32_t end = n, strongest = 0;  // keys after `end` get nothing, most of all those that a causal mask hides
+    std::uint32_t end = keys, strongest = 0;  // keys after `end` get nothing, most of all those that a causal mask hides
     while (end > 1 && row[end - 1] == 0.0) --end;
     double given = 0.0, most = 0.0;
     for (std::uint32_t key = 0; key < end; ++key) {
       const double weight = row[key];
       columns[key] += weight;
       diagonal[key] += weight;
-      if (key == 0) continue;
+      if (key < first) continue;
       given += weight;
       if (weight <= most) continue;
       most = weight;
@@ -102,17 +114,19 @@ void ProfileMeter::add_rows(HeadProfile& profile, const WeightMap& map) {
     given_[query] = given;
     strongest_[query] = {strongest, most};
     profile.first += row[0];
+    if (map.is_cross()) continue;
     profile.self_squares += row[query] * row[query];
     if (query >= kMapTokens) continue;
     for (std::uint32_t key = 0; key < std::min(n, kMapTokens); ++key) profile.map[query * kMapTokens + key] += row[key];
   }
   profile.queries += n;
+  for (std::uint32_t place = 0; place < keys; ++place) profile.positions[place_bin(place)] += columns_[place];
+  if (map.is_cross()) return;
   profile.self += diagonals_[n - 1];
   for (std::uint32_t place = 0; place < n; ++place) {
     const double before = diagonals_[n - 1 - place], after = place > 0 ? diagonals_[n - 1 + place] : 0.0, far = place;
     profile.before[place_bin(place)] += before;
     profile.after[place_bin(place)] += after;
-    profile.positions[place_bin(place)] += columns_[place];
     profile.distance += far * (before + after);
     profile.distance_squares += far * far * (before + after);
     if (place < kNearBins) profile.cells[place] += n - place;
@@ -120,18 +134,37 @@ void ProfileMeter::add_rows(HeadProfile& profile, const WeightMap& map) {
   }
 }
 
-void ProfileMeter::add_tokens(std::size_t head, std::size_t line, const WeightMap& map) {
+void ProfileMeter::add_stretched(HeadProfile& profile, const WeightMap& map) {
+  const double tall = double{kMapTokens} / map.size, wide = double{kMapTokens} / map.keys();
+  for (std::uint32_t query = 0; query < map.size; ++query) {
+    std::array<double, kMapTokens> row = {};
+    for (std::uint32_t key = 0; key < map.keys(); ++key) {
+      const double from = key * wide, to = (key + 1) * wide;
+      for (auto bin = static_cast<std::uint32_t>(from); bin < std::min(to, double{kMapTokens}); ++bin) {
+        row[bin] += map.at(query, key) * overlap(from, to, bin) / wide;
+      }
+    }
+    const double from = query * tall, to = (query + 1) * tall;
+    for (auto bin = static_cast<std::uint32_t>(from); bin < std::min(to, double{kMapTokens}); ++bin) {
+      for (std::uint32_t key = 0; key < kMapTokens; ++key)
+        profile.map[bin * kMapTokens + key] += row[key] * overlap(from, to, bin);
+    }
+  }
+  for (std::uint64_t& texts : profile.texts) ++texts;
+}
+
+void ProfileMeter::add_tokens(std::size_t head, const WeightMap& map, TextTokens queries, TextTokens keys) {
   TokenCount* as_query = as_query_.data() + head * vocabulary_.size();
   TokenCount* as_key = as_key_.data() + head * vocabulary_.size();
   for (std::uint32_t place = 0; place < map.size; ++place) {
-    const std::uint32_t number = numbers_[line][place];
+    const std::uint32_t number = queries.numbers[place];
     as_query[number].mass += given_[place];
     ++as_query[number].count;
     const auto& [key, weight] = strongest_[place];
-    if (weight > 0.0) {
-      pairs_[head].emplace_back(std::uint64_t{lines_[line][place]} << 32 | lines_[line][key], weight);
-    }
-    if (place == 0) continue;
+    if (weight > 0.0) pairs_[head].emplace_back(std::uint64_t{queries.ids[place]} << 32 | keys.ids[key], weight);
+  }
+  for (std::uint32_t place = map.is_cross() ? 0 : 1; place < map.keys(); ++place) {
+    const std::uint32_t number = keys.numbers[place];
     as_key[number].mass += columns_[place];
     ++as_key[number].count;
   }

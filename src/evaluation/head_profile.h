@@ -6,6 +6,7 @@
 
 #include "evaluation/head_metric.h"
 #include "evaluation/token_sketch.h"
+#include "model/config.h"
 
 namespace headlight::evaluation {
 
@@ -18,7 +19,8 @@ std::uint32_t place_bin(std::uint32_t place);
 /// The largest place of a bin.
 std::uint32_t place_bin_end(std::uint32_t bin);
 
-/// What one head attends to, added up over texts whose attention A [query, key] is finite.
+/// What one head attends to, added up over texts whose attention A [query, key] is finite. Of cross-attention, whose queries
+/// and keys are tokens of two texts, there are no weights on the token itself and no distances, and all of these are 0.
 struct HeadProfile {
   std::uint64_t queries = 0;
   double first = 0.0;                                ///< Σ A[q, 0]
@@ -28,15 +30,18 @@ struct HeadProfile {
   std::array<double, kPlaceBins> after = {};         ///< likewise by k − q, of keys after it
   std::array<double, kPlaceBins> positions = {};     ///< by k
   std::array<std::uint64_t, kNearBins> cells = {};   ///< how many cells are so far from the diagonal, on one side of it
-  std::array<std::uint64_t, kMapTokens> texts = {};  ///< that have a token at this position
+  std::array<std::uint64_t, kMapTokens> texts = {};  ///< that have a token at this position; of cross-attention all
+  /// Σ A of texts aligned left; of cross-attention each text's map, stretched to this size: cell [i, j] is the mean, over
+  /// the i-th 32nd of the queries, of the weight on the j-th 32nd of the keys.
   std::array<double, kMapTokens* kMapTokens> map = {};
-  /// But for the first token as key: tokens by what they give as queries, by what they get as keys, and query << 32 | key of
-  /// each query's largest weight.
+  /// But for the first token as key, which of cross-attention counts too: tokens by what they give as queries, by what they
+  /// get as keys, and query << 32 | key of each query's largest weight.
   TokenSketch query_tokens = {}, key_tokens = {}, pairs = {};
 
   /// Adds the profile of the texts that come next.
   void merge(const HeadProfile& next);
   double all() const;  ///< Σ A
+  bool has_distances() const { return cells[0] > 0; }
   /// Mean and standard deviation of the distance, by weight; 0 without any.
   double mean_distance() const;
   double distance_spread() const;
@@ -48,22 +53,28 @@ struct HeadProfile {
 /// Adds up the profiles of all heads over the texts of a shard.
 class ProfileMeter {
  public:
-  /// `lines`: the tokens of each text; they must outlive the meter.
-  ProfileMeter(std::size_t heads, std::span<const std::vector<std::uint32_t>> lines);
-  /// `head`: among all layers'. The map is finite.
-  void add(std::size_t head, std::size_t line, const WeightMap& map);
+  using Lines = std::span<const std::vector<std::uint32_t>>;
+  /// `lines`: the tokens of each text, `targets` those that its decoder reads; they must outlive the meter.
+  ProfileMeter(std::size_t heads, Lines lines, Lines targets = {});
+  /// `head`: among all. The map is finite; it is of attention of this kind.
+  void add(std::size_t head, std::size_t line, const WeightMap& map, model::BlockKind kind = model::BlockKind::EncoderSelf);
   /// Of each head; the meter is used up.
   std::vector<HeadProfile> take();
 
  private:
   using Pair = std::pair<std::uint64_t, double>;
+  /// Tokens of one text, and their numbers in the vocabulary.
+  struct TextTokens {
+    const std::vector<std::uint32_t>&ids, &numbers;
+  };
   void add_rows(HeadProfile& profile, const WeightMap& map);
-  void add_tokens(std::size_t head, std::size_t line, const WeightMap& map);
+  void add_stretched(HeadProfile& profile, const WeightMap& map);
+  void add_tokens(std::size_t head, const WeightMap& map, TextTokens queries, TextTokens keys);
   std::vector<TokenCount> counts_of(const TokenCount* tally) const;
 
-  std::span<const std::vector<std::uint32_t>> lines_;
-  std::vector<std::uint32_t> vocabulary_;            ///< the tokens of all lines, ascending
-  std::vector<std::vector<std::uint32_t>> numbers_;  ///< of each line's tokens in it
+  std::array<Lines, 2> sides_;                                      ///< lines and targets
+  std::vector<std::uint32_t> vocabulary_;                           ///< the tokens of both, ascending
+  std::array<std::vector<std::vector<std::uint32_t>>, 2> numbers_;  ///< [side][line] of the tokens in it
   std::vector<HeadProfile> profiles_;
   std::vector<TokenCount> as_query_, as_key_;                ///< [head][number]
   std::vector<std::vector<Pair>> pairs_;                     ///< [head]

@@ -26,10 +26,10 @@ std::vector<HeadScore> survey(inference::Session& session, const inference::Lang
   };
   const std::uint32_t layers = model.description.layers, heads = model.description.heads;
   std::vector<std::array<Sum, kHeadMetrics>> sums(std::size_t{layers} * heads);
-  const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
+  const auto visit = [&](model::BlockRef block, std::uint32_t head, std::size_t line, const WeightMap& map) {
     const MetricValues values = measure(map, line);
     for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) {
-      Sum& sum = sums[std::size_t{layer} * heads + head][metric];
+      Sum& sum = sums[std::size_t{block.layer.value} * heads + head][metric];
       sum.sum += values[metric].value_or(0.0);
       if (values[metric]) ++sum.texts;
     }
@@ -107,7 +107,7 @@ std::vector<HeadScore> survey_random(inference::Session& session, const inferenc
   const std::vector<Ids> sequences = random_repeats(model, settings);
   const std::vector<TokenRepeats> repeats(sequences.begin(), sequences.end());
   const auto measure = [&](const WeightMap& map, std::size_t sequence) {
-    MetricValues values = values_of(measure_map(map, repeats[sequence]), {});
+    MetricValues values = values_of(measure_map(map, &repeats[sequence]), {});
     const StripeScores stripes = stripe_scores(map);
     std::ranges::transform(std::array{stripes.previous_token, stripes.duplicate_token, stripes.induction}, values.begin(),
                            [](double mean) { return std::isfinite(mean) ? std::optional(mean) : std::nullopt; });
@@ -134,7 +134,7 @@ std::vector<HeadScore> survey_texts(inference::Session& session, const inference
   if (texts.empty()) throw Error("there is no text: give a line at least");
   const std::vector<TokenRepeats> repeats(texts.begin(), texts.end());
   const auto measure = [&](const WeightMap& map, std::size_t line) {
-    return values_of(measure_map(map, repeats[line]), scoring);
+    return values_of(measure_map(map, &repeats[line]), scoring);
   };
   return survey(session, model, texts, measure, progress);
 }

@@ -172,27 +172,41 @@ bool is_end(const text::Token& token, const text::Tokenizer& tokenizer) {
   return token.is_special && token.bytes.is_empty() && (!end || token.id == *end);
 }
 
+std::vector<text::Token> decoder_tokens(const LanguageModel& model, const std::string& target, bool adds_special,
+                                        const Side& side) {
+  const text::Tokenizer& tokenizer = side.tokenizer();
+  std::vector<text::Token> tokens = tokenizer.encode(target, adds_special);
+  if (!tokens.empty() && is_end(tokens.back(), tokenizer)) tokens.pop_back();
+  const text::Token start = start_token(model, side);
+  // A template that begins texts with the very token that the decoder starts with would have it twice.
+  const bool repeats_start =
+      !tokens.empty() && tokens.front().is_special && tokens.front().bytes.is_empty() && tokens.front().id == start.id;
+  if (repeats_start) tokens.erase(tokens.begin());
+  tokens.insert(tokens.begin(), start);
+  return tokens;
+}
+
 Lines target_tokens(const LanguageModel& model, const PromptText& text, const Side& side, std::size_t count) {
   if (!text.target_ids.empty()) {
     if (text.target_ids.size() != 1) return side.from_ids(text.target_ids);
     return side.from_ids(std::vector(count, text.target_ids.front()));
   }
-  Lines result(count, {start_token(model, side)});
-  if (text.target_lines.empty()) return result;
-  const text::Tokenizer& tokenizer = side.tokenizer();
+  if (text.target_lines.empty()) return Lines(count, {start_token(model, side)});
+  Lines result;
   for (std::size_t i = 0; i < count; ++i) {
-    std::vector<text::Token> tokens = tokenizer.encode(partner(text.target_lines, i, count, "target"), text.adds_special);
-    if (!tokens.empty() && is_end(tokens.back(), tokenizer)) tokens.pop_back();
-    // A template that begins texts with the very token that the decoder starts with would have it twice.
-    const bool repeats_start = !tokens.empty() && tokens.front().is_special && tokens.front().bytes.is_empty() &&
-                               tokens.front().id == result[i].front().id;
-    if (repeats_start) tokens.erase(tokens.begin());
-    result[i].insert(result[i].end(), std::make_move_iterator(tokens.begin()), std::make_move_iterator(tokens.end()));
+    result.push_back(decoder_tokens(model, partner(text.target_lines, i, count, "target"), text.adds_special, side));
   }
   return result;
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> target_ids(const LanguageModel& model, const std::string& target) {
+  const Side side(model, model.network->target_embedding.get(), model.target_tokenizer.get(), "target");
+  std::vector<std::uint32_t> ids;
+  for (const text::Token& token : decoder_tokens(model, target, true, side)) ids.push_back(token.id);
+  return ids;
+}
 
 std::uint32_t position_limit(const LanguageModel& model, const model::Embedding* embedding) {
   std::uint32_t limit = model.description.is_length_limited ? model.description.max_length : 0;

@@ -42,6 +42,10 @@ struct Prompt {
 /// which training only ever asks for.
 Prompt make_prompt(const LanguageModel& model, const PromptText& text);
 
+/// What the decoder reads of a target: its start token and the target's tokens, without the end token. Throws Error where
+/// the model has no tokenizer or no start token.
+std::vector<std::uint32_t> target_ids(const LanguageModel& model, const std::string& target);
+
 /// Tokens that have a position on the side with this embedding; 0: there is no limit. Rotary positions and distances go on
 /// for ever, well or badly.
 std::uint32_t position_limit(const LanguageModel& model, const model::Embedding* embedding);

@@ -151,11 +151,81 @@ TEST_SUITE("gpu") {
     CHECK(of.ui.sees("corpus.example.0"));
   }
 
+  TEST_CASE("heads of all kinds are dots and rows, and a cross example opens source, target, head and cell in one step") {
+    const TemporaryDirectory folder;
+    test::write_pair_survey(folder.path(), kGoldenModels + "marian");
+    UiDriver ui;
+    show_golden_model(ui, "marian");
+    ui.window().open_files({folder.path().string()});
+    ui.settle();
+    CHECK(ui.sees("corpus.dots.5"));  // by numbers that all heads have, though the first metrics aren't such
+    ui.click("corpus.kind.cross");
+    CHECK(ui.sees("corpus.row.cross L0H0"));
+    CHECK_FALSE(ui.sees("corpus.row.decoder L0H0"));
+    ui.click("corpus.free");
+    CHECK(ui.sees("corpus.row.decoder L0H0"));
+    check_tips(ui);
+    ui.click("corpus.copy");
+    const std::string csv = ImGui::GetClipboardText();
+    CHECK(csv.starts_with("name,kind,layer,head,label,duplicate,previous,entropy,"));
+    CHECK(csv.find("\ndecoder L0H1,decoder,0,1,,,0.4,0.4,") != std::string::npos);
+    CHECK(csv.find("\ncross L0H0,cross,0,0,,,,0.5,") != std::string::npos);
+    ui.click("corpus.row.cross L0H1");
+    CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
+    CHECK(ui.state().corpus.chosen.head == 1);
+    CHECK(ui.sees("survey.metric.0"));  // of the sidebar
+    ui.click("corpus.mode.3");
+    REQUIRE(ui.sees("corpus.example.0"));  // of entropy, the first metric that the head has
+    const State before = ui.state();
+    ui.click("corpus.example.0");
+    ui.settle();
+    CHECK(ui.state().text() == "text 5");
+    CHECK(ui.state().model().ids == std::vector<std::vector<std::uint32_t>>{{5, 6, 7}});
+    CHECK(ui.state().model().target_text.empty());  // which isn't of these tokens
+    CHECK(ui.state().model().target_ids == std::vector<std::vector<std::uint32_t>>{{103, 9}});
+    CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
+    CHECK(ui.state().selection.head == 1);
+    REQUIRE(ui.state().view.pinned);
+    CHECK(ui.state().view.pinned->query == 1);
+    CHECK(ui.state().view.pinned->key == 2);
+    CHECK(ui.result().error.empty());
+    const inference::BlockShape& shape = ui.result().shapes.at(ui.state().selection.block);
+    CHECK(shape.queries == 2);
+    CHECK(shape.keys == 3);
+    ui.press(shell::Key::Z, shell::kControl);
+    CHECK(ui.state() == before);
+    // What no head has is a sentence instead of empty axes.
+    ui.click("corpus.mode.0");
+    ui.click("corpus.x");
+    ui.click("corpus.x.duplicate");
+    CHECK(ui.state().corpus.x == "duplicate");
+    CHECK(ui.sees("corpus.no_values"));
+    CHECK_FALSE(ui.sees("corpus.dots"));
+    ui.click("corpus.x");
+    ui.click("corpus.x.previous");
+    CHECK(ui.sees("corpus.dots.3"));
+    CHECK_FALSE(ui.sees("corpus.dots.4"));  // of cross-attention
+  }
+
+  TEST_CASE("of an encoder–decoder whose encoder alone was measured the sidebar says why a cross head has nothing") {
+    const TemporaryDirectory folder;
+    test::write_small_survey(folder.path(), kGoldenModels + "marian");
+    UiDriver ui;
+    show_golden_model(ui, "marian");
+    ui.window().open_files({folder.path().string()});
+    ui.settle();
+    ui.click("grid.kind.0");
+    CHECK(ui.sees("survey.metric.0"));
+    ui.click("grid.kind.2");
+    ui.settle();
+    CHECK_FALSE(ui.sees("survey.metric.0"));
+  }
+
   TEST_CASE("of another model that one is opened, with text, head and cell in the same step") {
     OpenSurvey of("llama");
     of.ui.click("corpus.mode.3");
     of.ui.press(shell::Key::Right);
-    CHECK(of.ui.state().corpus.head == 1);
+    CHECK(of.ui.state().corpus.chosen.head == 1);
     const State before = of.ui.state();
     of.ui.click("corpus.example.0");
     of.ui.settle();

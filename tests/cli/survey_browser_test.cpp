@@ -107,6 +107,47 @@ TEST_SUITE("given") {
       }
     }
   }
+
+  TEST_CASE("the report of a survey on pairs has all kinds of heads, and cross-attention's numbers alone") {
+    if (!has_browser()) return test::skip("chromium isn't installed");
+    const TemporaryDirectory folder;
+    std::string pairs;
+    for (int i = 0; i < 12; ++i) {
+      pairs += fmt::format(R"({{"text": "ein Mann mit {} Hunden", "target": "a man with {} dogs"}})", i, i) + "\n";
+    }
+    write_file_atomically(folder.path() / "pairs.jsonl", pairs);
+    const fs::path survey = folder.path() / "survey";
+    const Outcome outcome = run_headlight({"survey", (folder.path() / "pairs.jsonl").string(), "--model", "multi30k-de-en",
+                                           "--metrics", "previous,entropy", "--out", survey.string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    const std::string probe = R"(
+      const find = (id) => document.getElementById(id), all = (what) => [...document.querySelectorAll(what)];
+      const told = {heads: all("table.heads button").length, dots: all("circle").length};
+      all("#metrics button")[1].click();
+      all("table.heads button").at(-1).click();
+      told.title = find("title").textContent;
+      told.hidden = [find("distances").parentElement.hidden, find("positions").parentElement.hidden];
+      told.lists = all("#tokens table").length;
+      told.marked = [all("#examples .query").length, all("#examples .key").length, all("#examples li").length];
+      told.side = find("map").width;
+      told.text = find("examples").querySelector("li").textContent;
+    )";
+    const nlohmann::json all =
+        nlohmann::json::parse(between(document_of(survey / "report.html", probe + kTell), "TOLD", "END"));
+    CHECK_MESSAGE(all["problems"].empty(), all["problems"].dump());
+    const nlohmann::json& told = all["told"];
+    INFO(told.dump());
+    CHECK(told["heads"] == 72);
+    CHECK(told["dots"] == 72);  // at first by numbers that all kinds have
+    CHECK(told["title"].get<std::string>().starts_with("cross L2H7 \u00b7 entropy: mean "));
+    CHECK(told["hidden"] == nlohmann::json({true, false}));
+    CHECK(told["lists"] == 2);
+    CHECK(told["marked"][0] == told["marked"][2]);  // a query in the target and a key in the text of each example
+    CHECK(told["marked"][1] == told["marked"][2]);
+    CHECK(told["side"] == 32);
+    CHECK(told["text"].get<std::string>().find(" \u2192 ") != std::string::npos);
+  }
 }
 
 }  // namespace survey_browser_test

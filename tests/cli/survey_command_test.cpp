@@ -107,6 +107,103 @@ TEST_SUITE("gpu") {
     CHECK(other.err.find("--restart") == std::string::npos);  // which a merge doesn't have
   }
 
+  TEST_CASE("pairs measure every kind of head of an encoder–decoder, in parts and on two devices too; texts the encoder") {
+    const TemporaryDirectory folder;
+    const fs::path pairs = folder.path() / "pairs.jsonl", out = folder.path() / "out", headvis = folder.path() / "headvis";
+    std::string lines;
+    for (int i = 0; i < 420; ++i) {
+      lines +=
+          fmt::format(R"({{"text": "ein Mann mit {} Hunden", "target": "a man with {} dogs and a ball"}})", i % 7, i % 5);
+      lines += i % 100 == 0 ? "\n{\"text\": \"allein\"}\n" : "\n";
+    }
+    write_file_atomically(pairs, lines);  // two shards
+    const auto measure = [&](const fs::path& to, const std::vector<std::string>& more) {
+      std::vector<std::string> arguments = {"survey",    pairs.string(),
+                                            "--model",   "multi30k-de-en",
+                                            "--metrics", "previous,entropy",
+                                            "--metric",  "two-back=k == q - 2",
+                                            "--top",     "3",
+                                            "--samples", "20",
+                                            "--out",     to.string()};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      return run_headlight(arguments);
+    };
+    const Outcome outcome = measure(out, {"--headvis", headvis.string(), "--publish", (folder.path() / "site").string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(outcome.out.find("420 pairs of texts, ") == 0);
+    CHECK(outcome.out.find("5 lines skipped; heads of encoder, decoder and cross-attention; ") != std::string::npos);
+    const json description = json::parse(read_file(out / "survey.json"));
+    CHECK(description["version"] == 3);
+    CHECK(description["attention"] == "all");
+    const app::Survey ours = app::read_survey(out), theirs = app::read_survey(headvis);
+    const evaluation::HeadLayout& layout = ours.layout;
+    CHECK(layout.decoder_layers == description["decoder_layers"]);
+    CHECK(theirs.layout == layout);
+    REQUIRE(ours.count() > std::size_t{layout.layers} * layout.heads);
+    CHECK(files::decode_npy(read_file(out / "mean.npy")).shape == Shape{3, static_cast<std::uint32_t>(ours.count())});
+    for (std::size_t head = 0; head < ours.count(); ++head) {
+      CAPTURE(ours.name(head));
+      const bool is_cross = layout.at(head).block.kind == model::BlockKind::Cross;
+      CHECK(ours.find(ours.name(head)) == head);
+      for (const std::size_t metric : {0U, 2U}) CHECK(ours.head(metric, head).texts == (is_cross ? 0 : 420));
+      CHECK(std::isnan(ours.attention[head].self) == is_cross);
+      CHECK(ours.attention[head].distances.empty() == is_cross);
+      CHECK(ours.attention[head].relative.empty() == is_cross);
+      CHECK(std::isnan(ours.column("previous", 0).values[head]) == is_cross);
+      CHECK(std::isnan(ours.column("cross maps, axis 1", 0).values[head]) == !is_cross);
+      CHECK(std::isnan(ours.column("mean maps, axis 1", 0).values[head]) == is_cross);
+      double mass = 0.0;
+      for (const float weight : ours.attention[head].map) mass += std::isnan(weight) ? 0.0 : double{weight};
+      if (is_cross) CHECK(std::abs(mass - 32.0) < 1e-4);
+      REQUIRE(ours.head(1, head).examples.size() == 3);
+      const app::SurveyExample &one = ours.head(1, head).examples[0], &again = theirs.head(1, head).examples[0];
+      CHECK(one.target.starts_with("a man with"));
+      CHECK(again.target_ids == one.target_ids);
+      CHECK(again.query_token == one.query_token);
+      CHECK(again.key_token == one.key_token);
+      CHECK(theirs.head(1, head).mean == ours.head(1, head).mean);
+      CHECK(theirs.attention[head].pairs[0].mass == ours.attention[head].pairs[0].mass);
+    }
+    CHECK(ours.find("CROSS l0h1") == layout.find({model::BlockKind::Cross, LayerIndex{0}}, 1));
+    CHECK(ours.find("l0h1") == 1);
+    CHECK(fs::exists(folder.path() / "site" / "heads" / "cross_L0H0.html"));
+    std::vector<std::string> merge = {"survey", "merge", "--out", (folder.path() / "merged").string()};
+    for (const char* part : {"1/2", "2/2"}) {
+      merge.push_back((folder.path() / std::string(1, *part)).string());
+      REQUIRE(measure(merge.back(), {"--shard", part}).status == 0);
+    }
+    REQUIRE(run_headlight(merge).status == 0);
+    REQUIRE(measure(folder.path() / "two", {"--devices", "0,0"}).status == 0);
+    for (const char* file : {"heads.jsonl", "examples.jsonl", "samples.jsonl", "tokens.jsonl", "map.npy", "report.html"}) {
+      for (const char* other : {"merged", "two"}) {
+        CHECK_MESSAGE(read_file(folder.path() / other / file) == read_file(out / file), other, "/", file);
+      }
+    }
+    CHECK(measure(out, {"--pack", "--restart"}).err.find("can't be packed into rows: leave --pack out") !=
+          std::string::npos);
+    // A survey's heads are those of its description, each of a known kind.
+    const auto complaint = [&](const std::string& from, const std::string& to) {
+      const std::string right = read_file(out / "heads.jsonl");
+      std::string wrong = right;
+      REQUIRE(wrong.find(from) != std::string::npos);
+      write_file_atomically(out / "heads.jsonl", wrong.replace(wrong.find(from), from.size(), to));
+      std::string message = test::error_message([&] { app::read_survey(out); });
+      write_file_atomically(out / "heads.jsonl", right);
+      return message;
+    };
+    CHECK(complaint(R"("kind":"cross")", R"("kind":"both")").find("'both' is no kind of attention") != std::string::npos);
+    CHECK(complaint(R"("kind":"cross","layer":0)", R"("kind":"cross","layer":99)").find("'layer' is 99, beyond") !=
+          std::string::npos);
+    write_file_atomically(pairs, std::string("{\"text\": \"ein Hund\"}\n"));
+    const Outcome single = measure(out, {"--restart"});
+    CHECK(single.out.find("1 texts, ") == 0);
+    CHECK(single.out.find("heads of the encoder alone, since lines have no \"target\" for the decoder") !=
+          std::string::npos);
+    CHECK(json::parse(read_file(out / "survey.json"))["version"] == 2);
+    CHECK(read_file(out / "heads.jsonl").find("kind") == std::string::npos);
+  }
+
   TEST_CASE("the folder for HeadVis has the published names, and the numbers of the survey") {
     const TemporaryDirectory folder;
     const fs::path out = folder.path() / "out", headvis = folder.path() / "headvis";

@@ -16,8 +16,7 @@ using namespace headlight::evaluation;
 
 namespace {
 
-const CorpusMeasures kMeasures{.layers = 2,
-                               .heads = 3,
+const CorpusMeasures kMeasures{.layout = {.layers = 2, .heads = 3},
                                .metrics = {HeadMetric::Induction, HeadMetric::Entropy},
                                .most_tokens = 64,
                                .top = 4,

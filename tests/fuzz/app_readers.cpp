@@ -148,9 +148,12 @@ void read_survey_files(std::string_view bytes) {
   expect_error_at_most([&] { static_cast<void>(app::read_choices(folder)); });
   expect_error_at_most([&] {
     const app::Survey survey = app::read_survey(folder);
-    for (const app::SurveyedHead& head : survey.found) {
-      for (const app::SurveyExample& example : head.examples) {
-        if (std::max(example.query, example.key) >= example.ids.size()) std::abort();
+    for (std::size_t cell = 0; cell < survey.found.size(); ++cell) {
+      const model::BlockKind kind = survey.layout.at(cell % survey.count()).block.kind;
+      for (const app::SurveyExample& example : survey.found[cell].examples) {
+        const auto& queries = kind == model::BlockKind::EncoderSelf ? example.ids : example.target_ids;
+        const auto& keys = kind == model::BlockKind::DecoderSelf ? example.target_ids : example.ids;
+        if (example.query >= queries.size() || example.key >= keys.size()) std::abort();
       }
     }
   });
@@ -159,8 +162,7 @@ void read_survey_files(std::string_view bytes) {
 /// What a survey goes on from.
 void read_statistics(std::string_view bytes) {
   using evaluation::HeadMetric;
-  const evaluation::CorpusMeasures measures{.layers = 1,
-                                            .heads = 2,
+  const evaluation::CorpusMeasures measures{.layout = {.layers = 1, .heads = 2},
                                             .metrics = {HeadMetric::Induction, HeadMetric::Entropy},
                                             .most_tokens = 9,
                                             .top = 3,

@@ -153,8 +153,7 @@ State unusual_state() {
                   .order = "previous",
                   .metric = "induction",
                   .decile = 3,
-                  .layer = 2,
-                  .head = 7,
+                  .chosen = {.block = {.kind = model::BlockKind::Cross, .layer = {2}}, .head = 7},
                   .lowest_first = true};
   state.side_by_side = {.right = SideMap::Baseline, .is_chosen = true, .layer = 3, .head = 5};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};

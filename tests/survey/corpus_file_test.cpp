@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
       std::uint64_t skipped = 0;
       CHECK(all_lines(corpus, skipped) == expected);
       CHECK(skipped == 0);
-      for (const Line& line : expected) CHECK(corpus.text_at(line.offset) == line.text);
+      for (const Line& line : expected) CHECK(corpus.text_at(line.offset).text == line.text);
     }
   }
 
@@ -114,7 +114,7 @@ TEST_SUITE("cpu") {
     CHECK(skipped == 0);
     CHECK(lines.front() == Line{0, "line 0"});
     CHECK(lines.size() == 5'000);
-    for (const Line& line : lines) CHECK(packed.text_at(line.offset) == line.text);
+    for (const Line& line : lines) CHECK(packed.text_at(line.offset).text == line.text);
     std::filesystem::resize_file(folder.path() / "corpus.txt.gz", 1000);
     CHECK(test::error_message([&] { CorpusFile(folder.path() / "corpus.txt.gz", folder.path()); }).find("cut off") !=
           std::string::npos);
@@ -136,12 +136,41 @@ TEST_SUITE("cpu") {
     CHECK(skipped == 2);
     CHECK(texts("body", skipped) == std::vector<std::string>{"c", "d"});
     CHECK(skipped == 3);
-    CHECK(CorpusFile(path, folder.path(), {.is_json = true}).text_at(1) == "a\nb");
+    CHECK(CorpusFile(path, folder.path(), {.is_json = true}).text_at(1).text == "a\nb");
     CHECK(test::error_message([&] { texts("content", skipped); }) ==
           path.string() +
               ": the object has no \"content\", but body, text: name the one with the text (--field), or call it "
               "\"content\"");
     CHECK(CorpusFile(path, folder.path(), {.is_json = true}).identity() != CorpusFile(path, folder.path()).identity());
+  }
+
+  TEST_CASE("lines of JSON with a target are pairs where a model takes them, by what the first object has") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path path = folder.path() / "pairs.jsonl";
+    const auto shard_of = [&](const std::string& lines, bool takes_targets) {
+      write_file_atomically(path, lines);
+      const CorpusFile corpus(path, folder.path(), {.is_json = true, .takes_targets = takes_targets});
+      return std::pair(corpus.has_targets(), corpus.shard(0));
+    };
+    const std::string first = R"({"text": "ein Hund", "target": "a dog"})", lacks = R"({"text": "allein"})";
+    const auto pairs = shard_of(first + "\n" + lacks + "\n" + R"({"text": "x", "target": 3})", true);
+    CHECK(pairs.first);
+    REQUIRE(pairs.second.texts.size() == 1);
+    CHECK(pairs.second.texts[0].text == "ein Hund");
+    CHECK(pairs.second.texts[0].target == "a dog");
+    CHECK(pairs.second.skipped == 2);
+    CHECK(CorpusFile(path, folder.path(), {.is_json = true, .takes_targets = true}).text_at(0).target == "a dog");
+    CHECK(CorpusFile(path, folder.path(), {.is_json = true, .takes_targets = true}).identity() !=
+          CorpusFile(path, folder.path(), {.is_json = true}).identity());
+    for (const auto& single : {shard_of(lacks + "\n" + first, true), shard_of(first + "\n" + lacks, false)}) {
+      CHECK_FALSE(single.first);
+      CHECK(single.second.texts.size() == 2);
+      CHECK(single.second.texts[1].target.empty());
+      CHECK(single.second.skipped == 0);
+    }
+    CHECK_FALSE(CorpusFile(path, folder.path(), {.takes_targets = true}).has_targets());
+    CHECK(test::error_message([&] { shard_of(R"({"text": "x", "target": 3})", true); }).find("\"target\" is 3") !=
+          std::string::npos);
   }
 }
 

@@ -147,6 +147,15 @@ flags=("${plain[@]}")
 ranks 3 three || fail "three ranks: $(cat "$folder/three.err")"
 same three
 
+# Pairs, of an encoder–decoder: all kinds of heads, by one rank and by three.
+for i in $(seq 1200); do echo "{\"text\": \"ein Mann mit $((i % 9)) Hunden\", \"target\": \"a man with $((i % 7)) dogs\"}"; done >"$folder/pairs.jsonl"
+flags=("$folder/pairs.jsonl" --model multi30k-de-en --metrics previous,entropy --top 3)
+survey pairs
+grep -q '"kind":"cross"' "$folder/pairs/heads.jsonl" || fail "cross-attention isn't measured on pairs"
+ranks 3 pairs-three || fail "three ranks with pairs: $(cat "$folder/pairs-three.err")"
+for file in $tables report.html; do cmp "$folder/pairs/$file" "$folder/pairs-three/$file" || fail "$file of pairs depends on ranks"; done
+flags=("${plain[@]}")
+
 # A rank is killed: the run ends, the next one names it and measures its shard.
 ranks 2 died &
 run=$!

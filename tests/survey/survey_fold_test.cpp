@@ -19,9 +19,11 @@ using evaluation::HeadMetric;
 namespace {
 
 SurveyIdentity identity() {
-  return {.corpus = "corpus.txt",
-          .model = "model",
-          .measures = {.layers = 1, .heads = 2, .metrics = {HeadMetric::Entropy}, .most_tokens = 9, .top = 3, .samples = 2}};
+  return {
+      .corpus = "corpus.txt",
+      .model = "model",
+      .measures = {
+          .layout = {.layers = 1, .heads = 2}, .metrics = {HeadMetric::Entropy}, .most_tokens = 9, .top = 3, .samples = 2}};
 }
 
 /// Of numbers whose sum depends on the order in which they are added.

@@ -54,7 +54,7 @@ TEST_SUITE("gpu") {
     CHECK(found.device_seconds > 0.0);
     CHECK(found.busy_seconds >= found.device_seconds);
     const std::vector<HeadScore> expected = survey_texts(session, *model, kLines, {});
-    REQUIRE(expected.size() == std::size_t{measures.layers} * measures.heads);
+    REQUIRE(expected.size() == measures.layout.count());
     const auto repeating = static_cast<std::size_t>(std::ranges::count_if(kLines, [&](const std::string& line) {
       const std::vector<std::uint32_t> ids = text_ids(*model, line);
       return std::set<std::uint32_t>(ids.begin(), ids.end()).size() < ids.size();
@@ -87,7 +87,7 @@ TEST_SUITE("gpu") {
     const CorpusStatistics again = survey_corpus(session, *model, measures, texts_of(3, 2));
     CHECK(bits(again) == alone);
     CHECK(again.cut == 1);  // to 8 tokens
-    for (std::size_t head = 0; head < std::size_t{measures.layers} * measures.heads; ++head) {
+    for (std::size_t head = 0; head < measures.layout.count(); ++head) {
       REQUIRE(again.examples[head].kept().size() == 2);
       for (const HeadExample& example : again.examples[head].kept()) {
         const std::vector<std::uint32_t> ids = text_ids(*model, kLines[example.offset / 100]);
@@ -110,7 +110,7 @@ TEST_SUITE("gpu") {
                                                {"own-head", "k == head && q > layer"}};
     const CorpusMeasures measures = corpus_measures(*model, metrics, 512, 3);
     const CorpusStatistics found = survey_corpus(session, *model, measures, texts_of(0, kLines.size()));
-    const std::size_t heads = std::size_t{measures.layers} * measures.heads;
+    const std::size_t heads = measures.layout.count();
     for (std::size_t head = 0; head < heads; ++head) {
       for (std::size_t metric = 0; metric < 2; ++metric) {
         CHECK(found.metrics[(metric + 2) * heads + head] == found.metrics[metric * heads + head]);
@@ -120,11 +120,12 @@ TEST_SUITE("gpu") {
     std::vector<std::vector<std::uint32_t>> lines;
     for (const std::string& line : kLines) lines.push_back(text_ids(*model, line));
     std::vector<MetricStatistics> expected(heads);
-    visit_maps(session, *model, lines, [&](std::uint32_t layer, std::uint32_t head, std::size_t, const WeightMap& map) {
+    visit_maps(session, *model, lines, [&](model::BlockRef block, std::uint32_t head, std::size_t, const WeightMap& map) {
+      const std::uint32_t layer = block.layer.value;
       if (map.size <= std::max(layer + 1, head)) return;  // no cell of the pattern
       double sum = 0.0;
       for (std::uint32_t query = layer + 1; query < map.size; ++query) sum += map.at(query, head);
-      expected[std::size_t{layer} * measures.heads + head].add(sum / (map.size - layer - 1), 1.0);
+      expected[std::size_t{layer} * measures.layout.heads + head].add(sum / (map.size - layer - 1), 1.0);
     });
     for (std::size_t head = 0; head < heads; ++head) {
       CHECK(found.metrics[4 * heads + head].texts == expected[head].texts);
@@ -183,7 +184,7 @@ TEST_SUITE("gpu") {
     const auto model = test::open_golden_model("marian");
     test::RunningSession session(context);
     const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::Sink, HeadMetric::Concentration}, 512, 1);
-    CHECK(measures.layers == model->network->layers->encoder.size());
+    CHECK(measures.layout.layers == model->network->layers->encoder.size());
     const std::vector<CorpusText> texts = texts_of(1, 1);
     const CorpusStatistics found = survey_corpus(session, *model, measures, texts);
     CHECK(found.texts == 1);
@@ -194,16 +195,77 @@ TEST_SUITE("gpu") {
     const model::ModelInput input = inference::make_prompt(*model, prompt).input;
     CHECK(corpus_ids(*model, measures, texts[0].text) == input.source.ids);
     session.run(model->network, input, model->masks);
-    for (std::uint32_t layer = 0; layer < measures.layers; ++layer) {
+    for (std::uint32_t layer = 0; layer < measures.layout.layers; ++layer) {
       const Tensor weights = session.stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
       const std::size_t n = input.source.length;
-      for (std::size_t head = 0; head < measures.heads; ++head) {
+      for (std::size_t head = 0; head < measures.layout.heads; ++head) {
         double sink = 0.0;
         for (std::size_t query = 0; query < n; ++query) sink += double{weights.values[(head * n + query) * n]};
-        const double mean = found.metrics[layer * measures.heads + head].mean();
+        const double mean = found.metrics[layer * measures.layout.heads + head].mean();
         CHECK(std::abs(mean - sink / static_cast<double>(n)) < 1e-12);  // observed: 0
       }
     }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "on pairs all heads of an encoder–decoder are measured, as the window computes them") {
+    const auto model = test::open_golden_model("marian");
+    test::RunningSession session(context);
+    const std::vector<CorpusMetric> metrics = {HeadMetric::Entropy, HeadMetric::PreviousToken, {"before", "k == q - 1"}};
+    const CorpusMeasures measures = corpus_measures(*model, metrics, 8, 4, 4, true);
+    const HeadLayout& layout = measures.layout;
+    CHECK(layout == HeadLayout{.layers = 2, .heads = 4, .decoder_layers = 2, .decoder_heads = 4});
+    const std::vector<CorpusText> texts = {{.offset = 0, .text = kLines[0], .target = kLines[2]},
+                                           {.offset = 100, .text = kLines[2], .target = kLines[1]},
+                                           {.offset = 200, .text = kLines[3], .target = ""}};
+    const CorpusRows rows = corpus_rows(*model, measures, texts);
+    CHECK(rows.skipped == 1);  // without a target
+    CHECK(rows.cut == 2);      // the first one's source, the second one's target
+    REQUIRE(rows.targets.size() == 2);
+    inference::PromptText prompt;
+    prompt.lines = {kLines[0]};
+    prompt.target_lines = {kLines[2]};
+    const model::ModelInput whole = inference::make_prompt(*model, prompt).input;
+    CHECK(rows.targets[0] == whole.target->ids);
+    const CorpusStatistics found = survey_corpus(session, *model, measures, texts);
+    CHECK(found.texts == 2);
+    CHECK(found.odd == 0);
+    for (std::size_t place = 0; place < layout.count(); ++place) {
+      const HeadRef of = layout.at(place);
+      CAPTURE(layout.name(place));
+      double entropy = 0.0, before = 0.0;
+      for (std::size_t line = 0; line < 2; ++line) {
+        prompt = {.lines = {}, .ids = {rows.ids[line]}, .target_ids = {rows.targets[line]}};
+        session.run(model->network, inference::make_prompt(*model, prompt).input, model->masks);
+        const Tensor weights = session.stage(of.block, attention::Stage::Weights);
+        const std::size_t queries = weights.axis(2), keys = weights.axis(3);
+        const bool is_encoder = of.block.kind == model::BlockKind::EncoderSelf;
+        REQUIRE(queries == (is_encoder ? rows.ids : rows.targets)[line].size());
+        REQUIRE(keys == (of.block.kind == model::BlockKind::DecoderSelf ? rows.targets : rows.ids)[line].size());
+        double sum = 0.0, on_pattern = 0.0;
+        for (std::size_t query = 0; query < queries; ++query) {
+          for (std::size_t key = 0; key < keys; ++key) {
+            const double weight = double{weights.values[(of.head * queries + query) * keys + key]};
+            sum -= weight > 0.0 ? weight * std::log(weight) : 0.0;
+            on_pattern += key + 1 == query ? weight : 0.0;
+          }
+        }
+        entropy += sum / static_cast<double>(queries) / 2.0;
+        before += on_pattern / static_cast<double>(queries - 1) / 2.0;
+      }
+      CHECK(std::abs(found.metrics[place].mean() - entropy) < 1e-12);
+      const bool is_cross = of.block.kind == model::BlockKind::Cross;
+      for (const std::size_t metric : {1U, 2U}) {
+        const MetricStatistics& of_pattern = found.metrics[metric * layout.count() + place];
+        CHECK(of_pattern.texts == (is_cross ? 0 : 2));
+        if (!is_cross) CHECK(std::abs(of_pattern.mean() - before) < 1e-12);
+      }
+      for (const HeadExample& example : found.examples[place].kept()) {
+        const std::size_t line = example.offset / 100;
+        CHECK(example.query < (of.block.kind == model::BlockKind::EncoderSelf ? rows.ids : rows.targets)[line].size());
+        CHECK(example.key < (of.block.kind == model::BlockKind::DecoderSelf ? rows.targets : rows.ids)[line].size());
+      }
+    }
+    CHECK(encode(decode_statistics(encode(found), measures)) == encode(found));
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "what can't be surveyed is refused, and a text without a token skipped") {
@@ -226,12 +288,12 @@ TEST_SUITE("gpu") {
     CHECK(without.texts == 3);
     CHECK(without.odd == 3);
     // One head of the first layer reads the number, and all heads of the layers that follow what it wrote.
-    const std::size_t heads = measures.heads, odd_heads = 1 + (measures.layers - 1) * heads;
+    const std::size_t heads = measures.layout.heads, odd_heads = 1 + (measures.layout.layers - 1) * heads;
     const auto of_texts = [&](std::uint64_t count) {
       return static_cast<std::size_t>(std::ranges::count(without.metrics, count, &MetricStatistics::texts));
     };
     CHECK(of_texts(0) == odd_heads);
-    CHECK(of_texts(3) == measures.layers * heads - odd_heads);
+    CHECK(of_texts(3) == measures.layout.count() - odd_heads);
     CHECK(decode_statistics(encode(without), measures).odd == 3);
   }
 }

@@ -78,4 +78,34 @@ inline void write_attention(const std::filesystem::path& folder) {
   write_file_atomically(folder / "relative.npy", files::encode_npy(relative));
 }
 
+/// A survey on pairs: two heads of each kind in one layer. No head has "duplicate", cross-attention no "previous". The text
+/// of an example has three tokens, its target two; the cell is the last query and key.
+inline void write_pair_survey(const std::filesystem::path& folder, const std::string& model) {
+  write_file_atomically(
+      folder / "survey.json",
+      fmt::format(R"({{"version": 3, "model": "{}", "texts": 7, "metrics": ["duplicate", "previous", "entropy"], )"
+                  R"("layers": 1, "heads": 2, "decoder_layers": 1, "decoder_heads": 2}})",
+                  model));
+  std::string heads, examples;
+  for (const std::string metric : {"duplicate", "previous", "entropy"}) {
+    for (int i = 0; i < 6; ++i) {
+      const std::string kind = i < 2 ? "encoder" : i < 4 ? "decoder" : "cross";
+      const bool has_value = metric == "entropy" || (metric == "previous" && i < 4);
+      const std::string head =
+          fmt::format(R"({{"metric": "{}", "kind": "{}", "layer": 0, "head": {}, )", metric, kind, i % 2);
+      heads +=
+          head + (has_value ? fmt::format(R"("texts": 7, "mean": 0.{}, "spread": 0.1}})", i + 1) : R"("texts": 0})") + "\n";
+      if (!has_value) continue;
+      examples += head +
+                  fmt::format(R"("value": 0.5, "weight": 0.25, "query": {}, "key": {}, "query_token": "q", )"
+                              R"("key_token": "k", "text": "text {}", "ids": [5, 6, 7], "target": "target {}", )"
+                              R"("target_ids": [103, 9]}})",
+                              i < 2 ? 2 : 1, i < 2 || i > 3 ? 2 : 1, i, i) +
+                  "\n";
+    }
+  }
+  write_file_atomically(folder / "heads.jsonl", heads);
+  write_file_atomically(folder / "examples.jsonl", examples);
+}
+
 }  // namespace headlight::test

@@ -33,8 +33,8 @@ struct CorpusScene {
 
 /// What a column's number is, in a sentence.
 std::string column_help(const Survey& survey, const std::string& name);
-/// "0.312"; "–" for none.
-std::string column_number(double value);
+/// "0.312"; "–" for none; of the column "kind" its name.
+std::string column_number(const SurveyColumn& column, std::size_t head);
 
 /// Heads as dots. [dot] everywhere; a dot with a NaN isn't drawn.
 struct DotPlot {

@@ -1,9 +1,12 @@
+#include <numeric>
+
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
 #include "export/figures.h"
+#include "view/head_palette.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -14,7 +17,8 @@ constexpr std::uint64_t kMapKey = 0x636f7270'75736d61U;  // of images: "corpusma
 bool is_by_layer(const CorpusChoices& choices) { return choices.mode == CorpusMode::Layers; }
 
 const SurveyColumn& color_column(const Survey& survey, const CorpusChoices& choices) {
-  return survey.column(choices.color.empty() ? "layer" : choices.color, survey.columns.size());
+  const std::string usual = survey.layout.has_kinds() ? "kind" : "layer";
+  return survey.column(choices.color.empty() ? usual : choices.color, survey.columns.size());
 }
 const SurveyColumn& x_column(const Survey& survey, const CorpusChoices& choices) {
   return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices.x, 0);
@@ -63,6 +67,39 @@ void choose_column(const CorpusScene& scene, const char* name, const char* title
   }
 }
 
+/// A colour of each head, with what explains them: the names of kinds, or a bar.
+std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) {
+  const shell::Theme& theme = frame.ui.theme();
+  std::vector<shell::Color> colors;
+  if (column.name == "kind") {
+    std::array<shell::Color, model::kBlockKinds> of_kinds = {};
+    for (std::uint32_t kind = 0; kind < model::kBlockKinds; ++kind) {
+      of_kinds[kind] = shell::mark_on(theme.background, view::pack(view::head_color(kind)), theme.text);
+      const std::string name(model::to_string(static_cast<model::BlockKind>(kind)));
+      continue_line(text_width(frame.ui.fonts().small, name), 10.0F);
+      write_label(frame.ui.fonts().small, of_kinds[kind], name);
+    }
+    for (const double value : column.values) colors.push_back(of_kinds.at(static_cast<std::size_t>(value)));
+    return colors;
+  }
+  shell::HeatmapImage bar;
+  const view::ValueLimits limits = limits_of(column);
+  bar.color_map = weight_colors(frame.state);
+  bar.low = limits.low;
+  bar.high = limits.high;
+  constexpr float kBar = 96.0F;
+  continue_line(kBar, 16.0F);
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
+  ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
+  for (const double value : column.values) {
+    const float position = view::position_in(limits, view::ScaleSpread::Linear, static_cast<float>(value));
+    colors.push_back(std::isfinite(value) ? bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))]
+                                          : theme.missing);
+  }
+  return colors;
+}
+
 /// Name, numbers and mean map of the head under the pointer.
 void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<const SurveyColumn* const> columns) {
   constexpr float kSmallMap = 120.0F;
@@ -71,8 +108,7 @@ void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<cons
   scene.frame.ui.ensure_glyphs(scene.title(head));
   write_text(fonts.strong, scene.frame.ui.theme().text, scene.frame.ui.shaped(scene.title(head)));
   for (const SurveyColumn* column : columns) {
-    write_text(fonts.small, scene.frame.ui.theme().text,
-               fmt::format("{}: {}", column->name, column_number(column->values[head])));
+    write_text(fonts.small, scene.frame.ui.theme().text, fmt::format("{}: {}", column->name, column_number(*column, head)));
   }
   if (scene.survey.attention[head].map.empty()) return;
   write_text(fonts.small, scene.frame.ui.theme().text_dim, "mean map of the texts' beginnings");
@@ -97,14 +133,17 @@ std::string column_help(const Survey& survey, const std::string& name) {
   if (name == "self") return "The mean weight of a token on itself.";
   if (name == "first") return "The mean weight on the first token.";
   if (name == "layer") return "The head's layer.";
+  if (name == "kind") return "Encoder self-attention, decoder self-attention or cross-attention.";
   if (name.starts_with("metrics,"))
     return "Heads whose metrics are alike lie near each other (multidimensional scaling of all metrics).";
-  if (name.starts_with("mean maps,"))
+  if (name.starts_with("mean maps,") || name.starts_with("cross maps,"))
     return "Heads whose mean maps are alike lie near each other (multidimensional scaling of their distances).";
   return "A number that the survey has for each head.";
 }
 
-std::string column_number(double value) {
+std::string column_number(const SurveyColumn& column, std::size_t head) {
+  const double value = column.values[head];
+  if (column.name == "kind") return std::string(model::to_string(model::BlockKind{static_cast<std::uint8_t>(value)}));
   return std::isfinite(value) ? view::format_number(static_cast<float>(value), 6) : std::string("\u2013");
 }
 
@@ -147,21 +186,14 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
     choose_column(scene, "corpus.x", "across", x, choices.x, "What places heads from left to right.");
   choose_column(scene, "corpus.y", "up", y, choices.y, "What places heads from the bottom to the top.");
   choose_column(scene, "corpus.color", "colour", color, choices.color, "What colours heads.");
-  shell::HeatmapImage bar;
-  const view::ValueLimits limits = limits_of(color);
-  bar.color_map = weight_colors(frame.state);
-  bar.low = limits.low;
-  bar.high = limits.high;
-  constexpr float kBar = 96.0F;
-  continue_line(kBar, 16.0F);
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
-  ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
-  std::vector<shell::Color> colors;
-  for (const double value : color.values) {
-    const float position = view::position_in(limits, view::ScaleSpread::Linear, static_cast<float>(value));
-    colors.push_back(std::isfinite(value) ? bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))]
-                                          : frame.ui.theme().missing);
+  const std::vector<shell::Color> colors = draw_colors(frame, color);
+  const auto is_drawn = [](double across, double up) { return std::isfinite(across) && std::isfinite(up); };
+  if (!std::transform_reduce(x.values.begin(), x.values.end(), y.values.begin(), false, std::logical_or<>(), is_drawn)) {
+    return draw_empty_note(
+        frame, "corpus.no_values", "No head has both of these numbers",
+        fmt::format("A number is there where a text has what it measures; cross-attention has no patterns, "
+                    "no distances, and a plane of mean maps of its own. Choose others than {} and {}.",
+                    x.name, y.name));
   }
   const DotEvents events = draw_dots(frame,
                                      {.name = "corpus.dots",
@@ -196,7 +228,7 @@ std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const C
                               survey.texts, utf8(std::filesystem::path(survey.corpus).filename()), survey.count()),
       .x_title = x.name,
       .y_title = y.name,
-      .color_title = color.name,
+      .color_title = color.name == "kind" ? "kind: encoder 0, decoder 1, cross 2" : color.name,
       .has_whole_x = is_by_layer(choices)};
   figure.style.color_map = colors;
   for (std::size_t head = 0; head < survey.count(); ++head) {

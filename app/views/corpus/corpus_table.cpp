@@ -5,7 +5,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kTableRow = 24.0F, kTableHeader = 26.0F, kNameColumn = 62.0F, kLabelColumn = 110.0F, kMinNumber = 58.0F;
+constexpr float kTableRow = 24.0F, kTableHeader = 26.0F, kNameColumn = 62.0F, kKindRoom = 52.0F, kLabelColumn = 110.0F,
+                kMinNumber = 58.0F;
 
 char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
 
@@ -22,7 +23,7 @@ class CorpusTable {
     const CorpusChoices& choices = scene.choices();
     const SurveyColumn *x = &survey.column(choices.x, 0), *y = &survey.column(choices.y, survey.metrics.size() > 1 ? 1 : 0);
     for (const SurveyColumn& column : survey.columns) {
-      if (column.is_plane || column.name == "layer") continue;
+      if (column.is_plane || column.name == "layer" || column.name == "kind") continue;
       const bool is_of_dots = &column == x || &column == y || column.name == choices.color || column.name == choices.order;
       if (!is_narrow || is_of_dots) columns_.push_back(&column);
     }
@@ -46,7 +47,7 @@ class CorpusTable {
     const shell::ControlGroup group(frame_.ui.keyboard(), "titles");
     const ImVec2 start = ImGui::GetCursorScreenPos();
     CorpusChoices& choices = scene_.choices();
-    if (draw_title("head", "corpus.order.head", "Orders by layer and head.", start, kNameColumn, choices.order.empty())) {
+    if (draw_title("head", "corpus.order.head", "Orders by layer and head.", start, name_width(), choices.order.empty())) {
       choices.lowest_first = choices.order.empty() && !choices.lowest_first;
       choices.order.clear();
     }
@@ -80,22 +81,25 @@ class CorpusTable {
     put_text(body, {left + 4.0F, text_y(body, y)}, theme.text, scene_.survey.name(head));
     if (const HeadNote* note = has_labels_ ? scene_.note(head) : nullptr) {
       frame_.ui.ensure_glyphs(note->label);
-      put_text(frame_.ui.fonts().small, {left + kNameColumn, text_y(frame_.ui.fonts().small, y)}, theme.text_dim,
+      put_text(frame_.ui.fonts().small, {left + name_width(), text_y(frame_.ui.fonts().small, y)}, theme.text_dim,
                fit_text(frame_.ui.fonts().small, note->label, kLabelColumn - 6.0F));
     }
     float x = left + names_width();
     for (std::size_t i = 0; i < columns_.size(); x += widths_[i++]) {
       const double value = columns_[i]->values[head];
-      put_text(mono, {x + 4.0F, text_y(mono, y)}, std::isfinite(value) ? theme.text : theme.text_dim, column_number(value));
+      put_text(mono, {x + 4.0F, text_y(mono, y)}, std::isfinite(value) ? theme.text : theme.text_dim,
+               column_number(*columns_[i], head));
       const auto share =
           static_cast<float>(std::isfinite(value) && !columns_[i]->is_plane ? std::abs(value) / full_[i] : 0.0);
+      if (share <= 0.0F) continue;
       fill_rect({x, y + kTableRow - 4.0F}, {x + (widths_[i] - 10.0F) * share, y + kTableRow - 1.0F}, theme.output, 1.0F);
     }
   }
 
  private:
   static float text_y(const ImFont* font, float y) { return std::round(y + (kTableRow - 3.0F - font_size(font)) * 0.5F); }
-  float names_width() const { return kNameColumn + (has_labels_ ? kLabelColumn : 0.0F); }
+  float name_width() const { return kNameColumn + (scene_.survey.layout.has_kinds() ? kKindRoom : 0.0F); }
+  float names_width() const { return name_width() + (has_labels_ ? kLabelColumn : 0.0F); }
 
   bool draw_title(const std::string& title, const std::string& name, const std::string& help, ImVec2 at, float room,
                   bool is_order) {
@@ -165,16 +169,20 @@ void HeadTableView::draw(const CorpusScene& scene, bool is_narrow) {
 }
 
 std::string corpus_csv(const Survey& survey, std::span<const std::size_t> heads, const HeadNotes& notes) {
-  std::string csv = "name,layer,head,label";
+  const bool has_kinds = survey.layout.has_kinds();
+  const auto is_number = [](const SurveyColumn& column) { return column.name != "layer" && column.name != "kind"; };
+  std::string csv = has_kinds ? "name,kind,layer,head,label" : "name,layer,head,label";
   for (const SurveyColumn& column : survey.columns) {
-    if (column.name != "layer") csv += "," + exporting::csv_field(column.name);
+    if (is_number(column)) csv += "," + exporting::csv_field(column.name);
   }
   for (const std::size_t head : heads) {
     const auto note = notes.find(survey.name(head));
-    csv += fmt::format("\n{},{},{},{}", survey.name(head), head / survey.heads, head % survey.heads,
+    const HeadRef of = survey.layout.at(head);
+    csv += fmt::format("\n{},{}{},{},{}", survey.name(head),
+                       has_kinds ? fmt::format("{},", model::to_string(of.block.kind)) : "", of.block.layer.value, of.head,
                        note == notes.end() ? "" : exporting::csv_field(note->second.label));
     for (const SurveyColumn& column : survey.columns) {
-      if (column.name == "layer") continue;
+      if (!is_number(column)) continue;
       csv += std::isfinite(column.values[head]) ? "," + exporting::table_number(column.values[head]) : ",";
     }
   }

@@ -1,4 +1,6 @@
+#include "app/cells/stage_text.h"
 #include "app/state/session_file.h"
+#include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/views/open_views.h"
 #include "app/widgets/finding.h"
@@ -125,10 +127,25 @@ class CorpusView final : public ViewPanel {
       search_.clear();
       frame.ui.leave_text_field();
     }
+    draw_kinds(scene);
     if (lasso_.empty()) return;
     const std::string label = fmt::format("{} encircled \u00D7###free", lasso_.size());
     continue_line(button_width(label.c_str()), 12.0F);
     if (draw_button(frame, "corpus.free", label.c_str(), "Lists all heads again.")) lasso_.clear();
+  }
+
+  /// Buttons that list the heads of one kind alone, as if they were encircled.
+  void draw_kinds(const CorpusScene& scene) {
+    for (const auto& [kind, name] : kKinds) {
+      if (!scene.survey.layout.has_kinds()) return;
+      continue_line(button_width(name.data()), kind == model::BlockKind::EncoderSelf ? 12.0F : 4.0F);
+      const std::string help = fmt::format("Lists the heads of {} alone.", kind_text(kind));
+      if (!draw_button(scene.frame, fmt::format("corpus.kind.{}", name), name.data(), help.c_str())) continue;
+      lasso_.clear();
+      for (std::size_t head = 0; head < scene.survey.count(); ++head) {
+        if (scene.survey.layout.at(head).block.kind == kind) lasso_.push_back(head);
+      }
+    }
   }
 
   void move_by_keys(const CorpusScene& scene) const {
@@ -164,19 +181,15 @@ class CorpusView final : public ViewPanel {
 }  // namespace
 
 std::size_t CorpusScene::chosen() const {
-  const Selection& selected = frame.state.selection;
-  const bool is_known = selected.block.kind == model::BlockKind::EncoderSelf && selected.block.layer.value < survey.layers &&
-                        selected.head < survey.heads;
-  if (is_shown && is_known) return std::size_t{selected.block.layer.value} * survey.heads + selected.head;
-  const CorpusChoices& chosen = frame.state.corpus;
-  return std::size_t{std::min(chosen.layer, survey.layers - 1)} * survey.heads + std::min(chosen.head, survey.heads - 1);
+  const std::size_t selected = survey.layout.find(frame.state.selection.block, frame.state.selection.head);
+  if (is_shown && selected < survey.count()) return selected;
+  const std::size_t place = survey.layout.find(choices().chosen.block, choices().chosen.head);
+  return place < survey.count() ? place : 0;
 }
 
 void CorpusScene::choose(std::size_t head) const {
-  choices().layer = static_cast<std::uint32_t>(head / survey.heads);
-  choices().head = static_cast<std::uint32_t>(head % survey.heads);
-  const model::BlockRef block{.kind = model::BlockKind::EncoderSelf, .layer = {choices().layer}};
-  if (is_shown && frame.result.shapes.contains(block)) select_head(frame.state.selection, block, choices().head);
+  const HeadRef& chosen = choices().chosen = survey.layout.at(head);
+  if (is_shown && frame.result.shapes.contains(chosen.block)) select_head(frame.state.selection, chosen.block, chosen.head);
   frame.ui.request_redraw(2);
 }
 

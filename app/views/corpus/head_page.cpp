@@ -77,9 +77,12 @@ void draw_bars(Frame& frame, const std::string& name, view::Rect box, std::span<
 void draw_metric_card(const CorpusScene& scene, CardFlow& flow, std::size_t metric, std::size_t head) {
   const SurveyedHead& found = scene.survey.head(metric, head);
   const std::string& name = scene.survey.metrics[metric];
-  const std::string title =
-      found.texts == 0 ? fmt::format("{}: no text has it", name)
-                       : fmt::format("{} {}, rank {} of {}", name, found.mean_text(), found.place, scene.survey.count());
+  const std::vector<double>& all = scene.survey.column(name, 0).values;
+  const auto heads = std::ranges::count_if(all, [](double value) { return std::isfinite(value); });
+  const bool is_cross = scene.survey.layout.at(head).block.kind == model::BlockKind::Cross;
+  const std::string title = found.texts > 0
+                                ? fmt::format("{} {}, rank {} of {}", name, found.mean_text(), found.place, heads)
+                                : fmt::format("{}: {}", name, is_cross ? "\u2013" : "no text has it");
   const double step = found.top / static_cast<double>(std::max<std::size_t>(found.histogram.size(), 1));
   const bool is_share = found.top == 1.0;  // all of which have one scale
   const std::span<const float> bins = is_share ? found.histogram : without_empty_end(found.histogram);
@@ -135,6 +138,7 @@ void draw_token_card(const CorpusScene& scene, CardFlow& flow, const char* name,
 void draw_attention_cards(const CorpusScene& scene, CardFlow& flow, std::size_t head) {
   Frame& frame = scene.frame;
   const HeadAttention& found = scene.survey.attention[head];
+  const bool is_cross = scene.survey.layout.at(head).block.kind == model::BlockKind::Cross;
   const auto share = [](const char* what, const std::string& where, float value) {
     return fmt::format("{} {}: {:.1f} % of the attention", what, where, 100.0F * value);
   };
@@ -168,7 +172,7 @@ void draw_attention_cards(const CorpusScene& scene, CardFlow& flow, std::size_t 
   }
   if (!found.map.empty()) {
     const float edge = std::min(flow.width(), 200.0F);
-    flow.card("mean map, texts aligned left", edge, [&](const view::Rect& box) {
+    flow.card(is_cross ? "mean map, texts stretched" : "mean map, texts aligned left", edge, [&](const view::Rect& box) {
       const view::Rect square{.origin = box.origin, .size = glm::vec2(edge)};
       draw_mean_map(frame, scene.survey, head, square, 0);
       frame.mark("corpus.map", square);
@@ -177,7 +181,10 @@ void draw_attention_cards(const CorpusScene& scene, CardFlow& flow, std::size_t 
   if (found.queries == 0) return;
   const std::string self = fmt::format("queries \u00B7 itself {:.2f} \u00B1 {:.2f}", found.self, found.self_spread);
   const std::string first = fmt::format("keys \u00B7 first token {:.2f}", found.first);
-  draw_token_card(scene, flow, "corpus.query", self.c_str(), "Attends to others than the first token:", found.query_tokens);
+  if (!is_cross) {  // all of whose queries attend to the source alone
+    draw_token_card(scene, flow, "corpus.query", self.c_str(),
+                    "Attends to others than the first token:", found.query_tokens);
+  }
   draw_token_card(scene, flow, "corpus.key", first.c_str(),
                   "Gets attention from all queries of its text together:", found.key_tokens);
   draw_token_card(scene, flow, "corpus.pair", "pairs: query \u2192 its largest key", "Weight of the pair:", found.pairs);
@@ -188,17 +195,28 @@ struct Labels {
   bool are_tokens = false;  ///< those that were measured; else words
 };
 
-/// The tokens of an example by the model on show. Without one, and where it is another than the measured one, as far as its
-/// ids can tell: the words, whose marks are before them.
+/// The tokens of an example by the model on show, where texts are pairs those of the target and of the source. Without one,
+/// and where it is another than the measured one, as far as its ids can tell: the words, whose marks are before them.
 Labels labels_of(const SurveyExample& example, const inference::LanguageModel* model) {
   try {
     inference::PromptText prompt;
     prompt.ids.push_back(example.ids);
-    if (model && model->tokenizer) return {inference::make_prompt(*model, prompt).input.source.texts.at(0), true};
+    if (!example.target_ids.empty()) prompt.target_ids.push_back(example.target_ids);
+    if (model && model->tokenizer) {
+      const model::ModelInput input = inference::make_prompt(*model, prompt).input;
+      Labels made{.labels = {}, .are_tokens = true};
+      if (!example.target_ids.empty()) {
+        made.labels = input.target->texts.at(0);
+        made.labels.emplace_back("\u00B7\u2192");
+      }
+      made.labels.insert(made.labels.end(), input.source.texts.at(0).begin(), input.source.texts.at(0).end());
+      return made;
+    }
   } catch (const Error&) {
   }
   Labels words;
-  std::istringstream text(fmt::format("{} \u2192 {}:  {}", example.query_token, example.key_token, example.text));
+  std::istringstream text(
+      fmt::format("{} \u2192 {}:  {} {}", example.query_token, example.key_token, example.target, example.text));
   for (std::string word; text >> word;) words.labels.push_back("\u00B7" + word);
   return words;
 }
@@ -227,9 +245,7 @@ void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, 
       tokens, widths, {.width = width, .line_height = line, .token_height = line - 2.0F, .space = 5.0F, .padding = 1.0F});
   const float height = std::max(lines.height, line);
   if (click_area(name.c_str(), {kNumberRoom + width, height})) {
-    scene.room.show({.example = example,
-                     .layer = static_cast<std::uint32_t>(scene.chosen() / scene.survey.heads),
-                     .head = static_cast<std::uint32_t>(scene.chosen() % scene.survey.heads)});
+    scene.room.show({.example = example, .head = scene.survey.layout.at(scene.chosen())});
     frame.ui.request_redraw(2);
   }
   const bool is_hovered = ImGui::IsItemHovered();
@@ -242,11 +258,15 @@ void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, 
           .c_str());
   if (is_hovered) fill_rect(start, start + glm::vec2(kNumberRoom + width, height), theme.hover, 3.0F);
   put_text(mono, start + glm::vec2(2.0F, 1.0F), theme.text_dim, fmt::format("{:.3f}", example.value));
+  // The target's tokens and an arrow come before the source's.
+  const model::BlockKind kind = scene.survey.layout.at(scene.chosen()).block.kind;
+  const std::size_t source = example.target_ids.empty() ? 0 : example.target_ids.size() + 1;
+  const std::size_t query = example.query + (kind == model::BlockKind::EncoderSelf ? source : 0),
+                    key = example.key + (kind == model::BlockKind::DecoderSelf ? 0 : source);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const view::Rect box{.origin = lines.tokens[i].origin + start + glm::vec2(kNumberRoom, 0.0F),
                          .size = lines.tokens[i].size};
-    const bool has_cell = known->second.are_tokens, is_query = has_cell && i == example.query,
-               is_key = has_cell && i == example.key;
+    const bool has_cell = known->second.are_tokens, is_query = has_cell && i == query, is_key = has_cell && i == key;
     if (is_key) fill_rect(box, theme.key_fill, 3.0F);
     if (is_query) is_key ? outline_rect(box, theme.query, 3.0F, 2.0F) : fill_rect(box, theme.query_fill, 3.0F);
     put_text(body, box.origin + glm::vec2(1.0F, 1.0F), theme.text, frame.ui.shaped(tokens[i].place.text));
@@ -278,8 +298,11 @@ void HeadPage::draw_examples(const CorpusScene& scene, std::size_t head) {
   Frame& frame = scene.frame;
   CorpusChoices& choices = scene.choices();
   const std::vector<std::string>& metrics = scene.survey.metrics;
-  const auto found = std::ranges::find(metrics, choices.metric);
-  const std::size_t metric = found == metrics.end() ? 0 : static_cast<std::size_t>(found - metrics.begin());
+  std::size_t metric = static_cast<std::size_t>(std::ranges::find(metrics, choices.metric) - metrics.begin());
+  if (metric == metrics.size()) {  // the first that has a value
+    metric = 0;
+    while (metric + 1 < metrics.size() && scene.survey.head(metric, head).texts == 0) ++metric;
+  }
   write_label(frame.ui.fonts().strong, frame.ui.theme().text, "Examples by");
   ImGui::SameLine(0.0F, 8.0F);
   ImGui::SetNextItemWidth(130.0F);
@@ -306,7 +329,11 @@ void HeadPage::draw_examples(const CorpusScene& scene, std::size_t head) {
     if (example.decile != decile) continue;
     texts_.draw(scene, example, fmt::format("corpus.example.{}", row++));
   }
-  if (row == 0) write_note(frame, "No text of the corpus is here.");
+  if (row > 0) return;
+  write_note(frame, shown.texts > 0 ? std::string("No text of the corpus is here.")
+                                    : fmt::format("This head has no value of {}: no text has what it measures, or it "
+                                                  "compares positions of one text, and cross-attention's are of two.",
+                                                  metrics[metric]));
 }
 
 void HeadPage::draw(const CorpusScene& scene) {
