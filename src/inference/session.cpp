@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "gpu/context.h"
+#include "gpu/transfer.h"
 #include "inference/copies.h"
 #include "inference/device_layers.h"
 #include "inference/device_run.h"
@@ -344,6 +345,7 @@ void Session::unload() {
   state_->scratch = {};
   state_->layers.reset();
   state_->embeddings.clear();
+  gpu::finish_writes(state_->kernels.context());  // what a run uploaded for itself
 }
 
 void Session::watch_compiling(CompileObserver observer) {

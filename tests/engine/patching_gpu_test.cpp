@@ -116,7 +116,8 @@ TEST_SUITE("gpu") {
       CHECK(into_present.source.logit == into_baseline.source.logit);
       REQUIRE(into_present.patched.size() == into_baseline.patched.size());
       for (std::size_t cell = 0; cell < into_present.patched.size(); ++cell) {
-        CHECK(into_present.patched[cell]->logit == into_baseline.patched[cell]->logit);
+        const double difference = into_present.patched[cell]->logit - into_baseline.patched[cell]->logit;
+        CHECK(std::abs(difference) < 1e-5);  // observed 0 on llvmpipe; on an H100, some differ in their last bits
       }
     }
   }

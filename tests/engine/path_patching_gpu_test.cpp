@@ -204,7 +204,8 @@ TEST_SUITE("gpu") {
       REQUIRE(into_present.layers == std::vector<std::uint32_t>{0});
       CHECK(into_present.target.logit != into_present.source.logit);
       for (std::size_t head = 0; head < into_present.columns; ++head) {
-        CHECK(into_present.at(0, head)->logit == into_baseline.at(0, head)->logit);
+        const double difference = into_present.at(0, head)->logit - into_baseline.at(0, head)->logit;
+        CHECK(std::abs(difference) < 1e-5);  // observed 0 on llvmpipe; on an H100, some differ in their last bits
       }
     }
   }

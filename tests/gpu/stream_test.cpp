@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/ranges.h>
+
 #include "gpu/test_kernel.h"
 #include "support/gpu.h"
 #include "support/skip.h"
@@ -230,6 +232,7 @@ TEST_SUITE("gpu") {
       CHECK(submission.gpu_ms() > 0.0);
     }
     CHECK(context.recordings_created() - before <= 2);
+    INFO(fmt::format("{}", fmt::join(context.validation_messages(), "\n")));
     CHECK(context.validation_messages().empty());
   }
 

@@ -1,4 +1,6 @@
 // Calls Vulkan directly: gpu/Stream records every barrier, so a missing one has to be recorded by hand.
+#include <fmt/ranges.h>
+
 #include "gpu/buffer_handles.h"
 #include "gpu/handles.h"
 #include "support/gpu.h"
@@ -17,6 +19,7 @@ TEST_SUITE("gpu") {
                                             vk::CommandBufferAllocateInfo{.commandPool = *pool, .commandBufferCount = 1});
     commands[0].begin(vk::CommandBufferBeginInfo{});
     commands[0].fillBuffer(*buffer.handles().buffer, 0, VK_WHOLE_SIZE, 0);
+    INFO(fmt::format("{}", fmt::join(context.validation_messages(), "\n")));
     CHECK(context.validation_messages().empty());
     commands[0].fillBuffer(*buffer.handles().buffer, 0, VK_WHOLE_SIZE, 1);
     commands[0].end();

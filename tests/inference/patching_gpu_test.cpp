@@ -7,6 +7,7 @@
 
 #include "inference/desk.h"
 #include "inference/random_network.h"
+#include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
@@ -124,7 +125,11 @@ TEST_SUITE("gpu") {
         CHECK(patched->logits().values == alone.run(texts.pass(texts.desk, changes))->logits().values);
         CHECK(run->logits().values == logits);
         const bool is_everything = place.site == Site::Residual && texts.desk.target.empty();
-        if (is_everything) CHECK(patched->logits().values == other->logits().values);
+        // Of other rows than the run's of the other text, a GPU may take other tiles.
+        if (!is_everything) continue;
+        const std::vector<float> all = other->logits().values;
+        const std::vector<double> wanted(all.begin(), all.end());
+        CHECK(test::deviation(patched->logits().values, wanted).max_abs < 1e-5);  // observed 0 on llvmpipe
       }
     }
   }
