@@ -166,9 +166,7 @@ void check_input(ExportFlags& flags) {
 
 /// Views' own figures are drawn by a window offscreen. Throws Error where one can't be made.
 void let_views_draw(ExportOptions& options, const ExportFlags& flags, const State& state) {
-  const auto is_chosen = [&](const FigureKind& kind) {
-    return std::ranges::find(options.views, &kind) != options.views.end();
-  };
+  const auto is_chosen = [&](const FigureKind& kind) { return std::ranges::count(options.views, &kind) > 0; };
   if (std::ranges::all_of(options.views, [](const FigureKind* kind) { return kind->view.empty(); })) return;
   if (!is_model(state.source) || !flags.texts.empty())
     throw UsageError("--views: retrieval, prompts and checkpoints are of a language model and one text");

@@ -161,7 +161,7 @@ class CheckpointsView final : public ViewPanel {
     const bool has_large = !curves_.steps.empty();
     if (has_large && !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values)) {
       const std::string_view metric = evaluation::metric_name(metric_);
-      write_note(frame, fmt::format("No head has a value of \u201C{}\u201D in this text: choose another one.", metric),
+      write_note(frame, fmt::format("No head has a value of \u201C{}\u201D in this text: choose another metric.", metric),
                  frame.ui.theme().warning, "checkpoints.no_value");
     } else if (has_large) {
       draw_heads(frame, step, {room.x, std::max(room.y * kLargeShare, kLargeHeight)});

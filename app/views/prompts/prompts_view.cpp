@@ -253,8 +253,9 @@ class PromptsView final : public ViewPanel {
   }
 
   void draw_cells(Frame& frame, PromptRoom& room) {
-    if (findings_->is_complete() && !strongest_) {
-      const std::string text = fmt::format("No prompt has a value of \u201C{}\u201D: choose another one.", measure_.title);
+    if (findings_->is_complete() && findings_->measured() > findings_->failed() && !strongest_) {
+      const std::string text =
+          fmt::format("No prompt has a value of \u201C{}\u201D: choose another metric.", measure_.title);
       return write_note(frame, text, frame.ui.theme().warning, "prompts.no_value");
     }
     const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
@@ -277,7 +278,7 @@ class PromptsView final : public ViewPanel {
     write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
     frame.mark("prompts.spread", last_item_rect());
     if (measure_.is_signed && strongest_ && strongest_ != cell &&
-        draw_button(frame, "prompts.strongest", fmt::format("Strongest: {}###strongest", spread_text(*strongest_)).c_str(),
+        draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),
                     "Chooses the cell whose mean is farthest from 0."))
       choose(frame, room, *strongest_, false);
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
