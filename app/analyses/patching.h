@@ -142,8 +142,9 @@ PatchingQuestion patching_query(const PatchingChoices& choices, model::BlockKind
 inline constexpr std::uint32_t kMaxPatchedWeights = 64;
 
 /// For every query and key of a head a pass in which this one weight is the other run's: the query's output becomes
-/// z + (w' − w) · v of the key. The row's other weights stay, so that their sum changes. Throws Error where a line has more
-/// than kMaxPatchedWeights tokens, and where the head's output isn't the sum of its weighted values: it is changed.
+/// z + (w' − w) · v of the key. The row's other weights stay, so that their sum changes. A weight that is 0 in both has no
+/// numbers. Throws Error where a line has more than kMaxPatchedWeights tokens, and where the head's output isn't the sum of
+/// its weighted values: it is changed.
 struct WeightPatchingQuestion {
   HeadRef head = {};
   bool into_baseline = false;  ///< the run's weights go into the baseline

@@ -127,7 +127,9 @@ Task<PatchEffects> analyse(WeightPatchingQuestion question, AnalysisSubject subj
     std::vector<std::uint32_t> differing;
     for (std::uint32_t key = 0; key < keys.count; ++key) {
       const std::size_t at = std::size_t{query} * keys.count + key;
-      if (parts.other[at] == parts.weights[at]) {
+      if (parts.weights[at] == 0.0F && parts.other[at] == 0.0F) {
+        ++found.known;  // hidden in both runs: there is nothing to put
+      } else if (parts.other[at] == parts.weights[at]) {
         found.keep(query, key, found.target);
       } else {
         differing.push_back(key);

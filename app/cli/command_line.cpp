@@ -211,10 +211,18 @@ int parse_and_run(std::vector<std::string> arguments) {
   // Of the program, not of each command: CLI11 would give it to those that come later.
   app.set_help_all_flag("--help-all", "print the flags of every command, environment and files, and exit");
   complete(arguments, commands);
-  if (const std::optional<int> status = parse(app, std::move(arguments))) return *status;
+  const auto refuse = [](const Subcommand& command) {
+    if (command.app->parsed()) refuse_leftovers(*command.app, "headlight " + command.app->get_name());
+  };
+  try {
+    if (const std::optional<int> status = parse(app, std::move(arguments))) return *status;
+  } catch (const UsageError&) {
+    std::ranges::for_each(commands, refuse);  // an unknown flag's value was taken for a text
+    throw;
+  }
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
-    refuse_leftovers(*command.app, "headlight " + command.app->get_name());
+    refuse(command);
     // A check's child is there for faults, which its parent tells.
     if (const std::filesystem::path file = crash_report_file(); !file.empty() && std::getenv(kCheckChild) == nullptr) {
       platform::keep_crash_reports(file);

@@ -10,14 +10,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/checkpoints/step_series.h"
 #include "app/cli/export_flags.h"
 #include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/models/starter_view.h"
+#include "app/prompts/fitted_prompt.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
+#include "app/window/viewer.h"
+#include "core/text_bytes.h"
 #include "export/text_metrics.h"
 
 namespace headlight::app {
@@ -160,6 +164,27 @@ void check_input(ExportFlags& flags) {
     throw UsageError("--texts brings the texts: leave out --text, --ids, --preset and --capture");
 }
 
+/// Views' own figures are drawn by a window offscreen. Throws Error where one can't be made.
+void let_views_draw(ExportOptions& options, const ExportFlags& flags, const State& state) {
+  const auto is_chosen = [&](const FigureKind& kind) { return std::ranges::count(options.views, &kind) > 0; };
+  if (std::ranges::all_of(options.views, [](const FigureKind* kind) { return kind->view.empty(); })) return;
+  if (!is_model(state.source) || !flags.texts.empty())
+    throw UsageError("--views: retrieval, prompts and checkpoints are of a language model and one text");
+  const std::string &set = state.prompts.set, &path = model_path(state.source);
+  if (is_chosen(kPromptsFigure) && set.empty()) throw UsageError("--views prompts: name a set with --prompts");
+  if (is_chosen(kPromptsFigure)) read_prompt_set(prompt_set_file(set));
+  if (is_chosen(kCheckpointsFigure) && find_checkpoints(path).steps.empty())
+    throw Error("--views checkpoints: there are no other steps of this training beside {}", path);
+  options.write_view = [state, models = options.models, batch = options.batch.value_or(0), device = flags.device](
+                           const FigureKind& kind, const std::filesystem::path& file) {
+    ScreenshotOptions shown{.state = state, .out = file, .is_figure = true, .device = device, .models = models};
+    shown.state.view.tab = kind.view;
+    shown.state.selection.batch = batch;
+    if (&kind == &kRetrievalFigure) shown.state.heads.mode = HeadsMode::Retrieval;
+    take_screenshot(shown);
+  };
+}
+
 int run_command(ExportFlags& flags) {
   check_input(flags);
   std::optional<OutputFolder> output;
@@ -168,6 +193,7 @@ int run_command(ExportFlags& flags) {
   if (is_output) output.emplace();
   State state;
   flags.model.apply(state);  // may add to the selection
+  for (const StateEdit& edit : flags.edits) edit(state);
   ExportOptions options = options_of(flags, state, output ? &*output : nullptr);
   options.inputs = run_inputs(state);
   if (flags.comparisons.size() > 1) throw UsageError("{} exclude each other: choose one", kCompareFlags);
@@ -178,6 +204,7 @@ int run_command(ExportFlags& flags) {
   }
   if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);
+  let_views_draw(options, flags, state);
   if (flags.has_session) options.session = portable_state(state, options.directory);
   std::unique_ptr<Runner> runner;
   if (!flags.is_dry_run) {

@@ -228,6 +228,13 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
   offer_words(app, "--views", view_names(), Offer::List);
   group.take_number("--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)", flags.threshold,
                     0.0F, 1.0F);
+  for (const Field& field : state_fields()) {
+    constexpr std::array<std::string_view, 6> kOfViews = {"--prompts", "--experiment", "--patch",
+                                                          "--lens",    "--curves",     "--log-steps"};
+    if (std::ranges::find(kOfViews, field.flag.name) == kOfViews.end()) continue;
+    group.add(field.flag.name, field.flag.value_name, field.flag.help,
+              [&flags, &field](const std::string& text) { flags.edits.push_back(field.flag.parse(field.flag.name, text)); });
+  }
   std::vector<std::pair<std::string, std::string>> color_maps;
   for (const std::string& name : color_map_names()) color_maps.emplace_back(name, name);
   group.take_choice("--color-map", "NAME",

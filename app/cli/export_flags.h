@@ -21,6 +21,7 @@ struct ExportFlags {
   std::string texts;                       ///< file of --texts; "-": standard input; empty: one export
   bool is_jsonl = false;                   ///< its lines are objects
   std::string field = "text";              ///< of these objects, with the text
+  std::vector<StateEdit> edits;            ///< of what prompts and checkpoints show
   std::string figure;                      ///< file of --from; empty: none
   bool has_session = true;                 ///< figures carry what they are made from
   bool is_dry_run = false;                 ///< say what would be written, and write nothing

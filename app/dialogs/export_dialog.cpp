@@ -101,7 +101,7 @@ bool ExportDialog::has_baseline(const State& state, const EngineResult& result) 
 
 std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
   std::vector<const FigureKind*> kinds;
-  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
+  for (std::size_t i = 0; i < figure_kinds().size() - kFiguresOfViews; ++i) {
     const bool is_possible = figure_kinds()[i] != &kPairFigure || has_baseline(state, result);
     if (views_.at(i) && is_possible) kinds.push_back(figure_kinds()[i]);
   }

@@ -125,8 +125,8 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_gap(frame);
   if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
   if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
-  const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind is of two runs
-  const std::size_t offered = figure_kinds().size() - (has_pair ? 0 : 1);
+  const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind of these is of two runs
+  const std::size_t offered = figure_kinds().size() - kFiguresOfViews - (has_pair ? 0 : 1);
   draw_switches(
       frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
       [](std::size_t i) { return explanation(*figure_kinds()[i]); });

@@ -94,6 +94,7 @@ void write_container(ExportWork& work, const std::vector<PlannedArray>& planned,
 
 void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind& kind, const MatrixRef& matrix,
                   const path& file) {
+  if (work.options.write_view && !kind.view.empty()) return work.options.write_view(kind, file);
   const exporting::DrawingFormat format = *exporting::drawing_format(file);
   const RunSource::Source& source = work.source;
   RunNumbers numbers(work.both_runs(),

@@ -5,8 +5,10 @@ namespace {
 
 using attention::Stage;
 
-constexpr std::array kKindsOfFigures = {&kHeadFigure, &kHeadsFigure, &kGridFigure,    &kModelFigure,       &kLinesFigure,
-                                        &kTextFigure, &kStepsFigure, &kMetricsFigure, &kPredictionsFigure, &kPairFigure};
+constexpr std::array kKindsOfFigures = {&kHeadFigure,        &kHeadsFigure, &kGridFigure,      &kModelFigure,
+                                        &kLinesFigure,       &kTextFigure,  &kStepsFigure,     &kMetricsFigure,
+                                        &kPredictionsFigure, &kPairFigure,  &kRetrievalFigure, &kPromptsFigure,
+                                        &kCheckpointsFigure};
 
 /// Bytes of a value of a figure's map.
 constexpr double kWeightValue = 0.25, kSignedValue = 3.5;
@@ -20,6 +22,27 @@ bool is_part(const ExportBlocks& blocks) {
 }
 
 }  // namespace
+
+const FigureKind kRetrievalFigure{.id = "retrieval",
+                                  .label = "Retrieval",
+                                  .help = "which heads copy a needle from a haystack of the text, as Heads draws it",
+                                  .scope = FigureScope::Attention,
+                                  .bytes = {.png = 60e3, .svg = 20e3, .pdf = 20e3},
+                                  .view = "heads"};
+
+const FigureKind kPromptsFigure{.id = "prompts",
+                                .label = "Prompts",
+                                .help = "the mean of an experiment over a set of prompts (--prompts, --experiment)",
+                                .scope = FigureScope::Attention,
+                                .bytes = {.png = 100e3, .svg = 36e3, .pdf = 20e3},
+                                .view = "prompts"};
+
+const FigureKind kCheckpointsFigure{.id = "checkpoints",
+                                    .label = "Checkpoints",
+                                    .help = "a metric of all heads (--curves) over the steps of a training beside the model",
+                                    .scope = FigureScope::Attention,
+                                    .bytes = {.png = 60e3, .svg = 30e3, .pdf = 20e3},
+                                    .view = "checkpoints"};
 
 std::span<const FigureKind* const> figure_kinds() { return kKindsOfFigures; }
 
@@ -38,6 +61,8 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
   if (blocks.weighs_values && !kind.takes_norms) why = "it shows weights, not norms";
   if (blocks.is_difference && !kind.takes_differences) why = "it shows one run, not what two differ in";
   if (is_part(blocks) && !kind.takes_parts) why = "it shows all queries and keys";
+  const bool is_of_some = blocks.layers.size() < blocks.all_layers || blocks.heads.size() < blocks.shape.heads;
+  if (!kind.view.empty() && is_of_some) why = "it shows all layers and heads";
   if (why != nullptr) return why;
   return kind.refusal == nullptr ? std::string() : kind.refusal(blocks);
 }
@@ -79,6 +104,7 @@ std::unique_ptr<exporting::Drawing> draw_as_wide(const FigureKind& kind, const F
 
 std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
                                                 FigureNumbers& numbers) {
+  if (kind.draw == nullptr) throw Error("{}: only headlight export --views and the view {} draw it", kind.id, kind.view);
   const ExportOptions& options = subject.options;
   FigureSubject own = subject;
   own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
@@ -92,6 +118,7 @@ std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& bl
   std::vector<MatrixRef> figures = matrices_of(blocks, stage);
   std::erase_if(figures, [&](const MatrixRef& matrix) {
     const bool is_first_head = matrix.head == heads.front(), is_first_layer = matrix.block == blocks.layers.front();
+    if (!kind.view.empty() && matrix.batch != blocks.batch.first) return true;  // a window shows one line
     return (kind.scope != FigureScope::Head && !is_first_head) || (kind.scope == FigureScope::Attention && !is_first_layer);
   });
   return figures;

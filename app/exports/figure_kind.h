@@ -104,12 +104,14 @@ struct FigureKind {
   bool takes_parts = false;        ///< of chosen rows and columns
   /// Why there is none beyond that; empty: there is one. Null: never.
   std::string (*refusal)(const ExportBlocks& blocks) = nullptr;
+  std::string_view view = {};  ///< whose own figure it is, which ExportOptions::write_view writes; empty: `draw` draws it
   /// As draw_figure(), which calls it, without what is said of every figure.
-  std::unique_ptr<exporting::Drawing> (*draw)(const FigureSubject& subject, FigureNumbers& numbers);
+  std::unique_ptr<exporting::Drawing> (*draw)(const FigureSubject& subject, FigureNumbers& numbers) = nullptr;
 };
 
 extern const FigureKind kHeadFigure, kHeadsFigure, kGridFigure, kModelFigure, kLinesFigure, kTextFigure, kStepsFigure,
-    kMetricsFigure, kPredictionsFigure, kPairFigure;
+    kMetricsFigure, kPredictionsFigure, kPairFigure, kRetrievalFigure, kPromptsFigure, kCheckpointsFigure;
+inline constexpr std::size_t kFiguresOfViews = 3;  ///< the last kinds, which commands alone write
 
 /// All kinds, in the order of their switches.
 std::span<const FigureKind* const> figure_kinds();

@@ -77,6 +77,8 @@ struct ExportOptions : ExportContents {
   bool is_dark = false;
   bool is_transparent = false;                ///< figures have no ground
   std::vector<const FigureKind*> views = {};  ///< kinds of figures; empty: each head's, and each layer's heads on a sheet
+  /// Writes a kind that is a view's own figure; empty: none is among `views`. Throws Error in one line.
+  std::function<void(const FigureKind& kind, const std::filesystem::path& file)> write_view = {};
   FigureChoice choice = {};
   exporting::FigureParts parts = {};
   exporting::FigureFont font = exporting::FigureFont::Sans;

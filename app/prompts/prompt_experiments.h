@@ -28,4 +28,9 @@ std::vector<std::vector<float>> measure_prompt(const PromptQuestion& question, c
                                                const PromptItem& item, const AnalysisSubject& subject,
                                                const PromptAnswer& answer);
 
+/// measure_set() of paths without a chosen receiver.
+void measure_found_paths(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
+                         PromptFindings& findings, const std::function<void()>& checkpoint,
+                         const std::function<void()>& tell);
+
 }  // namespace headlight::app

@@ -225,6 +225,18 @@ PromptSpread spread_of(const PromptFindings& findings, std::size_t measure, std:
   return spread_of(values);
 }
 
+std::optional<std::size_t> strongest_cell(const PromptFindings& findings, std::size_t measure) {
+  std::optional<std::size_t> strongest;
+  double largest = -1.0;
+  for (std::size_t cell = 0; cell < findings.layers.size() * findings.columns.size(); ++cell) {
+    const PromptSpread spread = spread_of(findings, measure, cell);
+    if (spread.count == 0 || std::abs(spread.mean) <= largest) continue;
+    largest = std::abs(spread.mean);
+    strongest = cell;
+  }
+  return strongest;
+}
+
 PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const std::function<void()>& checkpoint) {
   PromptFindings findings;
   const auto& choice = std::get<Model>(question.inputs.source);
@@ -247,6 +259,8 @@ PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const
 
 void measure_set(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
                  PromptFindings& findings, const std::function<void()>& checkpoint, const std::function<void()>& tell) {
+  if (question.experiment == PromptExperiment::Paths && !question.patching.receiver.is_chosen())
+    return measure_found_paths(runner, models, question, findings, checkpoint, tell);
   PromptMeter meter(runner, models, question, findings, checkpoint);
   for (std::vector<std::size_t> items = meter.next_items(); !items.empty(); items = meter.next_items())
     meter.measure(items, tell);

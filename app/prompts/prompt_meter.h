@@ -45,6 +45,8 @@ struct PromptFindings {
   std::vector<std::string> left_out = {};                          ///< [prompt] why; empty: it is in
   std::vector<std::uint32_t> layers = {};                          ///< [row]; of Lens how many layers came before
   std::vector<std::string> columns = {};                           ///< "3" of a head, else a name
+  std::optional<PathReceiver> receiver = {};                       ///< of Paths where the question chooses none: found
+  std::string search = {};                                         ///< how far it is looked for; empty: it isn't
   std::string error = {};                                          ///< one line: why there is nothing
 
   std::size_t prompts() const { return left_out.size(); }
@@ -72,12 +74,18 @@ PromptSpread spread_of(std::span<const std::optional<double>> values);
 /// Of all that are known.
 PromptSpread spread_of(const PromptFindings& findings, std::size_t measure, std::size_t cell);
 
+/// Whose mean is farthest from 0, of equal ones the first; none: no prompt has any.
+std::optional<std::size_t> strongest_cell(const PromptFindings& findings, std::size_t measure);
+
 /// Reads the set and fits it to the model. `checkpoint`: called often; throws to cancel. Throws Error in one line.
 PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const std::function<void()>& checkpoint = {});
 
 /// Measures the prompts that have no numbers yet: texts and corrupted texts of some dozens at a time are items of one run
 /// each, with padding, of which the analyses answer one item after the other. `checkpoint`: called before each step; throws
-/// to cancel. `tell`: called after each prompt. Throws what runs throw.
+/// to cancel. `tell`: called after each prompt. Throws what runs throw. Of paths without a chosen receiver one is found
+/// first, by the means of the logit: heads that others come before are tried from the one whose output of the other text
+/// changes it the most on, three at most, until a path into one changes it by a twentieth of that; the strongest path leads
+/// into the receiver.
 void measure_set(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
                  PromptFindings& findings, const std::function<void()>& checkpoint, const std::function<void()>& tell);
 

@@ -84,11 +84,11 @@ void PromptRoom::wait() const {
   changed_.wait(lock, [&] { return !has_work() || stops_; });
 }
 
-void PromptRoom::keep(const PromptQuestion& question, const PromptFindings& findings) {
+void PromptRoom::keep(const PromptQuestion& question, const PromptFindings& findings, std::uint64_t order) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find(known_, question, &Known::question);
-    if (known == known_.end()) return;
+    if (known == known_.end() || order != order_) return;
     known->findings = std::make_shared<const PromptFindings>(findings);
   }
   changed_.notify_all();
@@ -105,16 +105,16 @@ void PromptRoom::measure(std::unique_ptr<Runner>& runner, const Known& known, st
   for (int reopenings = 0;; ++reopenings) {
     try {
       if (!findings.set) findings = fit_set(question, *models_, checkpoint);
-      keep(question, findings);
+      keep(question, findings, order);
       if (!runner) runner = open_({});
-      return measure_set(*runner, models_, question, findings, checkpoint, [&] { keep(question, findings); });
+      return measure_set(*runner, models_, question, findings, checkpoint, [&] { keep(question, findings, order); });
     } catch (const std::exception& error) {
       const ErrorKind kind = headlight::kind_of(error);
       if (kind == ErrorKind::Cancelled) return;
       if (kind == ErrorKind::DeviceLost) runner.reset();
       if (kind == ErrorKind::DeviceLost && reopenings < kMaxReopenings) continue;
       findings.error = one_line(error.what());
-      return keep(question, findings);
+      return keep(question, findings, order);
     }
   }
 }

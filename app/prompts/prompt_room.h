@@ -58,8 +58,8 @@ class PromptRoom {
   };
   void work();
   void measure(std::unique_ptr<Runner>& runner, const Known& known, std::uint64_t order);
-  /// Keeps what is known of a question, if it is still one of the last.
-  void keep(const PromptQuestion& question, const PromptFindings& findings);
+  /// Keeps what is known of a question, if nothing else was wanted since its measurement began.
+  void keep(const PromptQuestion& question, const PromptFindings& findings, std::uint64_t order);
   bool has_work() const;
 
   RunnerFactory open_;

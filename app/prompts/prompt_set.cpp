@@ -126,7 +126,12 @@ PromptTemplate read_template(const JsonReader& reader) {
 std::vector<SetPrompt> read_line(const std::string& text, const std::function<void()>& checkpoint) {
   if (find_invalid_utf8(text) != std::string::npos) throw Error("the line isn't UTF-8");
   const Result<json> line = parse_json(text, kLineLimits);
-  if (!line) throw Error("{}", line.error());
+  if (!line) {
+    std::string error = line.error();
+    constexpr std::string_view kOwnLine = "line 1, ";  // of this text: the caller names the file's
+    if (const std::size_t at = error.find(kOwnLine); at != std::string::npos) error.erase(at, kOwnLine.size());
+    throw Error("{}", error);
+  }
   if (!line->is_object()) throw Error("expected an object, found {}", shown(*line));
   const JsonReader reader(*line, "");
   const bool is_template = line->contains("template");

@@ -27,13 +27,19 @@ std::map<std::string, std::string> draw_values(const PromptTemplate& one, std::m
   return drawn;
 }
 
-/// Puts values into the place of {placeholders}; `positions`: receives where they are, or null.
+/// Puts values into the place of {placeholders}, one brace into that of two; `positions`: receives where they are, or null.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& values,
                    std::vector<NamedSpan>* positions) {
   std::string result;
   std::map<std::string, int> counts;
   std::size_t at = 0;
-  for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', at)) {
+  for (std::size_t open = text.find_first_of("{}"); open != std::string::npos; open = text.find_first_of("{}", at)) {
+    const bool is_double = open + 1 < text.size() && text[open + 1] == text[open];
+    if (is_double || text[open] == '}') {  // itself
+      result.append(text, at, open + 1 - at);
+      at = open + (is_double ? 2 : 1);
+      continue;
+    }
     const std::size_t close = text.find('}', open);
     if (close == std::string::npos) throw Error("a brace isn't closed: {}", text.substr(open, 40));
     const std::string name = text.substr(open + 1, close - open - 1);

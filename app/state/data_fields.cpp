@@ -2,6 +2,7 @@
 #include "app/state/field_types.h"
 #include "app/state/field_values.h"
 #include "app/state/state_names.h"
+#include "app/state/usage.h"
 
 namespace headlight::app {
 namespace {
@@ -74,7 +75,11 @@ void add_prompts(std::vector<Field>& fields) {
               .parse = [](const std::string& flag, const std::string& text) -> StateEdit {
                 const std::vector<std::string> names = {"ioi",       "greater-than", "induction",
                                                         "docstring", "subject-verb", "color"};
-                if (!text.ends_with(".jsonl") && !text.ends_with(".gz")) parse_choice(flag, text, names);
+                std::error_code ignored;
+                const bool is_lines = text.ends_with(".jsonl") || text.ends_with(".gz");
+                if (!is_lines && std::filesystem::is_regular_file(text, ignored))
+                  throw UsageError("{}: {} doesn't end in .jsonl: a file of prompts has a JSON object a line", flag, text);
+                if (!is_lines) parse_choice(flag, text, names);
                 return [text](State& state) { state.prompts.set = text; };
               }};
   fields.push_back(set);

@@ -134,6 +134,7 @@ Settings settings_from_json(const json& value) {
   Settings settings;
   for_each_plain_member(settings, MemberReader{reader});
   settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMaxRecentModels);
+  settings.recent_files = recent_from_json(reader, "recent_files", "paths", kMaxRecentFiles);
   settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMaxRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
   if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
@@ -191,6 +192,10 @@ void remember_model(Settings& settings, const std::string& path) {
   put_first(settings.recent_models, path, kMaxRecentModels);
 }
 
+void remember_file(Settings& settings, const fs::path& path) {
+  put_first(settings.recent_files, utf8(fs::absolute(path).lexically_normal()), kMaxRecentFiles);
+}
+
 void remember_choice(Settings& settings, const std::string& id) {
   put_first(settings.recent_choices, id, kMaxRecentChoices);
 }
@@ -228,11 +233,9 @@ LoadedSettings load_settings(const fs::path& path) {
 }
 
 void save_settings(const fs::path& path, const Settings& settings) {
-  json value = {{"recent_models", settings.recent_models},
-                {"recent_choices", settings.recent_choices},
-                {"lessons", lessons_to_json(settings.lessons)},
-                {"window", window_to_json(settings.window)},
-                {"state", to_json(settings.state)}};
+  json value = {{"recent_models", settings.recent_models},   {"recent_files", settings.recent_files},
+                {"recent_choices", settings.recent_choices}, {"lessons", lessons_to_json(settings.lessons)},
+                {"window", window_to_json(settings.window)}, {"state", to_json(settings.state)}};
   for_each_plain_member(settings, MemberWriter{value});
   for_each_member(settings.panes, MemberWriter{value["panes"]});
   make_directories(path.parent_path());

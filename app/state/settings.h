@@ -54,6 +54,7 @@ struct Settings {
   std::string device;                       ///< name or index as --device takes it; empty: the best one
   State state;                              ///< as the window was closed
   std::vector<std::string> recent_models;   ///< the newest first, at most kMaxRecentModels
+  std::vector<std::string> recent_files;    ///< saved steps, surveys, files of prompts; likewise, kMaxRecentFiles
   std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMaxRecentChoices
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
@@ -64,7 +65,7 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-inline constexpr std::size_t kMaxRecentModels = 12;
+inline constexpr std::size_t kMaxRecentModels = 12, kMaxRecentFiles = 12;
 inline constexpr std::size_t kMaxRecentChoices = 6;
 /// Forgets masks, head gains and the baseline: a start begins with a model as it was trained; only sessions keep what was
 /// changed.
@@ -73,6 +74,8 @@ void forget_changes(State& state);
 void forget_linked_step(State& state);
 /// Puts a model first among the recent ones.
 void remember_model(Settings& settings, const std::string& path);
+/// Puts a file first among the recent ones.
+void remember_file(Settings& settings, const std::filesystem::path& path);
 /// Puts an entry of the palette first among the recent ones.
 void remember_choice(Settings& settings, const std::string& id);
 

@@ -272,6 +272,7 @@ struct PathReceiver {
   PathInput input = PathInput::Query;
   bool recomputes_mlps = true;  ///< paths lead through MLPs as well; else they are baseline, as all other heads are
 
+  bool is_chosen() const { return layer != kLastLayer; }
   bool operator==(const PathReceiver&) const = default;
 };
 

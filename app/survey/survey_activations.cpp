@@ -58,13 +58,16 @@ std::map<std::uint64_t, std::uint32_t> shards_in(const fs::path& folder) {
 ActivationSize estimate_activations(const OpenedSurvey& survey, const ShardRange& shards) {
   const evaluation::ActivationChoice& choice = survey.identity.measures.activations;
   const std::uint64_t count = shards.end - shards.first, looked = std::min(count, kLookedAtShards);
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0, skipped = 0;
   for (std::uint64_t i = 0; i < looked; ++i) {
-    const std::uint64_t shard = shards.first + count * i / looked;
-    const auto texts = survey.corpus->shard(shard).texts;
-    for (const auto& ids : evaluation::corpus_rows(*survey.model, survey.identity.measures, texts).ids)
+    const CorpusShard shard = survey.corpus->shard(shards.first + count * i / looked);
+    for (const auto& ids : evaluation::corpus_rows(*survey.model, survey.identity.measures, shard.texts).ids)
       rows += (ids.size() + choice.every - 1) / choice.every;
+    skipped += shard.skipped;
   }
+  if (rows == 0 && skipped > 0)
+    throw Error("{} has no text that can be measured: {} lines aren't UTF-8, or too long", utf8(survey.corpus->path()),
+                skipped);
   ActivationSize size{.rows = looked == 0 ? 0 : rows * count / looked, .files = count * (choice.sites.size() + 1)};
   std::uint64_t row_bytes = kIndexColumns * sizeof(std::int64_t);
   for (const evaluation::ActivationSite& site : choice.sites)

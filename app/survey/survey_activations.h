@@ -9,7 +9,7 @@ namespace headlight::app {
 /// "next.3-000017.npy". What is in a file depends on its shard alone.
 inline constexpr const char* kActivationsFolder = "activations";
 
-/// What activations of shards will take, by the tokens of some of them.
+/// What activations of shards will take, by the tokens of some of them. Throws Error where these have no text.
 struct ActivationSize {
   std::uint64_t rows = 0, bytes = 0, files = 0;
 };

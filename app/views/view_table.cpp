@@ -224,16 +224,15 @@ constexpr std::array kViews = {
          .exported = &only_logits,
          .words = "Keep this patch, Drop, Steer, Give the mean, Strongest, Take, residual stream, heads, paths",
          .why_empty = &why_no_predictions},
-    View{
-        .id = "prompts",
-        .title = "Prompts",
-        .group = "Why",
-        .help = "Every experiment over a set of prompts: the mean, the spread, and the prompts at their ends.",
-        .key = {Key::R, {}, "R"},
-        .open = &open_prompts_view,
-        .exported = &only_logits,
-        .words = "sets, IOI, greater-than, docstring, mean over prompts, knock-outs, attribution, Cancel, Go on, Read again",
-        .why_empty = &why_no_next_token},
+    View{.id = "prompts",
+         .title = "Prompts",
+         .group = "Why",
+         .help = "Every experiment over a set of prompts: the mean, the spread, and the prompts at their ends.",
+         .key = {Key::R, {}, "R"},
+         .open = &open_prompts_view,
+         .exported = &only_logits,
+         .words = "sets, IOI, greater-than, docstring, knock-outs, attribution, Cancel, Go on, Read again, Strongest",
+         .why_empty = &why_no_next_token},
 };
 
 }  // namespace

@@ -183,7 +183,14 @@ void draw_map_cell(const Frame& frame, const MapCell& cell) {
   const shell::Theme& theme = frame.ui.theme();
   const bool has_color = cell.value && std::isfinite(*cell.value);
   const shell::Color ground = has_color ? cell_color(frame.state, cell) : theme.missing;
-  fill_rect(cell.box, ground, 2.0F);
+  fill_rect(cell.box, cell.is_hidden ? theme.hatch_ground : ground, 2.0F);
+  constexpr float kStripes = 6.0F;
+  const glm::vec2 size = cell.box.size;
+  for (float at = kStripes; cell.is_hidden && at < size.x + size.y; at += kStripes) {
+    const glm::vec2 low(std::max(at - size.y, 0.0F), std::min(at, size.y)),
+        high(std::min(at, size.x), std::max(at - size.x, 0.0F));
+    draw_line(cell.box.origin + low, cell.box.origin + high, theme.hatch);
+  }
   if (cell.value) draw_number(frame, *cell.value, ground, cell.box);
   if (!cell.is_selected && !cell.is_hovered) return;
   outline_rect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F,

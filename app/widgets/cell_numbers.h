@@ -39,6 +39,7 @@ struct MapCell {
   double largest = 0.0;         ///< at the end of the colours
   bool is_signed = true;        ///< 0 is the middle of the colours, −`largest` their other end; else 0 is that
   bool has_log_colors = false;  ///< of log(1 + |value|), from 0
+  bool is_hidden = false;       ///< by the mask: hatched
   bool is_selected = false, is_hovered = false;
 };
 void draw_map_cell(const Frame& frame, const MapCell& cell);

@@ -82,7 +82,10 @@ void draw_cell(Frame& frame, const MatrixMap& map, MatrixCell cell, double large
   if (is_hovered) click.hovered = cell;
   if (map.drag) map.drag(cell);
   const bool is_told = is_hovered || frame.tips != nullptr;
-  const std::string words = !is_told ? "" : value ? map.about(cell) : "not computed yet";
+  const std::string words = !is_told                   ? ""
+                            : value                    ? map.about(cell)
+                            : map.matrix.hides_missing ? "hidden by the mask"
+                                                       : "not computed yet";
   if (is_hovered) frame.ui.ensure_glyphs(words);
   mark_last_item(frame, name, words.c_str());
   if (is_selected) frame.ui.keyboard().prefer_last();
@@ -91,6 +94,7 @@ void draw_cell(Frame& frame, const MatrixMap& map, MatrixCell cell, double large
                         .largest = largest,
                         .is_signed = map.matrix.is_signed,
                         .has_log_colors = map.matrix.has_log_colors,
+                        .is_hidden = !value && map.matrix.hides_missing,
                         .is_selected = is_selected,
                         .is_hovered = is_hovered});
 }
@@ -129,7 +133,7 @@ exporting::HeatmapFigure Matrix::figure(view::ColorMap color_map) const {
     }
   }
   figure.value_title = title;
-  figure.masked_title = "no value";
+  figure.masked_title = hides_missing ? "masked" : "no value";
   figure.marks_empty_rows = false;
   figure.style = {.color_map = color_map, .scale = view::ScaleKind::Maximum};
   if (has_log_colors) figure.style.spread = view::ScaleSpread::Log;

@@ -11,6 +11,7 @@ struct Matrix {
   exporting::FigureAxis rows = {}, columns = {};               ///< of layers "layer" and their numbers
   std::vector<std::vector<std::optional<double>>> cells = {};  ///< [row][column]; none: not known; rows may differ in length
   bool is_signed = true;                                       ///< 0 is in the middle of the colours; else at their low end
+  bool hides_missing = false;   ///< numbers that aren't there are of cells that the mask hides: hatched
   bool has_log_colors = false;  ///< colours and figures are of the numbers' sizes, logarithmic
 
   /// The finite number that is farthest from 0, at least `least`.

@@ -12,6 +12,7 @@ namespace {
 constexpr float kPlotLeft = 52.0F, kPlotBelow = 36.0F, kPlotAbove = 18.0F, kPlotRight = 12.0F;
 constexpr float kSmallLeft = 6.0F, kSmallBelow = 16.0F;
 constexpr float kNearLine = 8.0F, kLabelRoom = 56.0F;
+constexpr double kMaxPlain = 1e37;  // of a number, or a difference of two, that is a float
 
 std::string step_label(std::int64_t step) {
   if (step >= 1'000'000 && step % 100'000 == 0) return fmt::format("{:g}M", static_cast<double>(step) * 1e-6);
@@ -23,22 +24,24 @@ class StepPlotPainter {
  public:
   StepPlotPainter(Frame& frame, const StepPlot& plot, const view::Rect& area)
       : frame_(frame), plot_(plot), area_(area), x_(step_axis(plot.steps, plot.is_log)) {
-    limits_ = {.low = std::numeric_limits<float>::infinity(), .high = -std::numeric_limits<float>::infinity()};
+    double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const StepPlot::Line& line : plot.lines) {
       for (const double value : line.values) {
         if (!std::isfinite(value)) continue;
-        limits_.low = std::min(limits_.low, static_cast<float>(value));
-        limits_.high = std::max(limits_.high, static_cast<float>(value));
+        low = std::min(low, value);
+        high = std::max(high, value);
       }
     }
-    if (limits_.low > limits_.high) limits_ = {.low = 0.0F, .high = 1.0F};
+    const double largest = low <= high ? std::max(std::abs(low), std::abs(high)) : 0.0;
+    if (largest > kMaxPlain) power_ = static_cast<int>(std::floor(std::log10(largest)));
+    if (low <= high) limits_ = {.low = in_units(low), .high = in_units(high)};
     const float air = limits_.high > limits_.low ? 0.05F * (limits_.high - limits_.low) : 0.5F;
     limits_ = {.low = limits_.low - air, .high = limits_.high + air};
   }
 
   float x_of(std::int64_t step) const { return area_.origin.x + area_.size.x * x_.share(step); }
   glm::vec2 place(std::size_t step, double value) const {
-    const float up = (static_cast<float>(value) - limits_.low) / (limits_.high - limits_.low);
+    const float up = (in_units(value) - limits_.low) / (limits_.high - limits_.low);
     return {x_of(plot_.steps[step]), area_.end().y - area_.size.y * up};
   }
 
@@ -59,8 +62,8 @@ class StepPlotPainter {
     for (const view::Tick& tick : view::make_axis_ticks(limits_, area_.size.y, 2.0F * line)) {
       const float y = area_.end().y - area_.size.y * (tick.value - limits_.low) / (limits_.high - limits_.low);
       draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
-      put_text(font, {area_.origin.x - text_width(font, tick.label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim,
-               tick.label);
+      const std::string label = power_ == 0 ? tick.label : fmt::format("{}e{}", tick.label, power_);
+      put_text(font, {area_.origin.x - text_width(font, label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim, label);
     }
     const std::string title = plot_.is_log ? "step of training (log axis)" : "step of training";
     put_text(font, {area_.end().x - text_width(font, title), area_.end().y + 4.0F + line}, theme.text, title);
@@ -99,6 +102,9 @@ class StepPlotPainter {
   }
 
  private:
+  /// A number of the plot in units of 10^power_, so that it and differences of two fit a float.
+  float in_units(double value) const { return static_cast<float>(power_ == 0 ? value : value / std::pow(10.0, power_)); }
+
   /// From the point up or down to the line; infinity beside it.
   float distance_to(const StepPlot::Line& line, glm::vec2 point) const {
     std::optional<glm::vec2> before;
@@ -119,10 +125,16 @@ class StepPlotPainter {
   const StepPlot& plot_;
   view::Rect area_;
   StepAxis x_;
-  view::ValueLimits limits_;
+  view::ValueLimits limits_ = {.low = 0.0F, .high = 1.0F};  ///< of the vertical axis, in_units()
+  int power_ = 0;
 };
 
 }  // namespace
+
+std::string plot_number(double value) {
+  if (!std::isfinite(value) || std::abs(value) <= kMaxPlain) return view::format_number(static_cast<float>(value), 6);
+  return fmt::format("{}{:.3g}", value < 0.0 ? "\u2212" : "", std::abs(value));
+}
 
 double StepAxis::at(std::int64_t step) const {
   if (!is_log) return static_cast<double>(step);
@@ -197,9 +209,8 @@ StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size
       const bool is_told = events.hovered_line ? line == *events.hovered_line : plot.lines[line].is_bold;
       const double value = plot.lines[line].values[*events.hovered_step];
       if (!is_told || !std::isfinite(value)) continue;
-      write_text(
-          frame.ui.fonts().small, theme.text,
-          frame.ui.shaped(fmt::format("{}: {}", plot.lines[line].name, view::format_number(static_cast<float>(value), 6))));
+      write_text(frame.ui.fonts().small, theme.text,
+                 frame.ui.shaped(fmt::format("{}: {}", plot.lines[line].name, plot_number(value))));
     }
   }
   for (std::size_t step = 0; frame.items && step < plot.steps.size(); ++step) {

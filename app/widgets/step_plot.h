@@ -41,6 +41,8 @@ struct StepPlotEvents {
   std::optional<std::size_t> hovered_step, hovered_line;  ///< the nearest to the pointer
   bool is_clicked = false;                                ///< there
 };
+/// A number of a plot in at most six characters; one beyond float32's range as "1.5e+300".
+std::string plot_number(double value);
 /// Into a box of this size, at the cursor.
 StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size);
 

@@ -225,6 +225,7 @@ constexpr Line kLines[] = {
     Line{"menu.Pattern of the head", "A fixed pattern in the place of the one that the selected head computes."},
     Line{"menu.Playground", "A small network with random weights and every setting free."},
     Line{"menu.Presets", "The playground and the notebooks' exact computations."},
+    Line{"menu.Recent files", "Saved steps, surveys, files of prompts and models that were opened and are there still."},
     Line{"menu.View", "What is shown, in which colours and how large."},
     Line{"model.back", "Leaves the notebook for the playground, where every setting is free."},
     Line{"model.close", "Goes back to the playground and frees the device's memory."},

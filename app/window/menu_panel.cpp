@@ -104,6 +104,7 @@ class Menus {
   }
 
   void end_section(std::string_view title, int section) {
+    if (title == "File" && section == 0) menu("Recent files", [this] { draw_recent(); });
     if (title == "File" && section == 0) menu("Bundled models", [this] { draw_bundled(); });
     ImGui::Separator();
   }
@@ -120,6 +121,17 @@ class Menus {
       mark_last_item(frame_, "menu." + card.title);
     }
     if (!has_any) heading("None are installed.");
+  }
+
+  void draw_recent() {
+    const std::vector<std::string> files = context_.recent();
+    for (const std::string& path : files) {
+      const std::string name = utf8(std::filesystem::path(path).filename());
+      frame_.ui.ensure_glyphs(name);
+      if (ImGui::MenuItem(fmt::format("{}###{}", frame_.ui.shaped(name), path).c_str())) choice_.file = path;
+      mark_last_item(frame_, "menu.recent." + name, path.c_str());
+    }
+    if (files.empty()) heading("None was opened, or is still there.");
   }
 
   void draw_presets() {

@@ -12,7 +12,8 @@ struct MenuContext {
   CommandContext commands;
   std::function<const std::vector<PresetInfo>&()> presets;
   std::function<const std::vector<gpu::DeviceInfo>&()> devices;
-  std::function<std::vector<WelcomeCard>()> cards;  ///< of the welcome panel; those of bundled models are in the File menu
+  std::function<std::vector<WelcomeCard>()> cards;   ///< of the welcome panel; those of bundled models are in the File menu
+  std::function<std::vector<std::string>()> recent;  ///< paths of files and models that were opened and are there still
 };
 
 /// What was chosen, for the window to do.
@@ -20,6 +21,7 @@ struct MenuChoice {
   const Command* command = nullptr;
   std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
   std::optional<WelcomeCard> card;    ///< what to begin with
+  std::optional<std::string> file;    ///< a recent one
 };
 
 /// The menu bar at the window's top.

@@ -1,9 +1,12 @@
 #include "app/window/offscreen_viewer.h"
 
 #include <algorithm>
+#include <set>
 
+#include <fmt/ranges.h>
 #include <stb_image_write.h>
 
+#include "app/state/usage.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 
@@ -36,6 +39,11 @@ void settle(Workspace& workspace, const ScreenshotOptions& options) {
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
   if (!options.steps.empty() && workspace.notice().is_warning)
     throw Error(ErrorKind::InvalidInput, "{}", workspace.notice().text);
+  std::set<std::uint32_t> layers;  // a capture may have some of a model's alone
+  for (const model::BlockRef block : result.blocks) layers.insert(block.layer.value);
+  const std::uint32_t chosen = options.state.selection.block.layer.value;
+  if (is_capture(options.state.source) && chosen > 0 && !layers.contains(chosen))
+    throw UsageError("--layer {}: the layers with attention are {}", chosen, fmt::join(layers, ", "));
   if (workspace.state().view.tab != "prompts") return;
   if (const auto found = workspace.prompts().findings(); found && !found->problem().empty())
     throw Error(ErrorKind::InvalidInput, "{}", found->problem());

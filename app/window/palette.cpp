@@ -69,14 +69,14 @@ void Palette::add_commands(std::vector<PaletteEntry>& entries) {
 
 void Palette::add_models(std::vector<PaletteEntry>& entries) {
   std::set<std::string> known;
-  const auto add = [&](const std::string& path, std::string name, std::string detail) {
+  const auto add = [&](const std::string& path, std::string name, std::string detail, const char* kind = "Model") {
     if (!known.insert(path).second) return;
     entries.push_back({.id = "model " + path,
                        .title = std::move(name),
                        .detail = std::move(detail),
-                       .kind = "Model",
+                       .kind = kind,
                        .help = path,
-                       .run = [this, path] { models_.open(path); }});
+                       .run = [this, path] { sessions_.open_recent(path); }});
   };
   for (const ListedModel& model : models_.jobs().found()) {
     if (model.problem.empty()) add(utf8(model.path), model.name, about(model));
@@ -84,6 +84,7 @@ void Palette::add_models(std::vector<PaletteEntry>& entries) {
   for (const char* name : {kCaptionWriter, kTranslator}) {  // known before the search for the others has ended
     if (const std::optional<std::string>& path = desk_.catalog.bundled_model(name)) add(*path, name, "comes along");
   }
+  for (const std::string& path : sessions_.recent()) add(path, utf8(std::filesystem::path(path).filename()), "", "Recent");
 }
 
 void Palette::add_presets(std::vector<PaletteEntry>& entries) {

@@ -3,15 +3,15 @@
 #include "app/commands/command.h"
 #include "app/dialogs/command_palette.h"
 #include "app/window/lessons.h"
-#include "app/window/models.h"
+#include "app/window/sessions.h"
 
 namespace headlight::app {
 
-/// What Ctrl+P finds: commands, models, notebooks, examples, lessons and heads.
+/// What Ctrl+P finds: commands, models, recent files, notebooks, examples, lessons and heads.
 class Palette final : public Feature {
  public:
-  Palette(Desk& desk, Models& models, Lessons& lessons, CommandHost& host)
-      : Feature(desk), models_(models), lessons_(lessons), host_(host) {}
+  Palette(Desk& desk, Models& models, Lessons& lessons, Sessions& sessions, CommandHost& host)
+      : Feature(desk), models_(models), lessons_(lessons), sessions_(sessions), host_(host) {}
 
   const CommandPalette& list() const { return list_; }
   void open();
@@ -33,6 +33,7 @@ class Palette final : public Feature {
 
   Models& models_;
   Lessons& lessons_;
+  Sessions& sessions_;
   CommandHost& host_;
   CommandPalette list_;
   std::uint64_t run_ = 0;          ///< whose heads are listed

@@ -37,6 +37,27 @@ void Sessions::show_survey(const fs::path& path) {
   desk_.undo.seal();
   desk_.state.corpus.folder = utf8(folder);
   desk_.state.view.tab = "corpus";
+  remember_file(desk_.settings, folder);
+}
+
+void Sessions::show_prompts(const fs::path& path) {
+  desk_.state.prompts.set = utf8(fs::absolute(path));
+  desk_.state.view.tab = "prompts";
+  remember_file(desk_.settings, path);
+}
+
+std::vector<std::string> Sessions::recent() const {
+  std::vector<std::string> paths = desk_.settings.recent_files;
+  paths.insert(paths.end(), desk_.settings.recent_models.begin(), desk_.settings.recent_models.end());
+  std::error_code ignored;
+  std::erase_if(paths, [&](const std::string& path) { return !fs::exists(path, ignored); });
+  return paths;
+}
+
+void Sessions::open_recent(const std::string& path) {
+  if (kind_of_file(path) != FileKind::Text) return open_files({path});
+  desk_.undo.seal();
+  show_prompts(path);
 }
 
 void Sessions::show_session(const fs::path& path) {
@@ -120,10 +141,7 @@ void Sessions::open_lens() {
 }
 
 void Sessions::open_prompts() {
-  ask(FilePurpose::OpenPrompts, {}, [this](const fs::path& path) {
-    desk_.state.prompts.set = utf8(fs::absolute(path));
-    desk_.state.view.tab = "prompts";
-  });
+  ask(FilePurpose::OpenPrompts, {}, [this](const fs::path& path) { show_prompts(path); });
 }
 
 void Sessions::open_text() {

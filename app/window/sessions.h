@@ -27,6 +27,11 @@ class Sessions final : public Feature {
   /// Dropped files: a text, a session, a lesson, a survey, or a model.
   void open_files(const std::vector<std::string>& paths);
 
+  /// Saved steps, surveys and files of prompts that were opened and are there still, then models, the newest first.
+  std::vector<std::string> recent() const;
+  /// As what it is.
+  void open_recent(const std::string& path);
+
   void save();
   void save_as();
   void open();
@@ -52,6 +57,7 @@ class Sessions final : public Feature {
   enum class RecordUse : std::uint8_t { None, Write, Compare };
 
   void show_text(const std::filesystem::path& path);
+  void show_prompts(const std::filesystem::path& path);
   /// In the view of surveys. Throws Error where it is none.
   void show_survey(const std::filesystem::path& path);
   /// Throws Error, as the next one: the session that is open stays.

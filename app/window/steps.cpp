@@ -85,6 +85,7 @@ void Steps::take_jobs() {
   if (!has_come(opening_)) return;
   desk_.attempt([&] {
     saved_ = opening_.get();
+    remember_file(desk_.settings, opened_);
     const LinkSnapshot& steps = saved_->snapshot();
     desk_.stop_generating();
     desk_.undo.seal();
@@ -180,6 +181,7 @@ void Steps::play() {
 
 void Steps::open(const std::filesystem::path& file) {
   if (opening_.valid()) opening_.wait();
+  opened_ = file;
   opening_ = std::async(std::launch::async, [file] { return std::make_shared<const SavedSteps>(file); });
   desk_.ui.request_redraw(2);
 }

@@ -55,6 +55,7 @@ class Steps final : public Feature {
   std::shared_ptr<const SavedSteps> saved_;      ///< of the file that was opened last
   std::shared_ptr<const LinkSnapshot> adopted_;  ///< what the room's series was made of
   std::future<std::shared_ptr<const SavedSteps>> opening_;
+  std::filesystem::path opened_;     ///< the file that opening_ reads, or has read
   std::future<std::string> saving_;  ///< what to say
   std::uint64_t shown_session_ = 0;  ///< whose first capture was shown
   std::int64_t shown_step_ = 0;

@@ -84,7 +84,7 @@ void Steps::draw_scalars(Frame& frame, std::optional<std::int64_t> step) {
     const StepPlotEvents events = draw_step_plot(
         frame,
         {.name = mark.c_str(),
-         .title = fmt::format("{} {}", name, view::format_number(static_cast<float>(values.back()), 6)),
+         .title = fmt::format("{} {}", name, plot_number(values.back())),
          .steps = steps,
          .lines = {{.values = values, .color = frame.ui.theme().accent, .is_bold = values.size() < 2, .name = name}},
          .is_small = true,

@@ -87,7 +87,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       prompts_(desk_.engine->shared_device(), options.engine.models, options.engine.wake),
       steps_(desk_, checkpoints_),
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session)),
-      palette_(desk_, models_, lessons_, *this),
+      palette_(desk_, models_, lessons_, sessions_, *this),
       check_(desk_),
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !desk_.settings.device.empty()),

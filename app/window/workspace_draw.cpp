@@ -161,10 +161,12 @@ void Workspace::draw_menu(Frame& frame) {
   const MenuContext context{.commands = command_context(),
                             .presets = [this]() -> const std::vector<PresetInfo>& { return desk_.catalog.presets(); },
                             .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return desk_.catalog.devices(); },
-                            .cards = [this] { return models_.welcome_cards(); }};
+                            .cards = [this] { return models_.welcome_cards(); },
+                            .recent = [this] { return sessions_.recent(); }};
   const MenuChoice choice = draw_menu_panel(frame, context);
   if (choice.command) run(*choice.command);
   if (choice.card) models_.begin_with(*choice.card);
+  if (choice.file) sessions_.open_recent(*choice.file);
   if (choice.device) {
     desk_.engine->set_device(*choice.device);
     chosen_device_ = choice.device;
@@ -190,7 +192,7 @@ void Workspace::draw_context_menus(Frame& frame) {
   }
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10.0F, 8.0F));
   if (ImGui::BeginPopup(kContextMenu)) {
-    const MenuContext context{.commands = command_context(), .presets = {}, .devices = {}, .cards = {}};
+    const MenuContext context{.commands = command_context(), .presets = {}, .devices = {}, .cards = {}, .recent = {}};
     const MenuChoice choice = draw_context_menu(frame, context, menu_target_, menu_title(menu_target_));
     if (choice.command) {
       frame.start_command(choice.command->id);

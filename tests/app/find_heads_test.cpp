@@ -8,11 +8,14 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/analyses/vocabulary_tokens.h"
+#include "app/engine/gpu_runner.h"
+#include "app/models/starter_view.h"
 #include "app/ui_driver.h"
 #include "app/views/heads/pattern_pad.h"
 #include "app/window/offscreen_viewer.h"
@@ -183,6 +186,26 @@ TEST_SUITE("gpu") {
     show_golden_model(ui, "bert");
     CHECK(ui.sees("heads.retrieval.about"));
     CHECK_FALSE(ui.sees("heads.retrieval.encoder.0.3"));
+  }
+
+  TEST_CASE("where retrieval hasn't room for all, it scrolls as a whole") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.model().text = "a man rides a horse";
+    state.view.tab = "heads";
+    state.heads.mode = HeadsMode::Retrieval;
+    UiDriver ui(state, open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(900, 600), glm::uvec2(1400, 900), glm::uvec2(1600, 1000)}) {
+      CAPTURE(size.x);
+      ui.resize(size.x, size.y);
+      ui.settle();
+      REQUIRE(ui.sees("heads.retrieval.grid.0.0.0"));
+      for (const ImGuiWindow* one : ImGui::GetCurrentContext()->Windows) {
+        for (const ImGuiWindow* around = one->ParentWindow; one->WasActive && one->ScrollbarY && around != nullptr;
+             around = around->ParentWindow)
+          CHECK_FALSE(around->ScrollbarY);
+      }
+    }
   }
 
   TEST_CASE("compositions of all heads as arcs: a threshold, a head by its place, an arc's ends, CSV") {

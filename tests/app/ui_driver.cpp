@@ -58,6 +58,17 @@ view::Rect UiDriver::rect(const std::string& name) const {
   return *found;
 }
 
+std::size_t UiDriver::count_pixels(const std::string& name, shell::Color color) {
+  const shell::PixelImage image = ui_.read_pixels();
+  const view::Rect box = rect(name);
+  const auto pixel = [&](glm::vec2 point) { return glm::min(glm::uvec2(point * ui_.scale()), image.size); };
+  std::size_t count = 0;
+  for (std::uint32_t y = pixel(box.origin).y; y < pixel(box.end()).y; ++y) {
+    for (std::uint32_t x = pixel(box.origin).x; x < pixel(box.end()).x; ++x) count += image.at(x, y) == color ? 1U : 0U;
+  }
+  return count;
+}
+
 glm::vec2 UiDriver::at(const std::string& name, float across, float down) const {
   const view::Rect item = rect(name);
   return item.origin + item.size * glm::vec2(across, down);

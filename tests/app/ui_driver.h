@@ -30,6 +30,8 @@ class UiDriver {
 
   bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
   view::Rect rect(const std::string& name) const;
+  /// Pixels within it that have exactly this colour.
+  std::size_t count_pixels(const std::string& name, shell::Color color);
   /// A point given as a part of the widget's width and height, in UI units.
   glm::vec2 at(const std::string& name, float across, float down) const;
 

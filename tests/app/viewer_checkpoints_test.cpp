@@ -82,6 +82,12 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(unnamed.steps[2].step);
   }
 
+  TEST_CASE("numbers of any size are written in a plot") {
+    CHECK(plot_number(2.5) == "2.500");
+    CHECK(plot_number(1.5e300) == "1.5e+300");
+    CHECK(plot_number(-1e308) == "\u22121e+308");
+  }
+
   TEST_CASE("step 0 has a place on a log axis") {
     const std::vector<std::int64_t> steps = {0, 10, 100, 1000};
     const StepAxis axis = step_axis(steps, true);
@@ -167,6 +173,20 @@ TEST_SUITE("gpu") {
     ui.settle();
     CHECK(model_path(ui.state().source) == training.at(50));
     CHECK(room.measured() == 3);  // the same question: nothing is measured again
+    CHECK(ui.sees("checkpoints.heads"));
+  }
+
+  TEST_CASE("a metric that no head has a value of is a sentence in place of the axes") {
+    const Training training;
+    UiDriver ui(with_text("the cat sat on a mat"));  // repeats nothing, so that there is no induction
+    ui.window().open_model(training.at(0));
+    ui.settle();
+    ui.show("checkpoints");
+    ui.settle();
+    CHECK(ui.sees("checkpoints.no_value"));
+    CHECK_FALSE(ui.sees("checkpoints.heads"));
+    CHECK(ui.sees("checkpoints.loss"));
+    check_tips(ui);
   }
 }
 

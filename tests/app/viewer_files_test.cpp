@@ -12,6 +12,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
+#include "survey/written_survey.h"
 
 namespace viewer_files_test {
 
@@ -118,6 +119,44 @@ TEST_SUITE("gpu") {
     write_file_atomically(folder.path() / "large.txt", std::string((std::size_t{1} << 20) + 1, 'a'));
     ui.window().open_files({(folder.path() / "large.txt").string()});
     CHECK(ui.window().notice().text.find("MiB") != std::string::npos);
+  }
+
+  TEST_CASE("surveys and files of prompts that were opened are in the File menu and the palette, until they are gone") {
+    const TemporaryDirectory folder;
+    const fs::path survey = folder.path() / "sweep", prompts = folder.path() / "mine.jsonl";
+    fs::create_directory(survey);
+    test::write_small_survey(survey, kGoldenModels + "gpt2");
+    write_file_atomically(prompts, R"({"text": "a cat", "answer": " sat"})");
+    UiDriver ui(with_text("the cat sat"));
+    show_golden_model(ui, "gpt2");
+    ui.window().open_files({survey.string()});
+    ui.settle();
+    ui.press(Key::P, kControl);
+    ui.type("open prompts");
+    ui.press(Key::Enter);
+    ui.click("prompts_file.path");
+    ui.press(Key::A, kControl);
+    ui.type(prompts.string());
+    ui.click("prompts_file.open");
+    CHECK(ui.window().settings().recent_files == std::vector<std::string>{prompts.string(), survey.string()});
+    ui.click("menu.File");
+    ui.click("menu.Recent files");
+    REQUIRE(ui.sees("menu.recent.mine.jsonl"));
+    ui.click("menu.recent.sweep");
+    ui.settle();
+    CHECK(ui.state().view.tab == "corpus");
+    CHECK(ui.window().settings().recent_files == std::vector<std::string>{survey.string(), prompts.string()});
+    ui.press(Key::P, kControl);
+    ui.type("mine.jsonl");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK(ui.state().view.tab == "prompts");
+    CHECK(ui.state().prompts.set == prompts.string());
+    fs::remove(prompts);
+    ui.click("menu.File");
+    ui.click("menu.Recent files");
+    CHECK(ui.sees("menu.recent.sweep"));
+    CHECK_FALSE(ui.sees("menu.recent.mine.jsonl"));
   }
 
   TEST_CASE("a screenshot is saved without the dialog on it") {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/link/link_server.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
@@ -127,6 +128,17 @@ TEST_SUITE("gpu") {
       link.snapshot = logged;
       ui.settle();
       CHECK(ui.sees("series.scalar.0"));
+      // Beyond float32's range.
+      auto huge = std::make_shared<LinkSnapshot>(*logged);
+      huge->scalars =
+          std::make_shared<const ScalarCurves>(ScalarCurves{{"loss", {{0, 1e300}, {10, 1.5e308}, {50, -1e308}}}});
+      link.snapshot = huge;
+      ui.show("checkpoints");
+      ui.settle();
+      CHECK(text_on_screen().find("loss \u22121e+308") != std::string::npos);
+      CHECK(text_on_screen().find("e308") != std::string::npos);
+      link.snapshot = logged;
+      ui.settle();
       ui.click("series.save");
       REQUIRE(ui.sees("steps_file.save"));
       ui.click("steps_file.path");

@@ -219,6 +219,11 @@ TEST_SUITE("gpu") {
     ui.click("patching.map.5");
     REQUIRE(effects<WeightPatchingQuestion>(ui));
     CHECK(effects<WeightPatchingQuestion>(ui)->is_complete());
+    // What the causal mask hides has no number: it is hatched.
+    CHECK_FALSE(effects<WeightPatchingQuestion>(ui)->at(1, 5));
+    CHECK(effects<WeightPatchingQuestion>(ui)->at(5, 1));
+    CHECK(ui.count_pixels("patching.cell.1.5", ui.ui().theme().hatch_ground) > 20);
+    CHECK(ui.count_pixels("patching.cell.5.1", ui.ui().theme().hatch_ground) == 0);
     ui.click("patching.cell.5.1");
     CHECK(ui.state().view.pinned == attention::Cell{.query = 5, .key = 1});
     ui.wait(5.0);

@@ -109,8 +109,11 @@ TEST_SUITE("gpu") {
       const auto found = ui.window().prompts().findings();
       CHECK(found->error == "");
       CHECK(found->measured() == found->included());
-      CHECK(ui.sees("prompts.cell.1.1"));
-      CHECK(ui.sees("prompts.spread"));
+      // No text repeats a token, so that none has a value of induction.
+      const bool is_undefined = std::string_view(experiment) == "5";
+      CHECK(ui.sees("prompts.no_value") == is_undefined);
+      CHECK(ui.sees("prompts.cell.1.1") != is_undefined);
+      CHECK(ui.sees("prompts.spread") != is_undefined);
     }
     ui.click("prompts.experiment.1");
     ui.settle();
@@ -119,6 +122,36 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().patching.map == PatchMap::Heads);
     CHECK(ui.sees("prompts.place"));
     check_tips(ui);
+  }
+
+  TEST_CASE("paths end in the strongest head of the set until another is chosen, and the strongest cell is a click away") {
+    const Set set;
+    UiDriver ui(of_captions(set), open_gpu_runner);
+    ui.show("prompts");
+    ui.click("prompts.experiment.2");
+    ui.settle();
+    check_tips(ui);
+    const auto found = ui.window().prompts().findings();
+    REQUIRE(found->receiver);
+    CHECK(found->receiver->layer > 0);
+    CHECK(found->search.empty());
+    CHECK_FALSE(ui.state().patching.receiver.is_chosen());
+    CHECK_FALSE(ui.sees("prompts.receiver.strongest"));
+    CHECK(ui.window().describe().find("(the strongest over the set)") != std::string::npos);
+    ui.click("prompts.strongest");
+    const std::optional<std::size_t> strongest = strongest_cell(*found, 0);
+    REQUIRE(strongest);
+    CHECK(ui.state().selection.block.layer.value == *strongest / 8);
+    CHECK(ui.state().selection.head == *strongest % 8);
+    CHECK_FALSE(ui.sees("prompts.strongest"));
+    ui.click("prompts.cell.3.1");
+    ui.click("prompts.end");
+    ui.settle();
+    CHECK(ui.state().patching.receiver.layer == 3);
+    CHECK_FALSE(ui.window().prompts().findings()->receiver);
+    ui.click("prompts.receiver.strongest");
+    ui.settle();
+    CHECK(ui.window().prompts().findings() == found);
   }
 
   TEST_CASE("without a set, of a set that isn't there and beside a network without logits one sentence says what to do") {

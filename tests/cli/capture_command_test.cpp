@@ -70,6 +70,10 @@ TEST_SUITE("gpu") {
     CHECK(read_file(fs::path(out) / "layer-09_batch-0_head-00_weights.svg").find("layer 9, head 0") != std::string::npos);
     CHECK(refusal({"export", "--capture", capture, "--layer", "1", "--out", out}, 2) ==
           "--layer 1: the layers with attention are 4, 9");
+    CHECK(refusal({"screenshot", "--capture", capture, "--layer", "1", "--out", (folder.path() / "a.png").string()}, 2) ==
+          "--layer 1: the layers with attention are 4, 9");
+    CHECK(refusal({"describe", "--capture", capture, "--layer", "1", "--tab", "lines"}, 2) ==
+          "--layer 1: the layers with attention are 4, 9");
   }
 
   TEST_CASE("weights over an image are a figure, which is made again from the session that it carries") {

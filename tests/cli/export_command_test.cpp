@@ -13,6 +13,8 @@
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/golden_model.h"
+#include "support/retrained_model.h"
+#include "support/svg_words.h"
 
 namespace export_command_test {
 
@@ -336,6 +338,75 @@ TEST_SUITE("gpu") {
     CHECK(export_complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
     for (const char* id : {"side_by_side", "pair"})  // the former id opens too
       CHECK(export_complaint(with({id}), 1).find("no other run to compare with") != std::string::npos);
+  }
+
+  TEST_CASE("retrieval, prompts and checkpoints are the views' own figures, and what is wrong is said before") {
+    const TemporaryDirectory folder;
+    for (const char* name : {"checkpoint-5", "checkpoint-50"}) test::copy_of_golden("gpt2", folder.path() / name);
+    const std::string model = (folder.path() / "checkpoint-50").string(), prompts = (folder.path() / "two.jsonl").string();
+    write_file_atomically(prompts, std::string(R"({"text": "the cat sat on the", "answer": " mat", "wrong": " cat"})"
+                                               "\n"
+                                               R"({"text": "the cat", "answer": " sat"})"));
+    const std::vector<std::string> computed = {"--model", model, "--text", "the cat sat on the mat, the cat sat"};
+    const auto with = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), computed.begin(), computed.end());
+      return more;
+    };
+    const Exported exported(with({"--views", "retrieval,prompts,checkpoints", "--prompts", prompts, "--experiment",
+                                  "metrics", "--curves", "entropy", "--format", "svg,png,pdf"}));
+    const auto drawn = [](const std::string& svg) { return test::svg_words(svg.substr(svg.find("</metadata>"))); };
+    struct Case {
+      const char* name;
+      std::vector<std::string> words;
+    };
+    const std::vector<Case> cases = {
+        {"retrieval", {"Heads that retrieve a needle", "retrieval score"}},
+        {"prompts", {"What heads attend to", "two: mean of 2 of 2 prompts"}},
+        {"checkpoints", {"entropy over the steps of a training", "2 steps, 12 heads", "bold: L0 H0"}}};
+    for (const Case& one : cases) {
+      CAPTURE(std::string(one.name));
+      CHECK(exported.text(std::string(one.name) + ".png").starts_with("\x89PNG"));
+      CHECK(exported.text(std::string(one.name) + ".pdf").starts_with("%PDF-1."));
+      const std::string file = std::string(one.name) + ".svg", svg = drawn(exported.text(file));
+      for (const std::string& word : one.words) {
+        CAPTURE(word);
+        CHECK(svg.find(word) != std::string::npos);
+      }
+      const fs::path again = folder.path() / file;
+      CHECK(run_headlight({"screenshot", "--session", exported.path(file).string(), "--out", again.string()}).status == 0);
+      CHECK(drawn(read_file(again)) == svg);
+    }
+    // What is known before anything is computed.
+    const Outcome dry =
+        run_headlight({"export", "--model", model, "--text", "a b", "--views", "prompts,checkpoints", "--prompts", prompts,
+                       "--out", (folder.path() / "out").string(), "--dry-run", "--json"});
+    REQUIRE(dry.status == 0);
+    CHECK(nlohmann::json::parse(dry.out).at("files").size() == 3);  // and run.json
+    CHECK_FALSE(fs::exists(folder.path() / "out"));
+    for (const bool is_dry : {false, true}) {
+      const auto complaint = [&](std::vector<std::string> arguments, int status) {
+        if (is_dry) arguments.emplace_back("--dry-run");
+        return export_complaint(std::move(arguments), status);
+      };
+      CHECK(complaint(with({"--views", "prompts"}), 2) == "--views prompts: name a set with --prompts");
+      CHECK(complaint(with({"--views", "prompts", "--prompts", "none.jsonl"}), 1).find("none.jsonl") != std::string::npos);
+      CHECK(complaint(with({"--views", "prompts", "--prompts", prompts, "--layer", "1"}), 1).find("all layers and heads") !=
+            std::string::npos);
+      CHECK(
+          complaint({"--preset", "playground", "--text", "a", "--views", "retrieval"}, 2).find("are of a language model") !=
+          std::string::npos);
+      CHECK(complaint({"--text", "a", "--views", "checkpoints"}, 1).find("no other steps of this training") !=
+            std::string::npos);
+    }
+    // A file of prompts is one of JSON lines.
+    const std::string text = (folder.path() / "x.txt").string();
+    write_file_atomically(text, std::string("a"));
+    CHECK(export_complaint(with({"--views", "prompts", "--prompts", text}), 2).find("x.txt doesn't end in .jsonl") !=
+          std::string::npos);
+    CHECK(export_complaint(with({"--views", "prompts", "--prompts", "nonsense"}), 2).find("choose among ioi") !=
+          std::string::npos);
+    CHECK(complaint_of(run_headlight({"describe", "--steps", text}), 2) ==
+          "unknown flag --steps (see headlight describe --help)");
   }
 
   TEST_CASE("a translator's alignment: the mean of cross-attention, its rows named by what is written") {

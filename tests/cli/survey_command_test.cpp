@@ -57,6 +57,14 @@ TEST_SUITE("cpu") {
     }
     CHECK(survey(corpus, folder.path() / "out", {"--metric", "a=first", "--metric", "a=next"}).err.find("has 'a' twice") !=
           std::string::npos);
+    // What can't be measured is found before, as far as the lines that are looked at say it.
+    const fs::path latin = folder.path() / "latin.txt";
+    write_file_atomically(latin, std::string("caf\xe9\nna\xefve\n"));
+    const std::vector<std::string> dry = {"--activations", "next", "--dry-run"};
+    const Outcome broken = survey(latin, folder.path() / "out", dry);
+    CHECK(broken.status == 1);
+    CHECK(broken.err.find("latin.txt has no text that can be measured: 2 lines") != std::string::npos);
+    CHECK(survey(corpus, folder.path() / "out", dry).status == 0);
     CHECK(run_headlight({"survey", "merge"}).err.find("name the folders") != std::string::npos);
     const Outcome none = run_headlight({"survey", "merge", (folder.path() / "none").string()});
     CHECK(none.status == 1);

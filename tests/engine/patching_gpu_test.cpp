@@ -93,7 +93,9 @@ TEST_SUITE("gpu") {
           for (std::size_t column = 0; column < found.columns; ++column) {
             CAPTURE(row);
             CAPTURE(column);
-            check(*found.at(row, column), cells[row][column]);
+            // Without numbers: a weight that the mask hides in both runs, so that nothing is put.
+            CHECK((found.at(row, column) || what == "weights"));
+            check(found.at(row, column).value_or(found.target), cells[row][column]);
           }
         }
       }

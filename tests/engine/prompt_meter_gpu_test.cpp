@@ -1,4 +1,7 @@
 // What is measured of the prompts of a set: what a model leaves out, and that batches say what single runs say.
+#include <future>
+#include <thread>
+
 #include <doctest/doctest.h>
 
 #include "app/analyses/head_knockouts.h"
@@ -102,6 +105,41 @@ TEST_SUITE("cpu") {
     CHECK(spread.lowest == 0);
     CHECK(spread.highest == 3);
     CHECK(spread_of(std::vector<std::optional<double>>{}).count == 0);
+  }
+
+  TEST_CASE("the strongest cell has the mean farthest from 0") {
+    PromptFindings found{.layers = {0, 1}, .columns = {"0", "1"}};
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    for (const std::vector<float>& cells : {std::vector<float>{3.0F, -2.0F, kNone, 1.0F}, {-3.0F, -1.5F, kNone, 1.0F}}) {
+      found.left_out.emplace_back();
+      found.numbers.push_back(std::make_shared<const PromptNumbers>(PromptNumbers{.cells = {cells, {kNone, kNone, kNone}}}));
+    }
+    CHECK(strongest_cell(found, 0) == 1);
+    CHECK_FALSE(strongest_cell(found, 1));
+  }
+
+  TEST_CASE("what an earlier measurement finds doesn't replace what was asked since") {
+    const Set set;
+    const auto models = std::make_shared<ModelCache>();
+    const auto held = models->open(kCaptions);
+    std::promise<void> is_forgotten;
+    int opened = 0;
+    PromptRoom room(
+        [&](const std::string&) -> std::unique_ptr<Runner> {
+          if (++opened > 1) throw Error("the newer one");
+          is_forgotten.get_future().wait();
+          throw Error("the older one");
+        },
+        models, {});
+    const State state = state_of(set, PromptExperiment::Knockouts);
+    const PromptQuestion question = prompt_question(state, run_inputs(state));
+    room.want(question);
+    while (!room.findings()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    room.forget();
+    room.want(question);
+    is_forgotten.set_value();
+    room.wait();
+    CHECK(room.findings()->error == "the newer one");
   }
 
   TEST_CASE("a question doesn't depend on the present text, nor on what the experiment doesn't read") {
@@ -242,6 +280,39 @@ TEST_SUITE("gpu") {
     };
     CHECK(compare(state_of(set, PromptExperiment::Metrics), static_cast<std::size_t>(evaluation::HeadMetric::Entropy),
                   metrics) <= 1e-5);  // observed 2.4e-8
+  }
+
+  TEST_CASE("paths without a chosen receiver end in the head and input into which the strongest one leads over the set") {
+    const Set set;
+    const std::unique_ptr<Runner> runner = open_gpu_runner("");
+    State state = state_of(set, PromptExperiment::Paths);
+    const PromptFindings found = measure(*runner, state);
+    REQUIRE(found.receiver);
+    CHECK(found.is_complete());
+    CHECK(found.search.empty());
+    const auto strongest = [](const PromptFindings& of) {
+      const std::optional<std::size_t> cell = strongest_cell(of, 0);
+      return cell ? std::abs(spread_of(of, 0, *cell).mean) : 0.0;
+    };
+    // Of the heads after the first layer it is among the three whose outputs change the logit the most.
+    State alone = state_of(set, PromptExperiment::Patching);
+    alone.patching.map = PatchMap::Heads;
+    const PromptFindings heads = measure(*runner, alone);
+    const std::size_t receiver = found.receiver->layer * 8 + found.receiver->head;
+    int stronger = 0;
+    for (std::size_t cell = 8; cell < 32; ++cell)
+      stronger += std::abs(spread_of(heads, 0, cell).mean) > std::abs(spread_of(heads, 0, receiver).mean) ? 1 : 0;
+    CHECK(stronger < 3);
+    for (const PathInput input : {PathInput::Query, PathInput::Key, PathInput::Value}) {
+      state.patching.receiver = *found.receiver;
+      state.patching.receiver.input = input;
+      const PromptFindings chosen = measure(*runner, state);
+      CHECK_FALSE(chosen.receiver);
+      CHECK(strongest(chosen) <= strongest(found));
+      if (input != found.receiver->input) continue;
+      for (std::size_t cell = 0; cell < 32; ++cell)  // the same numbers, to the last bit
+        CHECK(spread_of(chosen, 0, cell).mean == spread_of(found, 0, cell).mean);
+    }
   }
 
   TEST_CASE("means and deviations over a set are those of PyTorch: knock-outs, the residual stream patched at positions") {

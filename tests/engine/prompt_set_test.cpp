@@ -74,6 +74,16 @@ TEST_SUITE("cpu") {
     CHECK(read(kTemplate + kLists).prompts == set.prompts);
   }
 
+  TEST_CASE("two braces in a template are one, and one that closes nothing is itself") {
+    const PromptSet set = read(R"({"template": "{{{A}}}: {{ x } {A}", "answer": " }}", "lists": {"A": ["set"]}})");
+    REQUIRE(set.prompts.size() == 1);
+    CHECK(set.prompts[0].text == "{set}: { x } set");
+    CHECK(set.prompts[0].answer == " }");
+    REQUIRE(set.prompts[0].positions.size() == 2);
+    CHECK(set.prompts[0].positions[0] == NamedSpan{.name = "A", .begin = 1, .end = 4});
+    CHECK(set.prompts[0].positions[1] == NamedSpan{.name = "A2", .begin = 13, .end = 16});
+  }
+
   TEST_CASE("fewer prompts where the lists give fewer") {
     const std::string lists = R"("lists": {"A": ["Mary", "John", "Tom"], "B": "A"}, "count": 4000})";
     CHECK(read(kTemplate + lists).prompts.size() == 6);
@@ -87,6 +97,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("what is no set is refused in one line with file, line and member") {
+    CHECK(refusal_of("{\"text\": \"a\", \"answer\": \" b\"}\n{\"text\": }")
+              .ends_with("set.jsonl, line 2: not JSON (column 10)"));
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"", "has no prompts"},
         {"{", "line 1: not JSON"},

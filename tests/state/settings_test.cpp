@@ -66,6 +66,11 @@ TEST_SUITE("cpu") {
     settings.verifies_head = true;
     for (const char* id : {"command view.theme", "head encoder.1.2", "command view.theme"}) remember_choice(settings, id);
     CHECK(settings.recent_choices == std::vector<std::string>{"command view.theme", "head encoder.1.2"});
+    for (int i = 0; i < 15; ++i) remember_file(settings, fmt::format("/surveys/{}", i));
+    remember_file(settings, "/surveys/../surveys/9");
+    CHECK(settings.recent_files.size() == kMaxRecentFiles);
+    CHECK(settings.recent_files[0] == "/surveys/9");
+    CHECK(settings.recent_files[1] == "/surveys/14");
     settings.state.text() = "remember me";
     settings.state.model().translates = false;
     settings.state.view.theme = Theme::Light;

@@ -1,6 +1,7 @@
 // A survey's folder, read for the window: right ones and wrong ones.
 #include <doctest/doctest.h>
 
+#include "app/survey/survey_files.h"
 #include "app/survey/survey_folder.h"
 #include "core/error.h"
 #include "support/error_message.h"
@@ -30,6 +31,16 @@ TEST_SUITE("cpu") {
     REQUIRE(survey.head(0, 2).examples.size() == 1);
     CHECK(survey.head(0, 2).examples[0].text == "text 2");
     CHECK(survey.head(0, 2).examples[0].ids == std::vector<std::uint32_t>{5, 6, 7});
+  }
+
+  TEST_CASE("an id that the vocabulary lacks is named as such") {
+    OpenedSurvey opened;
+    opened.model = inference::open_model(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2");
+    const evaluation::CorpusStatistics none(evaluation::CorpusMeasures{});
+    const SurveyResults results{.survey = opened, .statistics = none};
+    const std::size_t count = opened.model->tokenizer->vocabulary_size();
+    CHECK(results.token(count - 1).find("vocabulary") == std::string::npos);
+    CHECK(results.token(count) == fmt::format("{} (not in this vocabulary)", count));
   }
 
   TEST_CASE("patterns of own metrics are read, and refused where they are none") {

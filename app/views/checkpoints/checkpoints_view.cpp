@@ -12,8 +12,6 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
-
 /// Curves over the steps that have a number.
 struct Curves {
   std::vector<std::size_t> places;  ///< of those steps in the series
@@ -161,7 +159,13 @@ class CheckpointsView final : public ViewPanel {
     const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
     const std::optional<std::int64_t> step = shown ? frame.checkpoints->series().steps[*shown].step : std::nullopt;
     const bool has_large = !curves_.steps.empty();
-    if (has_large) draw_heads(frame, step, {room.x, std::max(room.y * kLargeShare, kLargeHeight)});
+    if (has_large && !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values)) {
+      const std::string_view metric = evaluation::metric_name(metric_);
+      write_note(frame, fmt::format("No head has a value of \u201C{}\u201D in this text: choose another metric.", metric),
+                 frame.ui.theme().warning, "checkpoints.no_value");
+    } else if (has_large) {
+      draw_heads(frame, step, {room.x, std::max(room.y * kLargeShare, kLargeHeight)});
+    }
     const float gap = ImGui::GetStyle().ItemSpacing.x;
     const float columns = std::max(std::floor(room.x / kSmallWidth), 1.0F);
     const glm::vec2 size((room.x - gap * (columns - 1.0F)) / columns,
@@ -240,17 +244,18 @@ class CheckpointsView final : public ViewPanel {
     for (const auto& [name, curve] : series.scalars) columns.push_back(name);
     for (const HeadRef& head : curves_.heads)
       columns.push_back(fmt::format("L{}H{} {}", head.block.layer.value, head.head, evaluation::metric_name(metric_)));
-    std::string text;
-    exporting::CsvWriter writer([&](std::string_view bytes) { text += bytes; }, "step", columns);
+    std::string text = "step";
+    for (const std::string& column : columns) text += "," + exporting::csv_field(column);
     for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
-      std::vector<float> row = {static_cast<float>(curves_.loss[at]), static_cast<float>(curves_.in_context[at])};
+      text += fmt::format("\r\n{},{},{}", curves_.steps[at], exporting::table_number(curves_.loss[at]),
+                          exporting::table_number(curves_.in_context[at]));
       for (const auto& [name, curve] : series.scalars) {
         const auto found = std::ranges::find(curve, curves_.steps[at], &std::pair<std::int64_t, double>::first);
-        row.push_back(found == curve.end() ? kNoNumber : static_cast<float>(found->second));
+        text += "," + exporting::table_number(found == curve.end() ? std::nan("") : found->second);
       }
-      for (const std::vector<double>& values : curves_.head_values) row.push_back(static_cast<float>(values[at]));
-      writer.append_row(std::to_string(curves_.steps[at]), row);
+      for (const std::vector<double>& values : curves_.head_values) text += "," + exporting::table_number(values[at]);
     }
+    text += "\r\n";
     return text;
   }
 

@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F;
+constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F, kLeastRoom = 430.0F, kListRow = 22.0F;
 
 /// Which heads find a needle in a haystack of the text: a score of every head, and of one over depth and length.
 class RetrievalPanel final : public FindPanel {
@@ -39,22 +39,29 @@ class RetrievalPanel final : public FindPanel {
     scores_.sort();
     move_through_heads(frame, scores_.known(), 1);
     draw_note(frame, "heads.retrieval.about", about_text(*found));
+    const ScoredHeads scored{.name = "heads.retrieval",
+                             .scores = scores_,
+                             .about =
+                                 [](const HeadRef& head, double value) {
+                                   return fmt::format(
+                                       "{} copies {:.1f} % of the needles\u2019 tokens. Click: selects the head, and "
+                                       "shows it by depth and length. Double click: opens it.",
+                                       head_name(head), 100.0 * value);
+                                 },
+                             .least_end = 1.0};
     begin_bare_region("retrieval");
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const float height = std::max(room.y * 0.52F, score_maps_height(scores_, ColumnPair().first_width()) / kMapShare);
-    ImGui::BeginChild("scores", {0.0F, height});
-    draw_scored_heads(frame, {.name = "heads.retrieval",
-                              .scores = scores_,
-                              .about =
-                                  [](const HeadRef& head, double value) {
-                                    return fmt::format(
-                                        "{} copies {:.1f} % of the needles\u2019 tokens. Click: selects the head, and "
-                                        "shows it by depth and length. Double click: opens it.",
-                                        head_name(head), 100.0 * value);
-                                  },
-                              .least_end = 1.0});
+    const bool is_low = room.y < kLeastRoom;  // then it scrolls as a whole: the list is as high as its rows
+    const float wide = std::max(room.y * 0.52F, score_maps_height(scores_, ColumnPair().first_width()) / kMapShare);
+    ImGui::BeginChild("scores", {0.0F, is_low ? score_maps_height(scores_, room.x) : wide});
+    is_low ? draw_score_maps(frame, scored) : draw_scored_heads(frame, scored);
     ImGui::EndChild();
     draw_grids(frame, *found);
+    if (is_low) {
+      ImGui::BeginChild("rows", {0.0F, kListRow * static_cast<float>(scores_.heads.size() + 1)});
+      draw_score_list(frame, scored);
+      ImGui::EndChild();
+    }
     ImGui::EndChild();
   }
 

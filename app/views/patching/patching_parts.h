@@ -94,7 +94,6 @@ struct FoundReceiver {
 };
 /// The question about paths into such an end, of the choices in the state.
 PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end);
-bool is_receiver_chosen(const PathReceiver& receiver);
 /// How far the search is, while it goes on.
 std::string search_text(const FoundReceiver& search);
 FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit);

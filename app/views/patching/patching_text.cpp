@@ -154,7 +154,7 @@ Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, c
 
 Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
                              model::BlockKind kind, std::uint32_t batch) {
-  Matrix matrix{.title = "recovery"};
+  Matrix matrix{.title = "recovery", .hides_missing = effects.is_complete()};
   matrix.rows.title = "query";
   matrix.columns.title = "key";
   for (std::uint32_t row = 0; row < effects.rows(); ++row) {

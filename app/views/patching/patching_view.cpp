@@ -92,7 +92,7 @@ class PatchingView final : public ViewPanel {
     }
     std::optional<PathEnd> receiver;
     search_ = {};
-    if (!is_receiver_chosen(frame.state.patching.receiver)) {
+    if (!frame.state.patching.receiver.is_chosen()) {
       search_ = find_receiver(frame, logit);
       receiver = search_.end;
       if (search_.is_searching) return std::nullopt;

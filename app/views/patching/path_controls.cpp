@@ -123,8 +123,6 @@ std::string search_text(const FoundReceiver& search) {
                      search.tried == 1 ? "" : "s", progress);
 }
 
-bool is_receiver_chosen(const PathReceiver& receiver) { return receiver.layer != kLastLayer; }
-
 PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end) {
   PatchingChoices choices = frame.state.patching;
   choices.receiver.input = end.input;

@@ -40,14 +40,24 @@ void choose_place(Frame& frame, const PromptFindings* findings) {
   }
 }
 
-void choose_receiver(Frame& frame) {
+void choose_receiver(Frame& frame, const PromptFindings* findings) {
   PathReceiver& receiver = frame.state.patching.receiver;
-  const auto end = receiver_in(receiver, frame.result.shapes);
-  choose_segment(frame, "patching.input", std::vector<std::string>{"queries", "keys", "values"}, receiver.input);
+  const bool is_found = !receiver.is_chosen() && findings && findings->receiver;
+  PathReceiver shown = is_found ? *findings->receiver : receiver;
+  const auto end = receiver_in(shown, frame.result.shapes);
+  if (choose_segment(frame, "patching.input", std::vector<std::string>{"queries", "keys", "values"}, shown.input))
+    receiver = shown;
   const Selection& selected = frame.state.selection;
-  const std::string of = end ? fmt::format("of {}", head_name(*end)) : std::string();
+  const std::string of = fmt::format("of {}{}", end && shown.is_chosen() ? head_name(*end) : "the strongest head",
+                                     is_found ? ", the strongest" : "");
   continue_line(ImGui::CalcTextSize(of.c_str()).x, kControlGap);
   write_label(frame.ui.fonts().body, frame.ui.theme().text, of);
+  if (receiver.is_chosen()) {
+    continue_line(button_width("Strongest"), kControlGap);
+    if (draw_button(frame, "prompts.receiver.strongest", "Strongest",
+                    "Paths end in the head into which the strongest one leads, by the mean over the set."))
+      receiver = {.recomputes_mlps = receiver.recomputes_mlps};
+  }
   const std::string label = fmt::format("Take {}###take", head_name({selected.block, selected.head}));
   continue_line(button_width(label.c_str()), kControlGap);
   if (!draw_button(frame, "prompts.end", label.c_str(), "Paths end in the selected head from now on.")) return;
@@ -65,7 +75,7 @@ const char* experiment_title(PromptExperiment experiment) {
   return kTitles.at(static_cast<std::size_t>(experiment));
 }
 
-std::string question_text(const PromptQuestion& question) {
+std::string question_text(const PromptQuestion& question, const PromptFindings& findings) {
   using enum PromptExperiment;
   const PatchingChoices& patching = question.patching;
   const std::string place = question.position.empty() ? "all tokens" : question.position;
@@ -79,10 +89,9 @@ std::string question_text(const PromptQuestion& question) {
   if (question.experiment == Patching)
     return fmt::format("{} of heads at {}, {}", enum_name<model::Site>(kHeadSites, patching.part), place, direction);
   if (question.experiment == Paths) {
-    const PathReceiver& end = patching.receiver;
-    const std::string layer = end.layer == kLastLayer ? "the last layer" : fmt::format("layer {}", end.layer);
-    return fmt::format("paths into the {} of head {} of {}, at {}, {}", enum_name<PathInput>(kPathInputs, end.input),
-                       end.head, layer, place, direction);
+    const PathReceiver& end = findings.receiver ? *findings.receiver : patching.receiver;
+    return fmt::format("paths into the {} of head {} of layer {}{}, at {}, {}", enum_name<PathInput>(kPathInputs, end.input),
+                       end.head, end.layer, findings.receiver ? " (the strongest over the set)" : "", place, direction);
   }
   if (question.experiment == Lens && !question.lens.empty())
     return fmt::format("lens {}", utf8(std::filesystem::path(question.lens).filename()));
@@ -157,7 +166,7 @@ void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
     if (choose_segment(frame, "patching.map", std::vector<std::string>{"residual stream", "attention", "MLP", "heads"}, map))
       patching.map = map;
   }
-  if (experiment == Paths) choose_receiver(frame);
+  if (experiment == Paths) choose_receiver(frame, findings);
   if (experiment == Patching || experiment == Paths) choose_direction(frame);
   if (is_of_heads && experiment == Patching)
     choose_next_segment(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, patching.part);

@@ -18,7 +18,7 @@ PromptMeasure shown_measure(const State& state);
 /// "What knocking out each head changes".
 const char* experiment_title(PromptExperiment experiment);
 /// What of it the title leaves open: what is put where, and in which direction; may be empty.
-std::string question_text(const PromptQuestion& question);
+std::string question_text(const PromptQuestion& question, const PromptFindings& findings);
 /// Are columns named positions or tokens? Then they are the rows on screen.
 bool has_named_columns(const PromptQuestion& question);
 

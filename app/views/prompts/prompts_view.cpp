@@ -36,13 +36,14 @@ class PromptsView final : public ViewPanel {
   std::string csv() const override { return matrix_.cells.empty() ? std::string() : prompts_csv(*findings_, measure_); }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    if (matrix_.cells.empty()) return nullptr;
+    if (matrix_.cells.empty() || !findings_->search.empty()) return nullptr;
     exporting::HeatmapFigure figure = matrix_.figure();
     figure.title = experiment_title(question_.experiment);
-    const std::string how = question_text(question_);
+    const std::string how = question_text(question_, *findings_);
     figure.subtitle =
         fmt::format("{}: mean of {} of {} prompts{}{}. {}", findings_->set->name,
                     findings_->measured() - findings_->failed(), findings_->prompts(), how.empty() ? "" : ", ", how, whole_);
+    if (strongest_ && measure_.is_signed) figure.subtitle += fmt::format(" Strongest: {}.", spread_text(*strongest_));
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
 
@@ -57,7 +58,10 @@ class PromptsView final : public ViewPanel {
     const bool is_same = findings == findings_ && measure.title == measure_.title;
     findings_ = findings;
     measure_ = measure;
-    if (!is_same) matrix_ = findings_ && findings_->error.empty() ? means_of(*findings_, measure_, question_) : Matrix();
+    if (is_same) return;
+    const bool is_known = findings_ && findings_->error.empty();
+    matrix_ = is_known ? means_of(*findings_, measure_, question_) : Matrix();
+    strongest_ = is_known ? strongest_cell(*findings_, measure_.number) : std::nullopt;
   }
 
   /// Title, choices, or in words why there are no prompts. Returns whether there are.
@@ -124,6 +128,7 @@ class PromptsView final : public ViewPanel {
     }
     if (found.included() == 0)
       write_note(frame, fmt::format("No prompt of this set fits: {}.", found.left_out.front()), frame.ui.theme().warning);
+    if (!found.search.empty()) return write_note(frame, found.search);
     if (found.is_complete()) return;
     const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
     const float width = ImGui::GetContentRegionAvail().x;
@@ -248,6 +253,11 @@ class PromptsView final : public ViewPanel {
   }
 
   void draw_cells(Frame& frame, PromptRoom& room) {
+    if (findings_->is_complete() && findings_->measured() > findings_->failed() && !strongest_) {
+      const std::string text =
+          fmt::format("No prompt has a value of \u201C{}\u201D: choose another metric.", measure_.title);
+      return write_note(frame, text, frame.ui.theme().warning, "prompts.no_value");
+    }
     const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
     const MatrixCell selected = has_names() ? MatrixCell{.row = cell % columns, .column = cell / columns}
                                             : MatrixCell{.row = cell / columns, .column = cell % columns};
@@ -267,6 +277,10 @@ class PromptsView final : public ViewPanel {
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
     write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
     frame.mark("prompts.spread", last_item_rect());
+    if (measure_.is_signed && strongest_ && strongest_ != cell &&
+        draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),
+                    "Chooses the cell whose mean is farthest from 0."))
+      choose(frame, room, *strongest_, false);
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (spread.count == 0) return;
     draw_extreme(frame, room, "lowest", spread.lowest, cell);
@@ -307,7 +321,8 @@ class PromptsView final : public ViewPanel {
   std::shared_ptr<const PromptFindings> findings_;
   PromptMeasure measure_;
   Matrix matrix_;
-  std::string whole_;  ///< what the model says of the set
+  std::optional<std::size_t> strongest_;  ///< cell; none: no cell has a number
+  std::string whole_;                     ///< what the model says of the set
 };
 
 }  // namespace
