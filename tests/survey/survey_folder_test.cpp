@@ -39,8 +39,8 @@ TEST_SUITE("cpu") {
     const evaluation::CorpusStatistics none(evaluation::CorpusMeasures{});
     const SurveyResults results{.survey = opened, .statistics = none};
     const std::size_t count = opened.model->tokenizer->vocabulary_size();
-    CHECK(results.token(count - 1).find("vocabulary") == std::string::npos);
-    CHECK(results.token(count) == fmt::format("{} (not in this vocabulary)", count));
+    CHECK(results.token(count - 1, false).find("vocabulary") == std::string::npos);
+    CHECK(results.token(count, false) == fmt::format("{} (not in this vocabulary)", count));
   }
 
   TEST_CASE("patterns of own metrics are read, and refused where they are none") {
