@@ -81,19 +81,19 @@ Device& device_of(VkDevice handle) {
   return g_devices.at(key_of(handle));
 }
 
-const Profile& profile() {
-  static const Profile* const chosen = [] {
-    const char* id = std::getenv("HEADLIGHT_PRETEND");
-    const Profile* found = find_profile(id != nullptr ? id : "");
-    if (found == nullptr) {
-      std::fprintf(stderr, "HEADLIGHT_PRETEND names none of the pretended devices:");
-      for (const Profile& one : profiles()) std::fprintf(stderr, " %.*s", static_cast<int>(one.id.size()), one.id.data());
-      std::fprintf(stderr, "\n");
-      std::exit(2);
-    }
-    return found;
-  }();
-  return *chosen;
+/// Of the instance that was created last: an earlier one may keep the layer loaded.
+const Profile* g_profile = nullptr;
+
+const Profile& profile() { return *g_profile; }
+
+void choose_profile() {
+  const char* id = std::getenv("HEADLIGHT_PRETEND");
+  g_profile = find_profile(id != nullptr ? id : "");
+  if (g_profile != nullptr) return;
+  std::fprintf(stderr, "HEADLIGHT_PRETEND names none of the pretended devices:");
+  for (const Profile& one : profiles()) std::fprintf(stderr, " %.*s", static_cast<int>(one.id.size()), one.id.data());
+  std::fprintf(stderr, "\n");
+  std::exit(2);
 }
 
 bool is_pretended(VkPhysicalDevice physical) { return instance_of(physical).pretended == physical; }
@@ -294,7 +294,7 @@ Link* find_link(const void* chain, VkStructureType type) {
 
 VKAPI_ATTR VkResult VKAPI_CALL own_CreateInstance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* allocator,
                                                   VkInstance* created) {
-  static_cast<void>(profile());
+  choose_profile();
   auto* link = find_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
   if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
   Instance instance{.next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr};
