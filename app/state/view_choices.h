@@ -7,6 +7,7 @@
 #include "evaluation/head_layout.h"
 #include "evaluation/head_metric.h"
 #include "model/config.h"
+#include "model/site.h"
 #include "view/value_scale.h"
 
 namespace headlight::app {
