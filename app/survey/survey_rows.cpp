@@ -97,7 +97,7 @@ Json layout_json(const evaluation::HeadLayout& layout, const char* layers, const
 }
 
 Json place_json(const SurveyResults& results, std::size_t place) {
-  const HeadRef of = results.layout().at(place);
+  const evaluation::HeadRef of = results.layout().at(place);
   Json made = Json::object();
   if (results.layout().has_kinds()) made["kind"] = model::to_string(of.block.kind);
   made.update(Json{{"layer", of.block.layer.value}, {"head", of.head}});
