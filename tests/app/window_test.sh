@@ -68,11 +68,11 @@ colors=$(count_colors)
 # The text box has the keyboard: letters that are shortcuts elsewhere are typed, in place of the example.
 xdotool type --delay 40 'kept back tonight'
 xdotool key Escape  # leaves the text
-sleep 0.3
+sleep 1
 xdotool key Escape  # closes the welcome panel
-sleep 0.3
+sleep 1
 xdotool key p  # out of the text it is a shortcut, whose effect is not remembered
-sleep 0.3
+sleep 1
 xdotool key t
 sleep 7  # the shortcut's notice goes after 6 s, with one more frame
 wait_until_quiet
@@ -164,7 +164,7 @@ wait_for_kept_window() {
 [ "$(kept_windows)" = 0 ] || fail "a closed window is kept for the next start"
 open_window
 xdotool key Escape  # leaves the text
-sleep 0.3
+sleep 1
 xdotool key p  # padding off
 wait_for_kept_window
 kill -9 "$viewer"
@@ -172,7 +172,7 @@ wait "$viewer" 2>/dev/null || true
 open_window
 [ "$(kept_windows)" = 0 ] || fail "what a killed window left is not taken"
 xdotool key Escape
-sleep 0.3
+sleep 1
 xdotool key t
 wait_for_kept_window
 grep -q '"key_padding": false' "$folder"/config/headlight/recovery/*.json || fail "the killed window's mask is not there again"
