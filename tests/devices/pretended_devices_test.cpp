@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -184,8 +185,10 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const std::string prefix =
         "HEADLIGHT_KERNELS=shaders HEADLIGHT_VALIDATION=0 XDG_CACHE_HOME='" + folder.path().string() + "'";
-    const auto tune = [&](ops::LinearKernel kernel) {
+    // To a kernel, or to the one that is the fastest on most devices of the kind.
+    const auto tune = [&](std::optional<ops::LinearKernel> wanted) {
       const gpu::Context context({.shaders_only = true});
+      const ops::LinearKernel kernel = wanted.value_or(ops::default_shader(context.device()));
       ops::save_tuning(context.device(), folder.path() / "headlight" / "kernels.json",
                        {.few_rows = kernel, .many_rows = kernel, .attention = ops::AttentionKernel::Blocks});
       return context.device().is_cpu;
@@ -198,13 +201,11 @@ TEST_SUITE("gpu") {
       for (std::size_t at = 0; (at = outcome.out.find("\n" + std::string(word), at)) != std::string::npos; ++at) ++count;
       return count;
     };
-    // The kernel that registers feed is some 7 times as fast as the naive one on a busy machine, and far more on others.
-    tune(ops::LinearKernel::Vec4);
+    tune({});
     const Outcome good = check();
     INFO(good.out);
-    CHECK((good.status == 0 || good.status == 4));
-    CHECK(counted(good, "ok ") + counted(good, "SLOW ") == 4);
-    CHECK(counted(good, "SLOW ") == (good.status == 4 ? 1 : 0));
+    CHECK(good.status == 0);
+    CHECK(counted(good, "ok ") == 4);
 
     // One part in a thousand in what a linear layer stores.
     const fs::path shaders = folder.path() / "shaders";

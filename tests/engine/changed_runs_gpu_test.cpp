@@ -6,6 +6,7 @@
 #include "app/exports/figure_kind.h"
 #include "engine/two_runs.h"
 #include "support/deviation.h"
+#include "support/gpu.h"
 
 namespace changed_runs_gpu_test {
 
@@ -94,7 +95,8 @@ TEST_SUITE("gpu") {
         }
       }
     }
-    CHECK(largest <= 2e-5);  // observed 0 on llvmpipe; 5.0e-6 on an H100, where a batch has other tiles than a text
+    // Observed 0 on llvmpipe; 5.0e-6 on an H100, where a batch has other tiles than a text.
+    CHECK(largest <= std::max(1e-6, test::between_tiles(2e-5)));
   }
 
   TEST_CASE("figures' numbers answer analyses of residuals and logits too") {

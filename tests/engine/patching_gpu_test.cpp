@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "engine/two_runs.h"
 #include "support/deviation.h"
+#include "support/gpu.h"
 
 namespace patching_gpu_test {
 
@@ -119,7 +120,7 @@ TEST_SUITE("gpu") {
       REQUIRE(into_present.patched.size() == into_baseline.patched.size());
       for (std::size_t cell = 0; cell < into_present.patched.size(); ++cell) {
         const double difference = into_present.patched[cell]->logit - into_baseline.patched[cell]->logit;
-        CHECK(std::abs(difference) < 1e-5);  // observed 0 on llvmpipe; on an H100, some differ in their last bits
+        CHECK(std::abs(difference) <= test::between_tiles(1e-5));
       }
     }
   }

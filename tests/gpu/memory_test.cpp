@@ -153,7 +153,8 @@ TEST_SUITE("gpu") {
     make(2, 14 * kMiB);  // … and some of them with memory of their own
     CHECK(context->reserved_bytes() > before + 28 * kMiB);
     context->give_back_unused_memory();
-    CHECK(context->reserved_bytes() <= before);  // below it where blocks were reserved before that nothing needed
+    // On an H100 a block had been reserved before that nothing needed.
+    CHECK((context->device().is_cpu ? context->reserved_bytes() == before : context->reserved_bytes() <= before));
     CHECK(context->allocated_bytes() >= kept.size());
     CHECK(read(context, kept) == std::vector<std::byte>(1'000, std::byte{5}));
     CHECK(make(20, 3 * kMiB).size() == 20);  // it goes on as before

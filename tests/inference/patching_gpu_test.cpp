@@ -129,7 +129,7 @@ TEST_SUITE("gpu") {
         if (!is_everything) continue;
         const std::vector<float> all = other->logits().values;
         const std::vector<double> wanted(all.begin(), all.end());
-        CHECK(test::deviation(patched->logits().values, wanted).max_abs < 1e-5);  // observed 0 on llvmpipe
+        CHECK(test::deviation(patched->logits().values, wanted).max_abs <= test::between_tiles(1e-5));
       }
     }
   }
