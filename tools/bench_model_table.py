@@ -16,6 +16,10 @@ def medians(path, key):
     return {case: statistics.median(values) for case, values in found.items()}
 
 
+def number(ms):
+    return f"{ms:.3g}" if ms < 100 else f"{ms:.0f}"
+
+
 def main():
     ours, peak = medians(sys.argv[1], "wall_ms"), medians(sys.argv[1], "peak_mib")
     others = [argument.split("=", 1) for argument in sys.argv[2:]]
@@ -24,10 +28,10 @@ def main():
     print("|---|---|---|" + "---|---|---|---|" * len(theirs))
     for op, what in (("model_forward", "{} tokens"), ("model_append", "one after {}")):
         for n in sorted(n for name, n in ours if name == op):
-            row = f"| {what.format(n if op == 'model_forward' else n - 1)} | {ours[op, n]:.0f} | {peak[op, n]:.0f} |"
+            row = f"| {what.format(n if op == 'model_forward' else n - 1)} | {number(ours[op, n])} | {peak[op, n]:.0f} |"
             for wall, mib in theirs.values():
                 if (op, n) in wall:
-                    row += (f" {wall[op, n]:.0f} | {wall[op, n] / ours[op, n]:.2f}× "
+                    row += (f" {number(wall[op, n])} | {wall[op, n] / ours[op, n]:.2f}× "
                             f"| {mib[op, n]:.0f} | {mib[op, n] / peak[op, n]:.2f}× |")
                 else:
                     row += " | | | |"
@@ -39,7 +43,7 @@ def main():
     print(f"Reading as many bytes once with every core: {stream:.0f} ms. Appending a token to a text of\n")
     for n in sorted(n for op, n in ours if op == "model_append"):
         mine = ours["model_append", n]
-        print(f"- {n - 1} tokens: {mine:.0f} ms, {mine / stream:.2f}× that")
+        print(f"- {n - 1} tokens: {number(mine)} ms, {mine / stream:.2f}× that")
     print("\nA painted cell, with the logits, of the whole pass:\n")
     for op, n in sorted(case for case in ours if case[0].startswith("model_paint_")):
         mine, whole = ours[op, n], ours["model_forward", n]
