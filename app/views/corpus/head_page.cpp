@@ -196,7 +196,8 @@ struct Labels {
 };
 
 /// The tokens of an example by the model on show, where texts are pairs those of the target and of the source. Without one,
-/// and where it is another than the measured one, as far as its ids can tell: the words, whose marks are before them.
+/// and where the ids are beyond its vocabulary, so that it differs from the measured one: the words, each mark before its
+/// word.
 Labels labels_of(const SurveyExample& example, const inference::LanguageModel* model) {
   try {
     inference::PromptText prompt;
