@@ -48,8 +48,11 @@ use_layer() {
 }
 
 # start_window FLAG…: `headlight view`, until its window is there or the program has ended.
-start_window() {
-  "$program" view "$@" >"$folder/output" 2>&1 &
+start_window() { start_program "$program" view "$@"; }
+
+# start_program PROGRAM ARGUMENT…: the same of any command that opens a window.
+start_program() {
+  "$@" >"$folder/output" 2>&1 &
   viewer=$!
   window=
   for _ in $(seq 600); do
