@@ -9,9 +9,6 @@
 #include "core/error.h"
 #include "platform/memory.h"
 
-#ifdef __GLIBC__
-#endif
-
 namespace headlight::app {
 namespace {
 
