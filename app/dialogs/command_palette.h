@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/dialogs/fuzzy_search.h"
+#include "app/dialogs/word_search.h"
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -18,7 +18,7 @@ struct PaletteEntry {
   std::function<void()> run = {};
 };
 
-/// A field over a list (Ctrl+P): a few letters find commands, models, notebooks, examples and heads.
+/// A field over a list (Ctrl+P): beginnings of words find commands, models, notebooks, examples and heads.
 class CommandPalette {
  public:
   /// With an empty field. Until the next frame is drawn nothing is on screen.
@@ -46,7 +46,7 @@ class CommandPalette {
   void draw_foot(Frame& frame, const std::string& remark) const;
 
   std::vector<PaletteEntry> entries_;
-  FuzzyIndex index_;
+  WordIndex index_;
   std::vector<SearchHit> hits_;
   std::string query_;
   std::size_t selected_ = 0;  ///< of hits_

@@ -1,4 +1,4 @@
-#include "app/dialogs/fuzzy_search.h"
+#include "app/dialogs/word_search.h"
 
 #include <doctest/doctest.h>
 
@@ -10,15 +10,15 @@
 
 #include "support/sanitizers.h"
 
-namespace fuzzy_search_test {
+namespace word_search_test {
 
 using namespace headlight;
 using namespace headlight::app;
 
 namespace {
 
-FuzzyIndex index_of(const std::vector<SearchText>& entries) {
-  FuzzyIndex index;
+WordIndex index_of(const std::vector<SearchText>& entries) {
+  WordIndex index;
   index.assign(entries);
   return index;
 }
@@ -63,12 +63,20 @@ TEST_SUITE("cpu") {
     CHECK(index_of(entries).marks("a", 7).title.empty());
   }
 
-  TEST_CASE("letters must be there, in their order") {
+  TEST_CASE("each word of the query begins a word of the text") {
     const std::vector<SearchText> entries = {{"Causal mask on or off", ""}, {"", ""}};
     CHECK(found(entries, "zebra").empty());
-    CHECK(found(entries, "ksam").empty());
+    CHECK(found(entries, "ask").empty());
     CHECK(found(entries, "causal mask on or off and more").empty());
-    CHECK(found(entries, "cmask") == Titles{"Causal mask on or off"});
+    for (const char* query : {"c", "caus ma", "causalmask", "mask, on"}) {
+      CAPTURE(query);
+      CHECK(found(entries, query) == Titles{"Causal mask on or off"});
+    }
+    CHECK(found({{"Open GPT-2", "gpt2.gguf"}, {"openModel", ""}}, "model") == Titles{"openModel"});
+    CHECK(found({{"Open GPT-2", ""}}, "gpt2") == Titles{"Open GPT-2"});
+    // Letters strewn over a text find nothing.
+    CHECK(found({{"Check a head's arithmetic", ""}, {"Reset masks and heads", ""}}, "chat").empty());
+    CHECK(found({{"Reset masks and heads", ""}}, "rmh").empty());
   }
 
   TEST_CASE("case makes no difference, beyond ASCII neither") {
@@ -77,12 +85,12 @@ TEST_SUITE("cpu") {
     CHECK(found(entries, "ΦΩς") == Titles{"Το φως ανάβει"});
     CHECK(found(entries, "ВЕЧ") == Titles{"Вечером"});
     CHECK(found(entries, "本語") == Titles{"日本語"});
-    CHECK(marked({"Schöne Größe", ""}, "öß") == "Schöne Gr[öß]e");
+    CHECK(marked({"Schöne Größe", ""}, "grö") == "Schöne [Grö]ße");
     CHECK(marked({"日本語", ""}, "本語") == "日[本語]");
   }
 
   TEST_CASE("bytes that are no UTF-8, control characters and very long texts do no harm") {
-    const std::string broken = "a\xff\xfe\x80 model";
+    const std::string broken = "a\xff\xfe\x80 no model";
     const std::string endless(5000, 'a');
     const std::vector<SearchText> entries = {{broken, "\xc3"}, {endless, "b"}, {"a\nb\tc", ""}};
     CHECK(found(entries, "model") == Titles{broken});
@@ -91,14 +99,13 @@ TEST_SUITE("cpu") {
     for (std::size_t i = 0; i < entries.size(); ++i) CHECK_NOTHROW(index_of(entries).marks("a", i));
   }
 
-  TEST_CASE("beginnings of words come before letters inside, letters in a row before scattered ones") {
-    CHECK(found({{"Colour map viridis", ""}, {"Open a model", ""}}, "om").front() == "Open a model");
-    CHECK(found({{"Copy the map as an image", ""}, {"Reset masks and heads", ""}, {"Causal mask", ""}}, "mask").front() ==
-          "Causal mask");
-    CHECK(found({{"Reset head gains", ""}, {"Reset masks and heads", ""}}, "rmh") == Titles{"Reset masks and heads"});
-    CHECK(found({{"Let the model write", ""}, {"Light window", ""}}, "light").front() == "Light window");
+  TEST_CASE("whole words come before beginnings") {
+    CHECK(found({{"Copy the map as an image", ""}, {"Reset masks and heads", ""}, {"Causal mask", ""}}, "mask") ==
+          Titles{"Causal mask", "Reset masks and heads"});
+    CHECK(found({{"Lighter window", ""}, {"The light window", ""}}, "light").front() == "The light window");
     CHECK(marked({"Fit the colour range", ""}, "range") == "Fit the colour [range]");
-    CHECK(marked({"Copy the map as an image", ""}, "map") == "Copy the [map] as an image");
+    CHECK(marked({"Copy the map as an image", ""}, "map co") == "[Co]py the [map] as an image");
+    CHECK(marked({"Open GPT-2", ""}, "gpt2") == "Open [GPT]-[2]");
   }
 
   TEST_CASE("heads are found by their short and by their long names") {
@@ -156,7 +163,7 @@ TEST_SUITE("cpu") {
     }
     std::vector<SearchText> entries;
     for (std::size_t i = 0; i < titles.size(); ++i) entries.push_back({.title = titles[i], .detail = details[i]});
-    const FuzzyIndex index = index_of(entries);
+    const WordIndex index = index_of(entries);
     for (const char* query : {"h", "head", "l57h4", "layer 57 head 4", "nothing"}) {
       double best_ms = 1e9;
       for (int i = 0; i < 5; ++i) {
@@ -173,4 +180,4 @@ TEST_SUITE("cpu") {
   }
 }
 
-}  // namespace fuzzy_search_test
+}  // namespace word_search_test

@@ -31,19 +31,25 @@ struct SearchMarks {
   std::vector<ByteRange> title, detail;
 };
 
-/// Finds entries by some of their letters, in either case: a query matches where its letters are in the text in this order,
-/// and words of the query, between spaces, may also be in any order. Letters at the beginning of a word or number and
-/// letters in a row count more, gaps between them less; whole words and numbers more than parts; the title more than the
-/// detail.
-class FuzzyIndex {
+/// An entry as it is searched.
+struct IndexedText {
+  std::u32string_view letters;  ///< lower case
+  std::string_view kinds;       ///< what each is beside its neighbours, as bits of word_search.cpp
+  std::size_t title = 0;        ///< its letters; a space and the detail follow
+};
+
+/// Finds entries by the beginnings of their words, in either case and any order: "layer 1" and "l1h4" find "Layer 1 · head
+/// 4", "L1H4". Whole words and numbers count more than beginnings, the title more than the detail, words in the order of the
+/// text more than others.
+class WordIndex {
  public:
   /// Replaces all entries. Texts are copied as far as they are searched.
   void assign(std::span<const SearchText> entries);
 
   std::size_t size() const { return entries_.size(); }
 
-  /// The best `most` entries: by score, then the shorter title, then the order of assign(). An empty query, or one of
-  /// spaces, matches everything with score 0.
+  /// The best `most` entries: by score, then the shorter title, then the order of assign(). A query without a letter or
+  /// digit matches everything with score 0.
   std::vector<SearchHit> search(std::string_view query, std::size_t most) const;
 
   /// What search() found in this entry; nothing where the query doesn't match it or is empty.
@@ -51,13 +57,14 @@ class FuzzyIndex {
 
  private:
   struct Entry {
-    std::uint64_t letters = 0;  ///< a bit for each kind of letter that is in it: see letter_bit()
-    std::uint32_t begin = 0;    ///< in letters_ and starts_; the title, a space, the detail
-    std::uint16_t title = 0, length = 0;
+    std::size_t begin = 0;  ///< in letters_; the title, a space, the detail
+    std::size_t title = 0, length = 0;
   };
+  IndexedText text(std::size_t entry) const;
+
   std::vector<Entry> entries_;
-  std::u32string letters_;             ///< lower case, one for each character of the texts
-  std::string kinds_;                  ///< likewise: what a letter is beside its neighbours, as bits of fuzzy_search.cpp
+  std::u32string letters_;  ///< of all entries, one for each character of the texts
+  std::string kinds_;
   std::vector<std::uint16_t> widths_;  ///< bytes of each character in its text
 };
 
