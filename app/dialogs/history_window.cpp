@@ -9,9 +9,7 @@ namespace {
 constexpr float kHistoryWidth = 420.0F;
 constexpr float kHeight = 460.0F;
 constexpr float kRow = 24.0F;
-constexpr float kIndent = 18.0F;
 constexpr float kLabelShare = 0.5F;
-constexpr std::uint32_t kMaxIndents = 6;
 
 /// What distinguishes a step from its neighbours: masks and interventions, else the text.
 std::string detail_of(const State& state) {
@@ -32,19 +30,15 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   mark_last_item(frame, fmt::format("history.{}", step.id), "A click goes to this step.");
   if (step.is_shown) frame.ui.keyboard().prefer_last();
   ImGui::PopID();
-  const float indent = 8.0F + kIndent * static_cast<float>(std::min(step.depth, kMaxIndents));
+  constexpr float kIndent = 8.0F;
   const float drop = (kRow - font_size(fonts.body)) * 0.5F;
   const shell::Color color = step.is_shown ? theme.accent : step.is_undone ? theme.text_dim : theme.text;
-  if (step.depth > 0) {
-    const float x = at.x + indent - 10.0F;
-    list->AddLine({x, at.y}, {x, at.y + kRow}, theme.border, 1.5F);
-  }
-  const float label_room = width * kLabelShare - indent;
+  const float label_room = width * kLabelShare - kIndent;
   const bool is_named = !step.name->empty();
   const std::string title = is_named ? frame.ui.shaped(*step.name) : step.label->empty() ? "Beginning" : *step.label;
   ImFont* font = is_named ? fonts.strong : fonts.body;
   const std::string label = fit_text(font, title, label_room);
-  put_text(font, {at.x + indent, at.y + drop}, color, label);
+  put_text(font, {at.x + kIndent, at.y + drop}, color, label);
   const std::string detail =
       fit_text(fonts.small, frame.ui.shaped(detail_of(*step.state)), width * (1.0F - kLabelShare) - 16.0F);
   put_text(fonts.small, {at.x + width * kLabelShare + 8.0F, at.y + (kRow - font_size(fonts.small)) * 0.5F}, theme.text_dim,
@@ -62,7 +56,9 @@ void draw_name(Frame& frame, Undo& undo) {
   const shell::TextFieldOptions options{.hint = "Name this step, to find it again", .limit = kLongestName};
   if (frame.ui.text_field("##name", name, options)) undo.name_step(id, std::move(name));
   ImGui::PopID();
-  mark_last_item(frame, "history.name", "A named step is kept, however long the history grows.");
+  mark_last_item(
+      frame, "history.name",
+      "A named step is kept, however long the history grows, and when what came after an earlier step is dropped.");
 }
 
 }  // namespace
@@ -78,7 +74,7 @@ std::optional<std::uint64_t> draw_history_window(Frame& frame, Undo& undo, bool&
   if (ImGui::Begin("History", &is_open, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings)) {
     {
       const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-      ImGui::TextWrapped("A click goes to a step. What is changed there begins another branch; none is lost.");
+      ImGui::TextWrapped("A click goes to a step. A change there takes the place of the steps after it; named ones stay.");
     }
     draw_name(frame, undo);
     ImGui::Separator();

@@ -1,6 +1,6 @@
 #include "app/state/undo.h"
 
-#include <iterator>
+#include <utility>
 
 namespace headlight::app {
 namespace {
@@ -100,7 +100,7 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   if (state == steps_[position_].state) return false;
 
   Change change = describe_change(steps_[position_].state, state);
-  branch_off();
+  drop_undone();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
   const bool merges = !is_sealed_ && position_ > 0 && steps_.back().name.empty() && change.label == steps_.back().label &&
                       (continues_gesture || follows_quickly);
@@ -147,111 +147,51 @@ const State& Undo::redo() {
 
 std::vector<HistoryStep> Undo::history() const {
   std::vector<HistoryStep> list;
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
+  const auto add = [&](const Step& step, bool is_shown, bool is_undone) {
     list.push_back({.id = step.id,
                     .state = &step.state,
                     .label = &step.label,
-                    .is_shown = i == position_,
-                    .is_undone = i > position_,
+                    .is_shown = is_shown,
+                    .is_undone = is_undone,
                     .name = &step.name});
-    list_branches(step.id, 1, list);
-  }
+  };
+  for (std::size_t i = 0; i < steps_.size(); ++i) add(steps_[i], i == position_, i > position_);
+  for (const Step& step : aside_) add(step, false, true);
   return list;
 }
 
-void Undo::list_branches(std::uint64_t after, std::uint32_t depth, std::vector<HistoryStep>& list) const {
-  for (const Branch& branch : branches_) {
-    if (branch.after != after) continue;
-    for (const Step& step : branch.steps) {
-      list.push_back({.id = step.id,
-                      .state = &step.state,
-                      .label = &step.label,
-                      .depth = depth,
-                      .is_undone = true,
-                      .name = &step.name});
-      list_branches(step.id, depth + 1, list);
-    }
-  }
-}
-
 const State& Undo::go_to(std::uint64_t id) {
-  show(id);
   seal();
+  if (const auto at = std::ranges::find(steps_, id, &Step::id); at != steps_.end()) {
+    position_ = static_cast<std::size_t>(at - steps_.begin());
+  } else if (const auto kept = std::ranges::find(aside_, id, &Step::id); kept != aside_.end()) {
+    Step step = std::move(*kept);
+    aside_.erase(kept);
+    drop_undone();
+    bytes_ -= std::exchange(step.bytes, 0);  // append() counts them again
+    append(std::move(step));
+    position_ = steps_.size() - 1;
+    trim();
+  }
   return steps_[position_].state;
 }
 
-bool Undo::show(std::uint64_t id) {
-  const auto has_id = [id](const Step& step) { return step.id == id; };
-  if (const auto at = std::ranges::find_if(steps_, has_id); at != steps_.end()) {
-    position_ = static_cast<std::size_t>(at - steps_.begin());
-    return true;
-  }
-  const auto found =
-      std::ranges::find_if(branches_, [&](const Branch& branch) { return std::ranges::any_of(branch.steps, has_id); });
-  if (found == branches_.end()) return false;
-  Branch branch = std::move(*found);
-  branches_.erase(found);
-  for (const Step& step : branch.steps) bytes_ -= step.bytes;  // append() counts them again
-  show(branch.after);
-  branch_off();
-  for (Step& step : branch.steps) {
-    if (step.id == id) position_ = steps_.size();
-    step.bytes = 0;
-    append(std::move(step));
-  }
-  return true;
-}
-
-void Undo::branch_off() {
-  if (!can_redo()) return;
+void Undo::drop_undone() {
   const auto first = steps_.begin() + static_cast<std::ptrdiff_t>(position_) + 1;
-  branches_.push_back(
-      {.after = steps_[position_].id, .steps = {std::make_move_iterator(first), std::make_move_iterator(steps_.end())}});
+  for (auto step = first; step != steps_.end(); ++step) {
+    if (step->name.empty()) {
+      bytes_ -= step->bytes;
+    } else {
+      aside_.push_back(std::move(*step));
+    }
+  }
   steps_.erase(first, steps_.end());
 }
 
-std::size_t Undo::all_steps() const {
-  std::size_t count = steps_.size();
-  for (const Branch& branch : branches_) count += branch.steps.size();
-  return count;
-}
-
-bool Undo::drop_oldest_branch() {
-  const auto leaves = [&](const Branch& branch, const Branch& from) {
-    return std::ranges::find(from.steps, branch.after, &Step::id) != from.steps.end();
-  };
-  // A branch and all that leave it go together, so all have to be without names.
-  const auto is_named = [&](const auto& self, const Branch& branch) -> bool {
-    if (std::ranges::any_of(branch.steps, [](const Step& step) { return !step.name.empty(); })) return true;
-    return std::ranges::any_of(branches_, [&](const Branch& other) { return leaves(other, branch) && self(self, other); });
-  };
-  const auto oldest = std::ranges::find_if(branches_, [&](const Branch& branch) { return !is_named(is_named, branch); });
-  if (oldest == branches_.end()) return false;
-  std::vector<std::uint64_t> gone;
-  const auto drop = [&](std::vector<Branch>::iterator at) {
-    for (const Step& step : at->steps) {
-      bytes_ -= step.bytes;
-      gone.push_back(step.id);
-    }
-    branches_.erase(at);
-  };
-  drop(oldest);
-  const auto leaves_gone = [&](const Branch& branch) { return std::ranges::find(gone, branch.after) != gone.end(); };
-  for (auto at = std::ranges::find_if(branches_, leaves_gone); at != branches_.end();
-       at = std::ranges::find_if(branches_, leaves_gone)) {
-    drop(at);
-  }
-  return true;
-}
-
 void Undo::trim() {
-  const auto is_too_large = [this] { return all_steps() > limits_.steps || bytes_ > limits_.bytes; };
-  while (is_too_large() && drop_oldest_branch()) {
-  }
-  const auto leaves = [&](std::uint64_t id) { return std::ranges::find(branches_, id, &Branch::after) != branches_.end(); };
+  const auto is_too_large = [this] { return steps_.size() + aside_.size() > limits_.steps || bytes_ > limits_.bytes; };
   for (std::size_t at = 0; at < position_ && is_too_large();) {
-    if (!steps_[at].name.empty() || leaves(steps_[at].id)) {
+    if (!steps_[at].name.empty()) {
       ++at;
       continue;
     }
@@ -262,25 +202,12 @@ void Undo::trim() {
   }
 }
 
-std::size_t Undo::named_count() const {
-  const auto is_named = [](const Step& step) { return !step.name.empty(); };
-  auto count = std::ranges::count_if(steps_, is_named);
-  for (const Branch& branch : branches_) count += std::ranges::count_if(branch.steps, is_named);
-  return static_cast<std::size_t>(count);
-}
-
 void Undo::name_step(std::uint64_t id, std::string name) {
-  const bool may_name = name.empty() || named_count() < kMaxNamedSteps;
-  const auto name_in = [&](auto& steps) {
-    const auto step = std::ranges::find(steps, id, &Step::id);
-    if (step == steps.end()) return false;
-    if (may_name || !step->name.empty()) step->name = name;
-    return true;
-  };
-  if (name_in(steps_)) return;
-  for (Branch& branch : branches_) {
-    if (name_in(branch.steps)) return;
-  }
+  const auto step = std::ranges::find(steps_, id, &Step::id);
+  if (step == steps_.end()) return;
+  const auto is_named = [](const Step& one) { return !one.name.empty(); };
+  const auto named = std::ranges::count_if(steps_, is_named) + static_cast<std::ptrdiff_t>(aside_.size());
+  if (name.empty() || is_named(*step) || named < static_cast<std::ptrdiff_t>(kMaxNamedSteps)) step->name = std::move(name);
 }
 
 void Undo::append(Step step) {

@@ -21,9 +21,8 @@ struct HistoryStep {
   std::uint64_t id = 0;
   const State* state = nullptr;
   const std::string* label = nullptr;  ///< the change that led here; empty for the beginning
-  std::uint32_t depth = 0;             ///< 0: on the way that undo and redo go; n: on a branch that leaves depth n − 1
   bool is_shown = false;               ///< the step whose state the window shows
-  bool is_undone = false;              ///< redo or a click brings it back
+  bool is_undone = false;              ///< redo, or of a kept one go_to(), brings it back
   const std::string* name = nullptr;   ///< that the user gave it; empty: none
 };
 
@@ -37,7 +36,7 @@ class Undo {
   explicit Undo(State initial, UndoLimits limits = {});
 
   /// Records `state` when it differs from the last one; `now_s` is any steady clock. Returns whether anything changed.
-  /// A change after undo() makes what could be redone a branch, which go_to() finds.
+  /// A change after undo() drops what could be redone, but for named steps, which are kept aside.
   bool observe(const State& state, double now_s, bool in_gesture);
 
   /// Adopts a change that the user didn't make (a selection clamped to a new run) into the current step: nothing to undo.
@@ -56,10 +55,10 @@ class Undo {
   const State& undo();
   const State& redo();
 
-  /// All steps: those that undo and redo pass in their order, and after each the branches that leave it, the oldest first.
+  /// All steps in their order, then named ones that are kept aside.
   std::vector<HistoryStep> history() const;
-  /// The state of a step, to show from now on; its branch becomes the way that undo and redo go. Of an unknown step: the
-  /// shown state.
+  /// The state of a step, to show from now on; one that is kept aside becomes the step after the shown one. Of an unknown
+  /// step: the shown state.
   const State& go_to(std::uint64_t id);
 
   /// Gives a step a name, which it keeps: named steps outlive the limits, and a later change never becomes one with them. An
@@ -69,7 +68,7 @@ class Undo {
   std::uint64_t shown_id() const { return steps_[position_].id; }
   const std::string& shown_name() const { return steps_[position_].name; }
 
-  /// Without those on branches.
+  /// Without those kept aside.
   std::size_t step_count() const { return steps_.size(); }
   /// Steps before the shown one.
   std::size_t position() const { return position_; }
@@ -84,32 +83,20 @@ class Undo {
     std::uint64_t id = 0;
     std::string name = {};
   };
-  /// Steps that undo and redo don't pass.
-  struct Branch {
-    std::uint64_t after = 0;  ///< the step that it leaves
-    std::vector<Step> steps;
-  };
   void trim();
   void append(Step step);
-  /// Makes the steps after the shown one a branch.
-  void branch_off();
-  /// Shows a step; false: there is none.
-  bool show(std::uint64_t id);
-  std::size_t named_count() const;
-  void list_branches(std::uint64_t after, std::uint32_t depth, std::vector<HistoryStep>& list) const;
-  /// Drops the oldest branch without named steps, with the branches that leave it; false: there is none.
-  bool drop_oldest_branch();
-  std::size_t all_steps() const;
+  /// Drops the steps after the shown one, or keeps them aside.
+  void drop_undone();
   void drop_last();
   /// Counts the bytes of a step, which is new or whose predecessor changed.
   void count(std::size_t index);
 
   UndoLimits limits_;
-  std::deque<Step> steps_;        ///< steps_[position_] is shown
-  std::vector<Branch> branches_;  ///< in the order in which they were left
+  std::deque<Step> steps_;   ///< steps_[position_] is shown
+  std::vector<Step> aside_;  ///< named ones that were undone when something else changed
   std::size_t position_ = 0;
   std::uint64_t last_id_ = 0;
-  std::size_t bytes_ = 0;  ///< of steps_ and branches_
+  std::size_t bytes_ = 0;  ///< of steps_ and aside_
   double last_change_s_ = 0.0;
   bool gesture_is_open_ = false;  ///< the last change was inside a gesture that still lasts
   bool is_sealed_ = true;

@@ -201,12 +201,12 @@ TEST_SUITE("cpu") {
     CHECK(undo.bytes() > 2 * kCells);
     undo.undo();
     state = undo.undo();
-    state.text() = "another branch";
+    state.text() = "something else";
     undo.observe(state, 12.0, false);
     CHECK(undo.bytes() < 2 * kCells);
   }
 
-  TEST_CASE("a change after Undo keeps what was undone as a branch, and going there makes it the way of Undo and Redo") {
+  TEST_CASE("a change after Undo takes the place of what was undone, but for named steps, which can be gone to") {
     State state;
     Undo undo(state);
     double now_s = 0.0;
@@ -223,66 +223,43 @@ TEST_SUITE("cpu") {
     const auto texts = [&] {
       std::string all;
       for (const HistoryStep& step : undo.history()) {
-        all += fmt::format("{}{}{} ", std::string(step.depth, '>'), step.state->text(), step.is_shown ? "*" : "");
+        all += fmt::format("{}{} ", step.state->text(), step.is_shown ? "*" : step.is_undone ? "?" : "");
       }
       return all;
     };
-    change("a");
-    change("b");
-    change("c");
+    const std::string begin = State{}.text();
+    for (const char* text : {"a", "b", "c"}) change(text);
+    undo.name_step(id_of("b"), "the b");
     undo.undo();
     state = undo.undo();
+    CHECK(texts() == begin + " a* b? c? ");
     change("d");
     change("e");
-    const std::string begin = State{}.text();
-    CHECK(texts() == begin + " a >b >c d e* ");
+    CHECK(texts() == begin + " a d e* b? ");
     CHECK_FALSE(undo.can_redo());
+    CHECK(undo.step_count() == 4);
 
-    state = undo.go_to(id_of("b"));
+    state = undo.undo();
+    state = undo.go_to(id_of("b"));  // follows the shown step
     CHECK(state.text() == "b");
-    CHECK(texts() == begin + " a >d >e b* c ");
+    CHECK(undo.shown_name() == "the b");
+    CHECK(texts() == begin + " a d b* ");
+    CHECK(undo.undo().text() == "d");
     CHECK(undo.redo_label() == "Edit text");
-    change("f");  // leaves b, so c is a branch of it
-    CHECK(texts() == begin + " a >d >e b >c f* ");
-    state = undo.go_to(id_of("e"));
-    CHECK(texts() == begin + " a >b >>c >f d e* ");
-    state = undo.go_to(id_of("c"));  // on a branch of a branch
-    CHECK(texts() == begin + " a >d >e b >f c* ");
-    CHECK(undo.undo().text() == "b");
-    CHECK(undo.undo().text() == "a");
     CHECK(undo.redo().text() == "b");
-    CHECK(undo.redo().text() == "c");
-    CHECK(undo.go_to(123'456).text() == "c");
-    CHECK(undo.go_to(id_of(begin)).text() == begin);
-    CHECK(undo.history().size() == 7);
-  }
-
-  TEST_CASE("branches count among the steps and bytes that are kept, and the oldest goes first") {
-    State state;
-    Undo undo(state, {.steps = 8});
-    double now_s = 0.0;
-    std::size_t largest = 0;
-    for (int round = 0; round < 20; ++round) {
-      for (int step = 0; step < 3; ++step) {
-        state.text() = fmt::format("{} {}", round, step);
-        undo.observe(state, now_s += 10.0, false);
-      }
-      for (int step = 0; step < 3; ++step) state = undo.undo();
-      largest = std::max(largest, undo.history().size());
-    }
-    CHECK(largest <= 8);
-    CHECK(undo.history().size() > undo.step_count());
-    // Bytes follow: of a history with one step they are that step's.
+    CHECK(undo.go_to(123'456).text() == "b");
+    undo.name_step(id_of("b"), "");
+    state = undo.go_to(id_of(begin));
+    CHECK(state.text() == begin);
+    CHECK(undo.history().size() == 4);
+    // The bytes of what is dropped are given back.
     const Undo fresh(state);
-    while (undo.can_undo()) undo.undo();
-    Undo small(state, {.steps = 1});
-    state.text() = "other";
-    small.observe(state, 1.0, false);
-    CHECK(small.history().size() == 1);
-    CHECK(small.bytes() <= fresh.bytes() + 64);
+    change("f");
+    CHECK(texts() == begin + " f* ");
+    CHECK(undo.bytes() < 3 * fresh.bytes());
   }
 
-  TEST_CASE("named steps outlive the limits, also on branches, and no change becomes one with them") {
+  TEST_CASE("named steps outlive the limits, also when they were undone, and no change becomes one with them") {
     State state;
     Undo undo(state, {.steps = 6});
     double now_s = 0.0;
