@@ -10,8 +10,8 @@
 #include "app/cli/output.h"
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
+#include "app/state/kept_window.h"
 #include "app/state/model_changes.h"
-#include "app/state/recovery.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
 #include "platform/crash_report.h"
@@ -29,21 +29,6 @@ struct ViewFlags {
   std::string survey;
   std::string file;
 };
-
-/// Goes on where a window ended that wasn't closed. Says so, or returns nothing where there is none.
-std::optional<std::string> recover(ViewOptions& options) {
-  std::optional<OpenWindow> lost = take_lost_window(options.recovery_folder);
-  if (!lost) return std::nullopt;
-  if (!lost->session.empty()) {
-    if (Result<State> saved = load_session(lost->session)) {
-      options.session = OpenSession{.path = lost->session, .saved = std::move(saved).value()};
-    }
-  }
-  options.settings.state = std::move(lost->state);
-  const std::string changed = model_changes(options.settings.state);
-  return fmt::format("Headlight was not closed the last time: its texts, masks and views are as they were{}{}.",
-                     changed.empty() ? "" : ", ", changed);
-}
 
 /// Of --survey, or of the folder that is to be opened; that one is shown with its model, where that is here.
 void open_survey(ViewFlags& flags, ViewOptions& options) {
@@ -64,9 +49,8 @@ int run_view(ViewFlags& flags) {
   open_survey(flags, options);
   LoadedSettings loaded;
   try {
-    options.settings_file = settings_path();
-    loaded = load_settings(options.settings_file);
-    options.recovery_folder = recovery_folder();
+    loaded = load_settings(settings_path());
+    options.kept = std::make_shared<KeptWindow>(config_directory(), loaded);
   } catch (const Error& error) {  // no folder for settings: the window starts without them
     loaded.warning = error.what();
   }
@@ -76,10 +60,14 @@ int run_view(ViewFlags& flags) {
   State& state = options.settings.state;
   if (flags.is_fresh) state = {};
   bool is_first = flags.is_fresh || !loaded.has_state;
-  if (!flags.is_fresh && !flags.model.chooses_model() && !options.recovery_folder.empty()) {
-    if (std::optional<std::string> recovered = recover(options)) {
-      if (!options.warning) options.warning = std::move(recovered);
-      is_first = false;
+  if (options.kept) {
+    Resumed resumed = options.kept->resume(state, !flags.is_fresh && !flags.model.chooses_model());
+    if (!options.warning && !resumed.words.empty()) options.warning = std::move(resumed.words);
+    if (resumed.avoids_settings) state = {};
+    is_first = (is_first || resumed.avoids_settings) && !resumed.window;
+    if (resumed.window) {
+      options.session = session_of(resumed.window->window);
+      state = std::move(resumed.window->window.state);
     }
   }
   options.is_first_start = is_first;

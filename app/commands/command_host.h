@@ -54,6 +54,9 @@ class CommandHost {
   virtual void copy_torch() = 0;
   /// Puts numbers on the clipboard with the tokens that they belong to, as soon as they are computed.
   virtual void copy_numbers(CopiedNumbers what) = 0;
+  /// Lists windows that ended without being closed.
+  virtual void show_lost_windows() = 0;
+  /// Closes the window, where the user doesn't stay for changes that aren't saved.
   virtual void quit() = 0;
 
   /// The selected map, as painting needs it.

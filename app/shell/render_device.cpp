@@ -125,6 +125,7 @@ void create_device(Handles& handles, vk::raii::PhysicalDevice&& physical, std::u
   handles.loses_memory_asleep = properties.deviceType != vk::PhysicalDeviceType::eCpu &&
                                 properties.deviceType != vk::PhysicalDeviceType::eIntegratedGpu;
   handles.most_texels = properties.limits.maxTexelBufferElements;
+  handles.largest_image = static_cast<int>(properties.limits.maxImageDimension2D);
   handles.memory = handles.physical.getMemoryProperties();
   handles.queue_family = family;
   const auto available = handles.physical.enumerateDeviceExtensionProperties();

@@ -28,6 +28,7 @@ struct RenderDevice::Handles {
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
   std::uint32_t most_texels = 0;  ///< of a texel buffer
+  int largest_image = 0;          ///< pixels of its side
   bool loses_memory_asleep = false;
   SleepWatch sleep;  ///< since the device was opened
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "app/shell/ui_impl.h"
 #include "app/shell/window_impl.h"
@@ -21,31 +22,15 @@ std::mutex g_glfw_mutex;  // wake() may be called on any thread, also while GLFW
 int g_sessions = 0;
 std::atomic<bool> g_is_woken = false;
 
-struct Box {
-  int x = 0;
-  int y = 0;
-  int width = 0;
-  int height = 0;
-};
-
-std::vector<Box> work_areas() {
+std::vector<ScreenArea> work_areas() {
   int count = 0;
   GLFWmonitor** monitors = glfwGetMonitors(&count);
-  std::vector<Box> areas;
+  std::vector<ScreenArea> areas;
   for (int i = 0; i < count; ++i) {
-    Box& area = areas.emplace_back();
-    glfwGetMonitorWorkarea(monitors[i], &area.x, &area.y, &area.width, &area.height);
+    ScreenArea& area = areas.emplace_back();
+    glfwGetMonitorWorkarea(monitors[i], &area.origin.x, &area.origin.y, &area.size.x, &area.size.y);
   }
   return areas;
-}
-
-/// A saved position may be on a disconnected monitor.
-bool is_reachable(glm::ivec2 position, int width) {
-  const auto areas = work_areas();
-  return std::any_of(areas.begin(), areas.end(), [&](const Box& area) {
-    return position.x + width >= area.x + kReachable && position.x + kReachable <= area.x + area.width &&
-           position.y >= area.y - kReachable && position.y + kReachable <= area.y + area.height;
-  });
 }
 
 void choose_size(WindowPlacement& placement) {
@@ -53,9 +38,9 @@ void choose_size(WindowPlacement& placement) {
   float scale = 1.0F;
   if (GLFWmonitor* monitor = glfwGetPrimaryMonitor()) glfwGetMonitorContentScale(monitor, &scale, nullptr);
   placement.size = glm::ivec2(kDefaultSize * scale);
-  for (const Box& area : work_areas()) {
-    if (area.width <= 0) continue;
-    placement.size = glm::min(placement.size, glm::ivec2(area.width * 19 / 20, area.height * 9 / 10));
+  for (const ScreenArea& area : work_areas()) {
+    if (area.size.x <= 0) continue;
+    placement.size = glm::min(placement.size, glm::ivec2(area.size.x * 19 / 20, area.size.y * 9 / 10));
     break;
   }
 }
@@ -70,6 +55,17 @@ void leave_out_wayland() {
 }
 
 }  // namespace
+
+WindowPlacement fitted(WindowPlacement saved, const std::vector<ScreenArea>& displays, glm::ivec2 room) {
+  saved.size = glm::max(glm::min(saved.size, room), kSmallest);
+  const auto has_title_bar = [&](const ScreenArea& area) {
+    const glm::ivec2 at = *saved.position - area.origin;
+    return at.x + saved.size.x >= kReachable && at.x + kReachable <= area.size.x && at.y >= 0 &&
+           at.y + kReachable <= area.size.y;
+  };
+  if (saved.position && std::ranges::none_of(displays, has_title_bar)) saved.position.reset();
+  return saved;
+}
 
 std::string GlfwSession::last_error() {
   const char* description = nullptr;
@@ -130,6 +126,7 @@ Window::Impl::~Impl() {
 void Window::Impl::open(const std::string& title, const WindowPlacement& wanted) {
   placement = wanted;
   choose_size(placement);
+  placement = fitted(placement, work_areas(), room());
   glfwWindowHint(GLFW_MAXIMIZED, placement.maximized ? GLFW_TRUE : GLFW_FALSE);
   glfwWindowHintString(GLFW_X11_CLASS_NAME, "headlight");
   glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "headlight");
@@ -137,9 +134,7 @@ void Window::Impl::open(const std::string& title, const WindowPlacement& wanted)
   glfwSetWindowSizeLimits(window, kSmallest, kSmallest, GLFW_DONT_CARE, GLFW_DONT_CARE);
 
   make_swapchain();
-  if (placement.position && is_reachable(*placement.position, placement.size.x)) {
-    glfwSetWindowPos(window, placement.position->x, placement.position->y);
-  }
+  if (placement.position) glfwSetWindowPos(window, placement.position->x, placement.position->y);
   install_callbacks();
   glfwShowWindow(window);
 }
@@ -153,9 +148,33 @@ void Window::Impl::note_placement() {
   const bool is_iconified = glfwGetWindowAttrib(window, GLFW_ICONIFIED) == GLFW_TRUE;
   if (placement.maximized || is_iconified) return;
   glfwGetWindowSize(window, &placement.size.x, &placement.size.y);
+  placement.size = glm::min(placement.size, room());
   glm::ivec2 position(0);
   glfwGetWindowPos(window, &position.x, &position.y);
   if (glfwGetError(nullptr) == GLFW_NO_ERROR) placement.position = position;  // Wayland doesn't report it
+}
+
+glm::ivec2 Window::Impl::room() const {
+  int count = 0;
+  GLFWmonitor** monitors = glfwGetMonitors(&count);
+  glm::ivec2 low(std::numeric_limits<int>::max()), high(std::numeric_limits<int>::min());
+  for (int i = 0; i < count; ++i) {
+    const GLFWvidmode* const mode = glfwGetVideoMode(monitors[i]);
+    if (mode == nullptr) continue;
+    glm::ivec2 origin(0);
+    glfwGetMonitorPos(monitors[i], &origin.x, &origin.y);
+    low = glm::min(low, origin);
+    high = glm::max(high, origin + glm::ivec2(mode->width, mode->height));
+  }
+  const glm::ivec2 most(handles.largest_image);
+  return high.x > low.x ? glm::min(high - low, most) : most;
+}
+
+void Window::Impl::keep_in_room() {
+  glm::ivec2 size(0);
+  glfwGetWindowSize(window, &size.x, &size.y);
+  const glm::ivec2 fitting = glm::min(size, room());
+  if (fitting != size) glfwSetWindowSize(window, fitting.x, fitting.y);
 }
 
 MouseMove Window::Impl::to_pixels(glm::dvec2 position) const {
@@ -225,9 +244,15 @@ void Window::wake() {
 bool Window::should_close() const { return glfwWindowShouldClose(impl_->window) == GLFW_TRUE; }
 void Window::set_should_close(bool close) { glfwSetWindowShouldClose(impl_->window, close ? GLFW_TRUE : GLFW_FALSE); }
 
+void Window::raise() {
+  if (glfwGetWindowAttrib(impl_->window, GLFW_ICONIFIED) == GLFW_TRUE) glfwRestoreWindow(impl_->window);
+}
+
 bool Window::is_visible() const {
-  const glm::uvec2 size = framebuffer_size();
-  return size.x > 0 && size.y > 0 && glfwGetWindowAttrib(impl_->window, GLFW_ICONIFIED) == GLFW_FALSE;
+  const glm::ivec2 size(framebuffer_size());
+  const int most = impl_->handles.largest_image;
+  return size.x > 0 && size.y > 0 && size.x <= most && size.y <= most &&
+         glfwGetWindowAttrib(impl_->window, GLFW_ICONIFIED) == GLFW_FALSE;
 }
 
 bool Window::take_redraw() {

@@ -131,7 +131,10 @@ void Window::Impl::install_callbacks() {
   glfwSetDropCallback(window, &on_drop_paths);
   glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { self(w).needs_redraw = true; });
   glfwSetWindowCloseCallback(window, [](GLFWwindow* w) { self(w).needs_redraw = true; });
-  glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { self(w).needs_redraw = true; });
+  glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) {
+    self(w).needs_redraw = true;
+    self(w).keep_in_room();
+  });
   glfwSetWindowContentScaleCallback(window, [](GLFWwindow* w, float, float) { self(w).needs_redraw = true; });
   glfwSetWindowIconifyCallback(window, [](GLFWwindow* w, int) { self(w).needs_redraw = true; });
   glfwSetWindowSizeCallback(window, [](GLFWwindow* w, int, int) { self(w).note_placement(); });

@@ -113,4 +113,11 @@ class JsonReader {
   std::string path_;
 };
 
+/// Has the file a version that this program doesn't know yet? One without a version is old.
+inline bool is_of_newer_version(const nlohmann::json& file, std::uint32_t newest) {
+  if (!file.is_object() || !file.contains("version")) return false;
+  const nlohmann::json& version = file.at("version");
+  return version.is_number() && version > newest;
+}
+
 }  // namespace headlight::app

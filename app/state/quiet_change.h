@@ -14,14 +14,17 @@ class QuietChange {
 
   /// Seconds from `now_s` (any steady clock) until `value` is to be saved; 0: now; infinity: it is.
   double wait_s(const Value& value, double now_s) {
-    if (value != seen_) {
-      if (seen_ == saved_) unsaved_since_s_ = now_s;
-      seen_ = value;
-      changed_at_s_ = now_s;
-    }
+    see(value, now_s);
     if (seen_ == saved_) return std::numeric_limits<double>::infinity();
     return std::max(std::min(changed_at_s_ + kQuiet_s, unsaved_since_s_ + kMaxUnsaved_s) - now_s, 0.0);
   }
+  void see(const Value& value, double now_s) {
+    if (value == seen_) return;
+    if (seen_ == saved_) unsaved_since_s_ = now_s;
+    seen_ = value;
+    changed_at_s_ = now_s;
+  }
+  const Value& seen() const { return seen_; }
   /// `value` is saved, or another attempt is not to be made.
   void settle(const Value& value) { saved_ = seen_ = value; }
 

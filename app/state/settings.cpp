@@ -15,6 +15,8 @@ using nlohmann::json;
 
 namespace fs = std::filesystem;
 
+constexpr std::uint32_t kSettingsVersion = 1;  // a file without one is of this version
+
 fs::path own_folder(platform::UserFolder which) {
   std::string trouble;
   const fs::path folder = platform::user_folder(which, trouble);
@@ -225,44 +227,32 @@ LoadedSettings load_settings(const fs::path& path) {
   } catch (const std::exception& error) {
     return defaults_after(path, error.what());
   }
+  if (is_of_newer_version(value, kSettingsVersion)) {
+    const std::string warning =
+        fmt::format("{} is of a newer Headlight and stays as it is: starting with defaults, which aren't saved", utf8(path));
+    return {.settings = {}, .warning = warning, .is_of_newer_version = true};
+  }
   try {
-    return {.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = std::nullopt};
+    LoadedSettings loaded{.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = {}};
+    JsonReader(value, "").read("counter", loaded.counter, std::uint64_t{0}, kMaxCounter);
+    return loaded;
   } catch (const std::exception& error) {
     return defaults_after(path, fmt::format("{}: {}", utf8(path), one_line(error.what())));
   }
 }
 
-void save_settings(const fs::path& path, const Settings& settings) {
-  json value = {{"recent_models", settings.recent_models},   {"recent_files", settings.recent_files},
-                {"recent_choices", settings.recent_choices}, {"lessons", lessons_to_json(settings.lessons)},
-                {"window", window_to_json(settings.window)}, {"state", to_json(settings.state)}};
+void save_settings(const fs::path& path, const Settings& settings, std::uint64_t counter) {
+  json value = {{"version", kSettingsVersion},
+                {"counter", counter},
+                {"recent_models", settings.recent_models},
+                {"recent_files", settings.recent_files},
+                {"recent_choices", settings.recent_choices},
+                {"lessons", lessons_to_json(settings.lessons)},
+                {"window", window_to_json(settings.window)},
+                {"state", to_json(settings.state)}};
   for_each_plain_member(settings, MemberWriter{value});
   for_each_member(settings.panes, MemberWriter{value["panes"]});
-  make_directories(path.parent_path());
-  write_file_atomically(path, to_text(value) + "\n");
-}
-
-SettingsKeeper::SettingsKeeper(std::filesystem::path path, Settings saved)
-    : path_(std::move(path)), change_(std::move(saved)) {}
-
-double SettingsKeeper::keep(const Settings& settings, double now_s) {
-  if (path_.empty()) return std::numeric_limits<double>::infinity();
-  const double wait_s = change_.wait_s(settings, now_s);
-  if (wait_s > 0.0) return wait_s;
-  save(settings);  // a failure is reported when the window closes, after another attempt
-  change_.settle(settings);
-  return std::numeric_limits<double>::infinity();
-}
-
-std::optional<std::string> SettingsKeeper::save(const Settings& settings) {
-  if (path_.empty()) return std::nullopt;
-  try {
-    save_settings(path_, settings);
-    change_.settle(settings);
-    return std::nullopt;
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  write_private_file(path, to_text(value) + "\n");
 }
 
 }  // namespace headlight::app

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "app/state/quiet_change.h"
 #include "app/state/state.h"
 
 namespace headlight::app {
@@ -91,33 +90,21 @@ std::filesystem::path settings_path();
 /// cache_directory()/kernels.json (ops/tuning.h). Empty without such a folder: measurements are then not kept.
 std::filesystem::path tuning_file();
 
+inline constexpr std::uint64_t kMaxCounter = std::uint64_t{1} << 53;  ///< every reader of JSON has such numbers exactly
+
 struct LoadedSettings {
   Settings settings;
   bool has_state = false;              ///< false: no saved state, as at the first start
   std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was invalid
+  std::uint64_t counter = 0;           ///< KeptWindow's, when it was saved
+  bool is_of_newer_version = false;    ///< a newer Headlight's, which must stay as it is
 };
 
 /// Never throws for invalid content: an unreadable file is renamed to <name>.bad, defaults are used, and the warning names
-/// the file and the error. A missing file gives no warning.
+/// the file and the error. A missing file gives no warning; one of a newer version gives defaults and stays.
 LoadedSettings load_settings(const std::filesystem::path& path);
 
-/// Atomically; creates the folder. Throws Error naming the file.
-void save_settings(const std::filesystem::path& path, const Settings& settings);
-
-/// Saves the settings shortly after they change, so that a crash loses only seconds.
-class SettingsKeeper {
- public:
-  /// An empty path saves nothing. `saved`: the file's current settings.
-  SettingsKeeper(std::filesystem::path path, Settings saved);
-
-  /// Checks for a change. Returns the seconds after which it must be called again without input; infinity when all is saved.
-  double keep(const Settings& settings, double now_s);
-  /// Saves unsaved changes immediately. Never throws: returns the error in one line.
-  std::optional<std::string> save(const Settings& settings);
-
- private:
-  std::filesystem::path path_;
-  QuietChange<Settings> change_;
-};
+/// Atomically, for the user alone; creates the folder. Throws Error naming the file.
+void save_settings(const std::filesystem::path& path, const Settings& settings, std::uint64_t counter = 0);
 
 }  // namespace headlight::app

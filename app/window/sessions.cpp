@@ -13,13 +13,15 @@ namespace fs = std::filesystem;
 void Sessions::open_files(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
   const fs::path path = paths.front();
-  const FileKind kind = kind_of_file(path);
-  if (kind == FileKind::Capture) return models_.open_capture(path);
-  if (kind == FileKind::Model) return models_.open(utf8(path));
   desk_.attempt([&] {
+    const FileKind kind = kind_of_file(path);
+    if (kind == FileKind::Capture) return models_.open_capture(path);
+    if (kind == FileKind::Model) return models_.open(utf8(path));
     if (kind == FileKind::Steps) return steps_.open(path);
     if (kind == FileKind::Survey) return show_survey(path);
-    kind == FileKind::Session ? show_session(path) : kind == FileKind::Lesson ? lessons_.show(path) : show_text(path);
+    if (kind == FileKind::Text) return show_text(path);
+    leave(
+        [this, path, kind] { desk_.attempt([&] { kind == FileKind::Lesson ? lessons_.show(path) : show_session(path); }); });
   });
 }
 
@@ -61,18 +63,59 @@ void Sessions::open_recent(const std::string& path) {
 }
 
 void Sessions::show_session(const fs::path& path) {
-  const Result<State> loaded = load_session(path);
+  Result<State> loaded = load_session(path);
   if (!loaded) throw Error("{}", loaded.error());
-  desk_.stop_generating();  // and what was done before is a step of its own
-  desk_.state = *loaded;
-  find_moved_model(desk_.state);
-  for (const std::string& recent : desk_.settings.recent_models) find_at(desk_.state, recent);
-  session_.reset();  // a figure is no place to save to
+  show_state(std::move(loaded).value(), std::nullopt, utf8(path.filename()));
+  // A figure is no place to save to.
   if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = desk_.state};
   record_use_ = RecordUse::Compare;
+}
+
+void Sessions::show_state(State state, std::optional<OpenSession> session, const std::string& name) {
+  desk_.stop_generating();  // and what was done before is a step of its own
+  desk_.state = std::move(state);
+  find_moved_model(desk_.state);
+  for (const std::string& recent : desk_.settings.recent_models) find_at(desk_.state, recent);
+  session_ = std::move(session);
+  record_use_ = RecordUse::None;
   const std::string changed = model_changes(desk_.state);
-  desk_.tell(changed.empty() ? "" : fmt::format("{}: {}", utf8(path.filename()), changed));
+  desk_.tell(changed.empty() ? "" : fmt::format("{}: {}", name, changed));
   desk_.ensure_glyphs();
+}
+
+void Sessions::leave(std::function<void()> go) {
+  if (!session_ || !has_unsaved_changes(*session_, desk_.state)) return go();
+  leaving_ = std::move(go);
+  leaving_trouble_.clear();
+  desk_.ui.request_redraw(2);
+}
+
+void Sessions::answer_leaving(LeaveChoice choice) {
+  if (choice == LeaveChoice::Save) {
+    try {
+      write_session(session_->path);
+    } catch (const std::exception& error) {
+      leaving_trouble_ = error.what();
+      return;
+    }
+  }
+  const std::function<void()> go = std::exchange(leaving_, nullptr);
+  if (choice != LeaveChoice::Stay) go();
+  desk_.ui.request_redraw(2);
+}
+
+void Sessions::show_lost() { lost_.open(kept_ ? kept_->lost() : std::vector<LostWindow>()); }
+
+void Sessions::use_lost(const LostChoice& choice) {
+  if (choice.action == LostChoice::Action::Open) {
+    lost_.close();
+    return leave([this, lost = choice.windows.front()] {
+      if (!kept_->take(lost)) return desk_.warn("That window is gone, or another Headlight has opened it.");
+      show_state(lost.window.state, session_of(lost.window), "Lost window");
+    });
+  }
+  for (const LostWindow& lost : choice.windows) kept_->erase(lost);
+  show_lost();
 }
 
 void Sessions::write_session(const fs::path& path) {
@@ -116,7 +159,7 @@ void Sessions::save_as() {
 }
 
 void Sessions::open() {
-  ask(FilePurpose::OpenSession, open_path(), [this](const fs::path& path) { show_session(path); });
+  leave([this] { ask(FilePurpose::OpenSession, open_path(), [this](const fs::path& path) { show_session(path); }); });
 }
 
 void Sessions::open_capture() {
@@ -154,6 +197,13 @@ void Sessions::ask(FilePurpose purpose, const fs::path& current, std::function<v
 }
 
 void Sessions::dialog(Frame& frame) {
+  if (asks()) {
+    const LeaveChoice choice = draw_leave_dialog(frame, session_name(session_->path), leaving_trouble_);
+    if (choice != LeaveChoice::None) desk_.post([this, choice] { answer_leaving(choice); });
+    return;
+  }
+  if (std::optional<LostChoice> choice = lost_.draw(frame))
+    desk_.post([this, choice = std::move(*choice)] { use_lost(choice); });
   const std::optional<fs::path> path = files_.draw(frame);
   if (!path) return;
   desk_.post([this, path] {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "app/dialogs/file_dialog.h"
-#include "app/state/session_file.h"
+#include "app/dialogs/leave_dialog.h"
+#include "app/dialogs/lost_dialog.h"
 #include "app/window/models.h"
 #include "app/window/steps.h"
 
@@ -10,13 +11,14 @@ namespace headlight::app {
 /// The session that is open, and the dialog for files.
 class Sessions final : public Feature {
  public:
-  /// `session`: the one that the desk's state comes from.
-  Sessions(Desk& desk, Models& models, Lessons& lessons, Steps& steps, std::optional<OpenSession> session)
+  /// `session`: the one that the desk's state comes from. `kept`: knows lost windows; null: there are none.
+  Sessions(Desk& desk, Models& models, Lessons& lessons, Steps& steps, std::optional<OpenSession> session, KeptWindow* kept)
       : Feature(desk),
         models_(models),
         lessons_(lessons),
         steps_(steps),
         session_(std::move(session)),
+        kept_(kept),
         record_use_(session_ ? RecordUse::Compare : RecordUse::None) {}
 
   const FileDialog& files() const { return files_; }
@@ -42,10 +44,19 @@ class Sessions final : public Feature {
   void open_prompts();
   void save_steps();
 
+  /// Calls `go`, which leaves the open session: once the user has answered where it has changes that aren't saved.
+  void leave(std::function<void()> go);
+  /// Is the user being asked?
+  bool asks() const { return leaving_ != nullptr; }
+  /// Opens the list of windows that ended without being closed.
+  void show_lost();
+
   void dialog(Frame& frame) override;
   bool close() override {
-    const bool was_open = files_.is_open();
+    const bool was_open = files_.is_open() || asks() || lost_.is_open();
     files_.close();
+    lost_.close();
+    leaving_ = nullptr;
     return was_open;
   }
   /// Once the run is sampled: adds the record to a session file that was saved, or says how far an opened one's numbers are
@@ -60,6 +71,10 @@ class Sessions final : public Feature {
   void show_prompts(const std::filesystem::path& path);
   /// In the view of surveys. Throws Error where it is none.
   void show_survey(const std::filesystem::path& path);
+  /// Another state; what it comes from; its file's name, before what differs from the trained model.
+  void show_state(State state, std::optional<OpenSession> session, const std::string& name);
+  void answer_leaving(LeaveChoice choice);
+  void use_lost(const LostChoice& choice);
   /// Throws Error, as the next one: the session that is open stays.
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);
@@ -70,9 +85,13 @@ class Sessions final : public Feature {
   Lessons& lessons_;
   Steps& steps_;
   std::optional<OpenSession> session_;
+  KeptWindow* kept_;
   RecordUse record_use_;
   FileDialog files_;
   std::function<void(const std::filesystem::path&)> use_;  ///< of the file that the dialog asks for
+  LostDialog lost_;
+  std::function<void()> leaving_;  ///< what waits for the user's answer; null: nothing
+  std::string leaving_trouble_;    ///< why the session couldn't be saved then
 };
 
 }  // namespace headlight::app

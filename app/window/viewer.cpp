@@ -4,6 +4,7 @@
 #include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 #include "app/link/link_server.h"
@@ -14,6 +15,7 @@
 #include "app/window/workspace.h"
 #include "core/error.h"
 #include "platform/crash_report.h"
+#include "platform/display.h"
 #include "platform/signals.h"
 
 namespace headlight::app {
@@ -29,45 +31,87 @@ WindowPlacement from_shell(const shell::WindowPlacement& placement) {
   return {.size = placement.size, .position = placement.position, .is_maximized = placement.maximized};
 }
 
+std::atomic<KeptWindow*> window_on_display = nullptr;  ///< null: none, or nothing is kept
+
+std::string end_kept(WindowEnd how, const std::string& words) {
+  KeptWindow* const kept = window_on_display;
+  return kept == nullptr ? std::string() : kept->end(how, words);
+}
+
+/// The display has gone, and with it the window: nothing may be asked of either, or of the device that draws.
+[[noreturn]] void end_without_display() {
+  const std::string trouble = end_kept(WindowEnd::Asked, "its display went");
+  fmt::print(stderr, "headlight: the display has gone{}{}\n", trouble.empty() ? "" : "; ", trouble);
+  std::fflush(nullptr);
+  std::_Exit(1);
+}
+
 /// Draws when there is something new and sleeps otherwise.
 class ViewerLoop {
  public:
-  /// `recovery`: null where nothing is kept.
-  ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper,
-             Recovery* recovery, const platform::EndSignals& signals)
-      : device_(device),
-        ui_(ui),
-        window_(window),
-        workspace_(workspace),
-        keeper_(keeper),
-        recovery_(recovery),
-        signals_(signals) {}
+  /// `kept`: null where nothing is kept.
+  ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, KeptWindow* kept,
+             const platform::EndSignals& signals)
+      : device_(device), ui_(ui), window_(window), workspace_(workspace), kept_(kept), signals_(signals) {}
 
   void run() {
-    double next_frame_s = 0.0;
-    double next_keeping_s = std::numeric_limits<double>::infinity();
-    while (!window_.should_close() && !workspace_.wants_to_quit() && !signals_.is_asked()) {
-      const double wait_until_s = std::min(window_.is_visible() ? next_frame_s : kNever, next_keeping_s);
-      window_.wait_events(std::max(wait_until_s - steady_now_s(), 0.0));
-      const double now_s = steady_now_s();
-      const bool is_asked = window_.is_visible() && window_.take_redraw();
-      if (is_asked || (window_.is_visible() && now_s >= next_frame_s)) {
-        draw(is_asked, now_s);
-        next_frame_s = now_s + workspace_.redraw_after_s();
-      }
-      next_keeping_s = now_s + keeper_.keep(settings(), now_s);
-      if (recovery_) next_keeping_s = std::min(next_keeping_s, now_s + recovery_->keep(workspace_.open_window(), now_s));
+    try {
+      run_frames();
+    } catch (...) {
+      note();
+      throw;
     }
-  }
-
-  Settings settings() {
-    Settings settings = workspace_.settings();
-    settings.window = from_shell(window_.placement());
-    return settings;
+    note();
   }
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  void run_frames() {
+    double next_keeping_s = kNever;
+    while (!workspace_.wants_to_quit() && !signals_.is_asked()) {
+      const double wait_until_s = std::min(window_.is_visible() ? next_frame_s_ : kNever, next_keeping_s);
+      window_.wait_events(std::max(wait_until_s - steady_now_s(), 0.0));
+      if (window_.should_close()) close();
+      const double now_s = steady_now_s();
+      const bool is_asked = window_.is_visible() && window_.take_redraw();
+      if (is_asked || (window_.is_visible() && now_s >= next_frame_s_)) {
+        draw(is_asked, now_s);
+        next_frame_s_ = now_s + workspace_.redraw_after_s();
+      }
+      next_keeping_s = now_s + keep(now_s);
+    }
+  }
+
+  /// The window's close button.
+  void close() {
+    if (platform::is_compositor_gone()) end_without_display();
+    window_.set_should_close(false);
+    workspace_.ask_to_quit();
+    if (!workspace_.wants_to_quit()) window_.raise();  // to be asked
+  }
+
+  Kept shown() {
+    Kept kept{.window = workspace_.open_window(), .settings = workspace_.settings()};
+    kept.settings.window = from_shell(window_.placement());
+    return kept;
+  }
+
+  void note() {
+    if (kept_) kept_->see(shown());
+  }
+
+  /// Returns the seconds until it must be called again.
+  double keep(double now_s) {
+    if (!kept_) return kNever;
+    const double wait_s = kept_->keep(shown(), now_s);
+    if (ui_.frames_drawn() > 0 && workspace_.is_settled()) kept_->prove();
+    if (const std::string trouble = kept_->take_trouble(); !trouble.empty()) {
+      workspace_.warn(trouble);
+      next_frame_s_ = now_s;
+    }
+    return wait_s;
+  }
 
   void draw(bool is_asked, double now_s) {
     try {
@@ -78,10 +122,11 @@ class ViewerLoop {
       if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
       if (std::string title = workspace_.title(); title != title_) window_.set_title(title_ = std::move(title));
       failures_ = 0;
-    } catch (const Error& error) {
-      const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;
-      if (!may_pass || ++failures_ > kMaxFailures) throw;
-      reopen_device(error.what());
+    } catch (const std::exception& error) {
+      if (++failures_ > kMaxFailures) throw;
+      const ErrorKind kind = headlight::kind_of(error);
+      const bool may_pass = kind == ErrorKind::DeviceLost || kind == ErrorKind::OutOfDeviceMemory;
+      may_pass ? reopen_device(error.what()) : workspace_.warn(one_line(error.what()));
     }
   }
 
@@ -92,7 +137,7 @@ class ViewerLoop {
     platform::note_for_crash(fmt::format("headlight {}\nview: {}\nshows: {}{}{}\ncomputes on: {}\ndraws on: {}\nstate: {}\n",
                                          program_version(), state.view.tab, model_path(source), capture_path(source),
                                          notebook_name(source), workspace_.result().device, device_.name(),
-                                         recovery_ ? utf8(recovery_folder()) : "not kept"));
+                                         kept_ ? utf8(kept_->folder()) : "not kept"));
   }
 
   /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again
@@ -120,22 +165,12 @@ class ViewerLoop {
   shell::Ui& ui_;
   shell::Window& window_;
   Workspace& workspace_;
-  SettingsKeeper& keeper_;
-  Recovery* recovery_;
+  KeptWindow* kept_;
   const platform::EndSignals& signals_;
+  double next_frame_s_ = 0.0;
   int failures_ = 0;
   std::string title_;
 };
-
-/// Null without a folder, or where it can't be written to: saving the settings reports that.
-std::unique_ptr<Recovery> open_recovery(const ViewOptions& options, const Workspace& workspace) {
-  if (options.recovery_folder.empty()) return nullptr;
-  try {
-    return std::make_unique<Recovery>(options.recovery_folder, workspace.open_window());
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
 
 /// Null where the window is to have none, or where there can be none, which is said.
 std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
@@ -148,8 +183,8 @@ std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
   }
 }
 
-/// Until the window is closed or a signal ends it.
-int show_window(const ViewOptions& options, const platform::EndSignals& signals) {
+/// Until the window is closed or a signal ends it: the exit status.
+int run_window(const ViewOptions& options, const platform::EndSignals& signals) {
   Settings settings = options.settings;
   if (!options.device.empty()) settings.device = options.device;
   EngineOptions engine;
@@ -173,7 +208,8 @@ int show_window(const ViewOptions& options, const platform::EndSignals& signals)
                            .renderer = device.name(),
                            .may_use_another_device = options.device.empty(),
                            .focuses_text = options.is_first_start,
-                           .session = options.session});
+                           .session = options.session,
+                           .kept = options.kept.get()});
   if (options.survey) workspace.show_survey(*options.survey);
   if (!options.steps.empty()) workspace.open_steps(options.steps);
   workspace.on_notes([](const std::string& notes) {
@@ -185,19 +221,12 @@ int show_window(const ViewOptions& options, const platform::EndSignals& signals)
   if (link) workspace.follow([&link] { return link->snapshot(); });
   window->on_drop([&](const std::vector<std::string>& paths) { workspace.open_files(paths); });
 
-  SettingsKeeper keeper(options.settings_file, options.settings);
-  const std::unique_ptr<Recovery> recovery = open_recovery(options, workspace);
-  ViewerLoop loop(device, ui, *window, workspace, keeper, recovery.get(), signals);
-  try {
-    loop.run();
-  } catch (...) {
-    static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to report
-    throw;
-  }
-  if (recovery && !signals.is_asked()) recovery->discard();  // who was ended by a signal goes on where it was
+  ViewerLoop(device, ui, *window, workspace, options.kept.get(), signals).run();
   int status = 0;
-  if (const std::optional<std::string> trouble = keeper.save(loop.settings())) {
-    fmt::print(stderr, "headlight: the settings are not saved: {}\n", *trouble);
+  const std::string trouble =
+      signals.is_asked() ? end_kept(WindowEnd::Asked, "a signal ended it") : end_kept(WindowEnd::Closed, "");
+  if (!trouble.empty()) {
+    fmt::print(stderr, "headlight: {}\n", trouble);
     status = 1;
   }
   for (const std::string& message : device.validation_messages()) {
@@ -205,6 +234,26 @@ int show_window(const ViewOptions& options, const platform::EndSignals& signals)
     status = 1;
   }
   return status;
+}
+
+/// The same; whatever ends it, the window is kept or closed.
+int show_window(const ViewOptions& options, const platform::EndSignals& signals) {
+  if (options.kept) {
+    OpenWindow window{.state = options.settings.state, .session = {}};
+    if (options.session) window.session = options.session->path;
+    options.kept->begin({.window = std::move(window), .settings = options.settings});
+  }
+  window_on_display = options.kept.get();
+  platform::when_display_goes(&end_without_display);
+  try {
+    const int status = run_window(options, signals);
+    window_on_display = nullptr;
+    return status;
+  } catch (const std::exception& error) {
+    static_cast<void>(end_kept(WindowEnd::Failed, one_line(error.what())));  // the error is the one to report
+    window_on_display = nullptr;
+    throw;
+  }
 }
 
 }  // namespace

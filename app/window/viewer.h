@@ -2,20 +2,18 @@
 
 #include "app/engine/engine.h"
 #include "app/engine/model_cache.h"
-#include "app/state/session_file.h"
-#include "app/state/settings.h"
+#include "app/state/kept_window.h"
 #include "app/survey/survey_folder.h"
 
 namespace headlight::app {
 
 /// How `headlight view` was started.
 struct ViewOptions {
-  Settings settings;                           ///< loaded from `settings_file`, with the flags of the command line applied
-  std::filesystem::path settings_file;         ///< where to save them on closing; empty: don't
-  std::filesystem::path recovery_folder = {};  ///< where the open window is kept until it is closed; empty: nowhere
-  std::optional<std::string> warning;          ///< to show in the window once
-  std::string device;                          ///< --device; empty: settings.device
-  std::string renderer = {};                   ///< --renderer; empty: the first that can show the window
+  Settings settings;                      ///< as they were saved, with the flags of the command line applied
+  std::shared_ptr<KeptWindow> kept = {};  ///< keeps the window and saves its settings; null: neither
+  std::optional<std::string> warning;     ///< to show in the window once
+  std::string device;                     ///< --device; empty: settings.device
+  std::string renderer = {};              ///< --renderer; empty: the first that can show the window
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
   std::optional<OpenSession> session = {};                     ///< that the state comes from

@@ -11,6 +11,7 @@
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"
 #include "app/state/version.h"
+#include "app/window/frame_guard.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -86,7 +87,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       checkpoints_(options.engine.open, options.engine.models, options.engine.wake),
       prompts_(desk_.engine->shared_device(), options.engine.models, options.engine.wake),
       steps_(desk_, checkpoints_),
-      sessions_(desk_, models_, lessons_, steps_, std::move(options.session)),
+      sessions_(desk_, models_, lessons_, steps_, std::move(options.session), options.kept),
       palette_(desk_, models_, lessons_, sessions_, *this),
       check_(desk_),
       renderer_(std::move(options.renderer)),
@@ -129,8 +130,20 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
                      (desk_.is_presenting ? kPresentationScale : 1.0F);
   desk_.ui.set_theme(theme_kind(desk_.state.view.theme));
   take_engine_update();  // first: the fonts of this frame have what its tokens need
-  desk_.ui.begin_frame(size, content_scale * zoom, std::max(now_s - desk_.now_s, 0.0));
+  // Files of settings and sessions may have any scale.
+  desk_.ui.begin_frame(size, std::clamp(content_scale * zoom, 0.5F, 8.0F), std::max(now_s - desk_.now_s, 0.0));
   desk_.now_s = now_s;
+  const FrameGuard guard;
+  try {
+    build_begun(now_s);
+  } catch (...) {
+    guard.unwind();
+    desk_.ui.drop_frame();
+    throw;
+  }
+}
+
+void Workspace::build_begun(double now_s) {
   for (Feature* feature : features_) feature->begin_frame();
   go_on_generating();
 

@@ -7,7 +7,7 @@
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
-#include "app/state/recovery.h"
+#include "app/state/kept_window.h"
 #include "app/survey/survey_room.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
@@ -42,6 +42,7 @@ struct WorkspaceOptions {
   bool focuses_text = false;
   ModelFinder find_models = list_models;
   std::optional<OpenSession> session = {};  ///< the one that the settings' state comes from
+  KeptWindow* kept = nullptr;               ///< lists lost windows; null: there are none
 };
 
 /// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
@@ -105,7 +106,11 @@ class Workspace final : private CommandHost {
   /// Where the view in the middle is, in UI units.
   view::Rect center() const { return desk_.layout.center; }
 
+  /// The window is to be closed: where its session has changes that aren't saved, the user is asked first.
+  void ask_to_quit() { quit(); }
   bool wants_to_quit() const { return wants_to_quit_; }
+  /// Shows a line of trouble, after the one that is shown already.
+  void warn(const std::string& text);
   /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const { return sessions_.title(); }
   const State& state() const { return desk_.state; }
@@ -141,8 +146,9 @@ class Workspace final : private CommandHost {
   const ItemTips& item_tips() const { return tips_; }
 
  private:
-  /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next.
+  /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next. Where it throws, it is dropped.
   void build(glm::uvec2 size, float content_scale, double now_s);
+  void build_begun(double now_s);
   void take_engine_update();
   /// Makes sure that the tokens of the run can be drawn.
   void prepare_token_texts();
@@ -212,7 +218,10 @@ class Workspace final : private CommandHost {
   void copy_cell() override;
   void copy_torch() override;
   void copy_numbers(CopiedNumbers what) override { copied_numbers_ = what; }
-  void quit() override { wants_to_quit_ = true; }
+  void show_lost_windows() override { sessions_.show_lost(); }
+  void quit() override {
+    sessions_.leave([this] { wants_to_quit_ = true; });
+  }
   void open_menu(MenuTarget target) override { asked_menu_ = target; }
   void toggle_sidebar() override;
   void toggle_grid() override;

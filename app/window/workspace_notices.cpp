@@ -21,6 +21,11 @@ void Workspace::tell_of_reopening(const std::string& loss) {
   desk_.ui.request_redraw();
 }
 
+void Workspace::warn(const std::string& text) {
+  desk_.warn(desk_.notice.is_shown() && desk_.notice.text != text ? desk_.notice.text + " \u00B7 " + text : text);
+  desk_.ui.request_redraw(2);
+}
+
 void Workspace::warn_of_fonts() {
   std::string characters;
   const auto look_at = [&](const model::TokenBatch& tokens) {

@@ -101,6 +101,14 @@ void AtomicFile::finish() {
   platform::sync_folder(folder_of(path_));  // the new name
 }
 
+void write_private_file(const fs::path& path, std::string_view content) {
+  make_private_directory(path.parent_path());
+  AtomicFile file(path);
+  file.make_private();
+  file.append(content);
+  file.finish();
+}
+
 void write_file_atomically(const fs::path& path, std::string_view content) {
   AtomicFile file(path);
   file.append(content);
@@ -142,6 +150,12 @@ void make_directories(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw Error("can't create the folder {}: {}; choose another one", utf8(directory), error.message());
+}
+
+void make_private_directory(const fs::path& directory) {
+  make_directories(directory);
+  std::error_code ignored;  // another user's folder, or a file system without permissions
+  fs::permissions(directory, fs::perms::owner_all, ignored);
 }
 
 StagedPath::StagedPath(fs::path path) : path_(std::move(path)) {

@@ -25,6 +25,8 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// For the user alone.
+  void make_private() { platform::make_private(file_.number()); }
   void append(std::string_view bytes);
   /// Waits until the bytes are on the disk and moves the file into place.
   void finish();
@@ -39,6 +41,8 @@ class AtomicFile {
 /// Writes `content` through an AtomicFile.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> content);
+/// For the user alone to read (0600), in a folder that is created, and that only the user may enter (0700).
+void write_private_file(const std::filesystem::path& path, std::string_view content);
 
 inline constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;  ///< bytes that read_file() takes by default
 
@@ -52,6 +56,9 @@ std::string read_beginning(const std::filesystem::path& path, std::size_t most);
 
 /// Creates the folder and its parents. Throws Error naming the folder and the system's reason.
 void make_directories(const std::filesystem::path& directory);
+
+/// The same, and lets the user alone (0700) into it.
+void make_private_directory(const std::filesystem::path& directory);
 
 /// A place beside `path` for a library that writes files by their name, where AtomicFile can't be handed to it: the file at
 /// `path` stays as it is until finish(). The name is random; what a killed program left under such names is removed after an

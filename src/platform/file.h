@@ -77,6 +77,8 @@ std::error_code give_name(int nameless, const std::filesystem::path& path);
 /// a moment there is none at `path`.
 std::error_code replace_file(const std::filesystem::path& by, const std::filesystem::path& path,
                              const std::filesystem::path& aside);
+/// Lets the user alone read and write the file; nothing where the system has other means.
+void make_private(int descriptor);
 /// A file in that folder to write and read, which is gone with its descriptor. None: `error` says why.
 Descriptor create_scratch(const std::filesystem::path& folder, std::error_code& error);
 /// All bytes, after those that were written before. Goes on after a signal.
@@ -88,8 +90,8 @@ std::error_code sync_file(int descriptor);
 std::error_code sync_file(const std::filesystem::path& path);
 /// Waits until names that were added to the folder or changed in it are on the disk, where the system supports that.
 void sync_folder(const std::filesystem::path& folder);
-/// Opens a file, which `is_new` creates, and locks it until the descriptor is closed or the process ends in whatever way.
-/// None: `error` says why; another process may hold it.
+/// Opens a file and locks it until the descriptor is closed or the process ends in whatever way. `is_new` creates it, locked
+/// before it has its name, so that no other process locks it first. None: `error` says why; another process may hold it.
 Descriptor lock_file(const std::filesystem::path& path, bool is_new, std::error_code& error);
 
 }  // namespace headlight::platform

@@ -45,6 +45,7 @@ class FakeHost final : public CommandHost {
     calls.emplace_back(what == CopiedNumbers::Map ? "copy map" : what == CopiedNumbers::Row ? "copy row" : "copy column");
   }
   PaintedMap selected_map() const override { return {.keys = 4, .rows = 4, .columns = 4}; }
+  void show_lost_windows() override { calls.emplace_back("lost windows"); }
   void quit() override { calls.emplace_back("quit"); }
   void toggle_sidebar() override { calls.emplace_back("sidebar"); }
   void toggle_grid() override { calls.emplace_back("grid"); }

@@ -97,7 +97,7 @@ grep -q '"theme": "light"' "$settings" || fail "the theme is not in settings.jso
 cp "$settings" "$folder/first.json"
 open_window
 close_window
-cmp -s "$settings" "$folder/first.json" || fail "the settings changed by themselves: $(diff "$folder/first.json" "$settings")"
+changed=$(diff "$folder/first.json" "$settings" | grep '^[<>]' | grep -v '"counter"') && fail "the settings changed by themselves: $changed"
 
 # A minimised window sleeps, also when something else changes meanwhile; it draws again when it is back.
 open_window
@@ -156,7 +156,7 @@ grep -q '/captions-gpt2"' "$settings" || fail "the model is gone after files wer
 kept_windows() { find "$folder/config/headlight/recovery" -name '*.json' | wc -l; }
 wait_for_kept_window() {
   for _ in $(seq 100); do
-    [ "$(kept_windows)" = 1 ] && return
+    grep -q "$1" "$folder"/config/headlight/recovery/*.json && return
     sleep 0.2
   done
   fail "the changed window is not kept on disk"
@@ -166,16 +166,15 @@ open_window
 xdotool key Escape  # leaves the text
 sleep 1
 xdotool key p  # padding off
-wait_for_kept_window
+wait_for_kept_window '"key_padding": false'
 kill -9 "$viewer"
 wait "$viewer" 2>/dev/null || true
 open_window
-[ "$(kept_windows)" = 0 ] || fail "what a killed window left is not taken"
+[ "$(kept_windows)" = 1 ] || fail "what a killed window left is not taken"
 xdotool key Escape
 sleep 1
 xdotool key t
-wait_for_kept_window
-grep -q '"key_padding": false' "$folder"/config/headlight/recovery/*.json || fail "the killed window's mask is not there again"
+wait_for_kept_window '"key_padding": false'
 close_window
 [ "$(kept_windows)" = 0 ] || fail "a closed window is kept for the next start"
 

@@ -17,9 +17,19 @@ open_display() {
   manager=
   viewer=
   trap close_display EXIT
+  start_server "$size"
+  mkdir -m 700 "$folder/run"  # without it, Mesa's messages are on standard error too
+  export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache XDG_STATE_HOME=$folder/state
+  export XDG_RUNTIME_DIR=$folder/run
+  unset WAYLAND_DISPLAY
+}
+
+# start_server WxH: an X server. Sets `server`, its process, and DISPLAY.
+start_server() {
+  : >"$folder/display"
   # -noreset: without it the server starts anew whenever the last client leaves, which xdotool does after each call, and a
   # viewer that connects at that moment is refused.
-  Xvfb -noreset -displayfd 3 -screen 0 "${size}x24" 3>"$folder/display" 2>"$folder/server" &
+  Xvfb -noreset -displayfd 3 -screen 0 "$1x24" 3>"$folder/display" 2>"$folder/server" &
   server=$!
   for _ in $(seq 100); do
     [ -s "$folder/display" ] && break
@@ -27,10 +37,7 @@ open_display() {
   done
   [ -s "$folder/display" ] || { echo "failed: Xvfb did not start: $(cat "$folder/server")"; exit 1; }
   DISPLAY=:$(cat "$folder/display")
-  mkdir -m 700 "$folder/run"  # without it, Mesa's messages are on standard error too
-  export DISPLAY XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache XDG_STATE_HOME=$folder/state
-  export XDG_RUNTIME_DIR=$folder/run
-  unset WAYLAND_DISPLAY
+  export DISPLAY
 }
 
 close_display() {

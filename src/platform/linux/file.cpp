@@ -112,6 +112,8 @@ std::error_code replace_file(const std::filesystem::path& by, const std::filesys
   return ::rename(by.c_str(), path.c_str()) == 0 ? std::error_code() : last_error();
 }
 
+void make_private(int descriptor) { static_cast<void>(::fchmod(descriptor, kOwnerOnly)); }
+
 Descriptor create_scratch(const std::filesystem::path& folder, std::error_code& error) {
   std::string pattern = (folder / "scratch-XXXXXX").native();
   Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
@@ -151,10 +153,20 @@ std::error_code sync_file(const std::filesystem::path& path) {
 void sync_folder(const std::filesystem::path& folder) { static_cast<void>(sync_file(folder)); }
 
 Descriptor lock_file(const std::filesystem::path& path, bool is_new, std::error_code& error) {
-  Descriptor file = open_file(path.c_str(), O_RDWR | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), kOwnerOnly, error);
-  if (!file || ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return file;
-  error = last_error();
-  return {};
+  const std::string unnamed = path.native() + ".new-" + std::to_string(::getpid());
+  const int create = is_new ? O_CREAT | O_EXCL : 0;
+  if (is_new) ::unlink(unnamed.c_str());  // of a process of that number that was killed here
+  Descriptor file = open_file((is_new ? unnamed : path.native()).c_str(), O_RDWR | O_NOFOLLOW | create, kOwnerOnly, error);
+  if (!file) return {};
+  bool is_locked = ::flock(file.number(), LOCK_EX | LOCK_NB) == 0;
+  if (is_locked && is_new) {
+    is_locked = ::link(unnamed.c_str(), path.c_str()) == 0;
+    // File systems without hard links rename, which replaces a file of that name.
+    if (!is_locked && errno != EEXIST) is_locked = ::rename(unnamed.c_str(), path.c_str()) == 0;
+  }
+  if (!is_locked) error = last_error();
+  if (is_new) ::unlink(unnamed.c_str());
+  return is_locked ? std::move(file) : Descriptor();
 }
 
 }  // namespace headlight::platform

@@ -182,6 +182,8 @@ std::error_code sync_file(const std::filesystem::path& path) {
   return file ? sync_file(file.number()) : error;
 }
 
+void make_private(int /*descriptor*/) {}  // the user's folders are
+
 void sync_folder(const std::filesystem::path& /*folder*/) {}  // NTFS journals names
 
 Descriptor lock_file(const std::filesystem::path& path, bool is_new, std::error_code& error) {
