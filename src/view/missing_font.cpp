@@ -1,4 +1,4 @@
-#include "app/shell/missing_font.h"
+#include "view/missing_font.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace headlight::shell {
+namespace headlight::view {
 namespace {
 
 constexpr const char* kCore = "fonts-noto-core";
@@ -75,4 +75,4 @@ std::string missing_font_text(std::span<const std::uint32_t> code_points) {
                      fmt::join(packages, " and "));
 }
 
-}  // namespace headlight::shell
+}  // namespace headlight::view
