@@ -1,7 +1,7 @@
 #include "view/missing_font.h"
 
 #include <algorithm>
-#include <array>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -11,51 +11,53 @@
 namespace headlight::view {
 namespace {
 
-constexpr const char* kCore = "fonts-noto-core";
-constexpr const char* kCjk = "fonts-noto-cjk";
+/// First and last character in hexadecimal digits, the script's name, and Debian's package with a font for it.
+constexpr const char* kScripts =
+    "0530 058F Armenian fonts-noto-core\n"
+    "0590 05FF Hebrew fonts-noto-core\n"
+    "0600 06FF Arabic fonts-noto-core\n"
+    "0700 074F Syriac fonts-noto-core\n"
+    "0750 077F Arabic fonts-noto-core\n"
+    "08A0 08FF Arabic fonts-noto-core\n"
+    "0900 097F Devanagari fonts-noto-core\n"
+    "0980 09FF Bengali fonts-noto-core\n"
+    "0A00 0A7F Gurmukhi fonts-noto-core\n"
+    "0A80 0AFF Gujarati fonts-noto-core\n"
+    "0B00 0B7F Oriya fonts-noto-core\n"
+    "0B80 0BFF Tamil fonts-noto-core\n"
+    "0C00 0C7F Telugu fonts-noto-core\n"
+    "0C80 0CFF Kannada fonts-noto-core\n"
+    "0D00 0D7F Malayalam fonts-noto-core\n"
+    "0D80 0DFF Sinhala fonts-noto-core\n"
+    "0E00 0E7F Thai fonts-noto-core\n"
+    "0E80 0EFF Lao fonts-noto-core\n"
+    "0F00 0FFF Tibetan fonts-noto-core\n"
+    "1000 109F Myanmar fonts-noto-core\n"
+    "10A0 10FF Georgian fonts-noto-core\n"
+    "1100 11FF Hangul fonts-noto-cjk\n"
+    "1200 139F Ethiopic fonts-noto-core\n"
+    "1780 17FF Khmer fonts-noto-core\n"
+    "1800 18AF Mongolian fonts-noto-core\n"
+    "2E80 2FDF Chinese fonts-noto-cjk\n"
+    "3000 303F Chinese fonts-noto-cjk\n"
+    "3040 30FF Japanese fonts-noto-cjk\n"
+    "3100 9FFF Chinese fonts-noto-cjk\n"
+    "AC00 D7FF Hangul fonts-noto-cjk\n"
+    "F900 FAFF Chinese fonts-noto-cjk\n"
+    "FF00 FFEF Japanese fonts-noto-cjk\n"
+    "1F000 1FAFF emoji fonts-noto-color-emoji\n"
+    "20000 3FFFF Chinese fonts-noto-cjk\n";
 
-struct Script {
-  std::uint32_t first, last;
-  const char* name;
-  const char* package;
-};
-
-constexpr std::array kScripts = {
-    Script{0x0530, 0x058F, "Armenian", kCore},
-    Script{0x0590, 0x05FF, "Hebrew", kCore},
-    Script{0x0600, 0x06FF, "Arabic", kCore},
-    Script{0x0700, 0x074F, "Syriac", kCore},
-    Script{0x0750, 0x077F, "Arabic", kCore},
-    Script{0x08A0, 0x08FF, "Arabic", kCore},
-    Script{0x0900, 0x097F, "Devanagari", kCore},
-    Script{0x0980, 0x09FF, "Bengali", kCore},
-    Script{0x0A00, 0x0A7F, "Gurmukhi", kCore},
-    Script{0x0A80, 0x0AFF, "Gujarati", kCore},
-    Script{0x0B00, 0x0B7F, "Oriya", kCore},
-    Script{0x0B80, 0x0BFF, "Tamil", kCore},
-    Script{0x0C00, 0x0C7F, "Telugu", kCore},
-    Script{0x0C80, 0x0CFF, "Kannada", kCore},
-    Script{0x0D00, 0x0D7F, "Malayalam", kCore},
-    Script{0x0D80, 0x0DFF, "Sinhala", kCore},
-    Script{0x0E00, 0x0E7F, "Thai", kCore},
-    Script{0x0E80, 0x0EFF, "Lao", kCore},
-    Script{0x0F00, 0x0FFF, "Tibetan", kCore},
-    Script{0x1000, 0x109F, "Myanmar", kCore},
-    Script{0x10A0, 0x10FF, "Georgian", kCore},
-    Script{0x1100, 0x11FF, "Hangul", kCjk},
-    Script{0x1200, 0x139F, "Ethiopic", kCore},
-    Script{0x1780, 0x17FF, "Khmer", kCore},
-    Script{0x1800, 0x18AF, "Mongolian", kCore},
-    Script{0x2E80, 0x2FDF, "Chinese", kCjk},
-    Script{0x3000, 0x303F, "Chinese", kCjk},
-    Script{0x3040, 0x30FF, "Japanese", kCjk},
-    Script{0x3100, 0x9FFF, "Chinese", kCjk},
-    Script{0xAC00, 0xD7FF, "Hangul", kCjk},
-    Script{0xF900, 0xFAFF, "Chinese", kCjk},
-    Script{0xFF00, 0xFFEF, "Japanese", kCjk},
-    Script{0x1F000, 0x1FAFF, "emoji", "fonts-noto-color-emoji"},
-    Script{0x20000, 0x3FFFF, "Chinese", kCjk},
-};
+/// The script's name and the package; without a line the character's number and the package with the most scripts.
+std::pair<std::string, std::string> script_of(std::uint32_t code_point) {
+  std::istringstream lines(kScripts);
+  std::uint32_t first = 0, last = 0;
+  std::string name, package;
+  while (lines >> std::hex >> first >> last >> name >> package) {
+    if (code_point >= first && code_point <= last) return {name, package};
+  }
+  return {fmt::format("U+{:04X}", code_point), "fonts-noto-core"};
+}
 
 }  // namespace
 
@@ -65,11 +67,9 @@ std::string missing_font_text(std::span<const std::uint32_t> code_points) {
     if (std::ranges::find(list, name) == list.end()) list.push_back(std::move(name));
   };
   for (const std::uint32_t code_point : code_points) {
-    const auto* script = std::ranges::find_if(
-        kScripts, [&](const Script& some) { return code_point >= some.first && code_point <= some.last; });
-    const bool is_known = script != kScripts.end();
-    add(names, is_known ? script->name : fmt::format("U+{:04X}", code_point));
-    add(packages, is_known ? script->package : kCore);
+    auto [name, package] = script_of(code_point);
+    add(names, std::move(name));
+    add(packages, std::move(package));
   }
   return fmt::format("No installed font has {}: install {}, then start again", fmt::join(names, ", "),
                      fmt::join(packages, " and "));
