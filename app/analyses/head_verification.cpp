@@ -270,6 +270,7 @@ Task<HeadVerification> analyse(VerificationQuestion question, AnalysisSubject su
   if (known == subject.shapes.end() || question.batch >= known->second.batch || question.head >= known->second.heads) {
     throw Error("this run has no such head");
   }
+  if (known->second.only_weights) throw Error("this capture has weights alone, without the queries and keys that make them");
   HeadReference head(question, subject);
   const inference::BlockShape& shape = head.shape();
   for (std::uint32_t token = 0; token < shape.queries;) {

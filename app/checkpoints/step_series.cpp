@@ -11,18 +11,20 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "model/hub_cache.h"
+#include "model/lora.h"
 
 namespace headlight::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// What a configuration says of the network: without names, versions and types of numbers, which differ between checkpoints
-/// that were saved at different times. Null where there is no readable one.
-nlohmann::json network_of(const fs::path& model) {
+/// What a configuration, of an adapter its model's, says of the network: without names, versions and types of numbers, which
+/// differ between checkpoints that were saved at different times. Null where there is no readable one.
+nlohmann::json network_of(const fs::path& folder) {
   constexpr std::size_t kLargestConfig = std::size_t{1} << 20;
   try {
-    nlohmann::json config = read_json(model / "config.json", {.bytes = kLargestConfig});
+    const fs::path whole = model::has_adapter(folder) ? model::base_of_adapter(folder) : folder;
+    nlohmann::json config = read_json(whole / "config.json", {.bytes = kLargestConfig});
     if (!config.is_object()) return nullptr;
     for (auto member = config.begin(); member != config.end();) {
       const bool is_of_network = !member.key().starts_with("_") && member.key() != "transformers_version" &&

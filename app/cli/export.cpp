@@ -235,7 +235,7 @@ void tell_report(const ExportReport& report, const std::filesystem::path& folder
     lines += fmt::format("{:>10}  {}\n", bytes_in_words(report.bytes[i]), one_line(name));
   }
   json["bytes"] = sum;
-  json["notes"] = report.notes;
+  json["notes"] = nlohmann::ordered_json::array();  // which tell_result() adds
   const std::string plan =
       fmt::format("{}{:>10}  in {} files, which --dry-run doesn't write", lines, bytes_in_words(sum), report.files.size());
   const std::string written =

@@ -2,10 +2,12 @@
 
 #include <iostream>
 #include <random>
+#include <set>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/notes.h"
 
 namespace headlight::app {
 
@@ -34,14 +36,18 @@ OutputFolder::~OutputFolder() {
 void OutputFolder::print(const std::filesystem::path& file) { std::cout << read_file(file, std::uint64_t{1} << 40); }
 
 void tell_note(const std::string& note) {
-  if (!output_choice().is_quiet) std::cerr << "headlight: note: " << one_line(note) << '\n';
+  static std::set<std::string> told;
+  add_note(note);
+  if (told.insert(note).second && !output_choice().is_quiet) std::cerr << "headlight: note: " << one_line(note) << '\n';
 }
 
 void write_json(const nlohmann::ordered_json& json) { std::cout << to_text(json, -1) << '\n'; }
 
 void tell_result(const std::string& text, const nlohmann::ordered_json& json) {
   if (output_choice().writes_json) {
-    write_json(json);
+    nlohmann::ordered_json whole = json;
+    for (const std::string& note : added_notes()) whole["notes"].push_back(note);
+    write_json(whole);
   } else if (!output_choice().is_quiet) {
     std::cout << text << '\n';
   }

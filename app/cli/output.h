@@ -19,7 +19,8 @@ OutputChoice& output_choice();
 /// Adds both flags.
 void add_output_choice(CLI::App& app);
 
-/// A line on standard error that is no error; nothing with --quiet.
+/// A line on standard error that is no error, once, nothing with --quiet; and among the `notes` of what tell_result()
+/// writes.
 void tell_note(const std::string& note);
 /// What the command did: a line on standard output, nothing with --quiet, or with --json the object.
 void tell_result(const std::string& text, const nlohmann::ordered_json& json);

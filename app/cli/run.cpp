@@ -10,6 +10,7 @@
 #include "app/cli/output.h"
 #include "app/cli/progress_bar.h"
 #include "app/engine/engine_worker.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
@@ -56,6 +57,15 @@ std::vector<std::filesystem::path> export_view(const RunFlags& flags, const Stat
   options.inputs = run_inputs(state);
   options.models = models;
   options.formats = {ExportFormat::Png, ExportFormat::Npy};
+  options.choice = figure_choice(state);
+  const FigureKind* own = options.stages.empty() ? find_figure_kind(state.view.tab) : nullptr;
+  if (own != nullptr) {
+    options.views = {own};
+  } else if (options.stages.empty()) {
+    options.formats = {ExportFormat::Npy};
+    tell_note(fmt::format("numbers alone are written; headlight screenshot --session '{}' --out FILE.svg draws the view",
+                          flags.file));
+  }
   options.directory = flags.out;
   options.color_map = state.view.color_map;
   options.is_row_normalized = state.view.color_range == ColorRange::PerRow;
@@ -63,6 +73,8 @@ std::vector<std::filesystem::path> export_view(const RunFlags& flags, const Stat
   options.is_dark = state.view.theme != Theme::Light;
   const std::unique_ptr<Runner> runner = open_runner(flags.device);
   runner->watch_compiling(compile_bar());
+  const std::size_t count = plan_run(options).files.size();
+  tell_note(fmt::format("{} files will be in {}", count, utf8(flags.out)));
   const ExportReport report = run_export(*runner, options);
   for (const std::string& note : report.notes) tell_note(note);
   return report.files;

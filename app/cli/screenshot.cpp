@@ -57,7 +57,7 @@ int run_describe(ScreenshotFlags& flags) {
   choose_what_is_shown(flags);
   const std::string text = describe_view(flags.options);
   if (!output_choice().writes_json) std::cout << text;
-  if (output_choice().writes_json) write_json({{"view", flags.options.state.view.tab}, {"text", text}});
+  if (output_choice().writes_json) tell_result({}, {{"view", flags.options.state.view.tab}, {"text", text}});
   return 0;
 }
 
@@ -78,7 +78,7 @@ int run_screenshot(ScreenshotFlags& flags) {
   if (output) output->print(options.out);
   const std::string file = output ? std::string() : utf8(options.out);
   if (!output && output_choice().writes_json)
-    write_json({{"file", file}, {"bytes", std::filesystem::file_size(options.out)}});
+    tell_result({}, {{"file", file}, {"bytes", std::filesystem::file_size(options.out)}});
   return 0;
 }
 

@@ -114,6 +114,9 @@ void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind
   const std::unique_ptr<exporting::Drawing> drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
   if (!drawing) throw Error("{} can't be drawn: its numbers aren't known", utf8(file.filename()));
   write_file_atomically(file, exporting::encode(*drawing, format));
+  for (std::string& note : exporting::notes_of(*drawing)) {
+    if (std::ranges::find(work.notes, note) == work.notes.end()) work.notes.push_back(std::move(note));
+  }
 }
 
 std::uint64_t tokens_of(const model::ModelInput& input, bool is_decoder) {
@@ -175,7 +178,8 @@ class Planner {
 
   void refuse_figures(const ExportBlocks& blocks) {
     for (const FigureKind* kind : figure_kinds_of(options_)) {
-      const std::string why = figure_refusal(*kind, blocks);
+      const bool draws_nothing = kind->is_of_stages && options_.stages.empty();
+      const std::string why = draws_nothing ? "no stage is written, of which it would be" : figure_refusal(*kind, blocks);
       if (!why.empty()) note(fmt::format("{}{} is left out: {}", blocks.prefix, kind->id, why));
     }
   }

@@ -109,7 +109,9 @@ std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const Fi
   FigureSubject own = subject;
   own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
   return exporting::with_note(options.width_mm > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers),
-                              subject.changes, options.is_dark, options.parts.settings);
+                              caption(subject.changes, subject.input(), subject.matrix.batch, options.inputs.source,
+                                      options.baseline ? &*options.baseline : nullptr),
+                              options.is_dark, options.parts.settings);
 }
 
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {

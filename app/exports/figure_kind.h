@@ -186,6 +186,12 @@ bool add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const Ex
 
 /// changes_note() of the run on screen, beside the one that it is compared with.
 std::string changes_on_screen(const State& state, const EngineResult& result);
+/// What a figure says below it: `changes`, the text of a line of the batch and, where it is another one, that of the
+/// baseline.
+std::string caption(const std::string& changes, const model::ModelInput& input, std::uint32_t item, const Source& source,
+                    const BaselineRun* baseline);
+/// "captions-gpt2": of a capture its file, of the playground "seed 1".
+std::string source_name(const Source& source);
 
 /// Gives maps of weights that stand beside each other one scale, from 0 to the largest of all; those that have limits, or a
 /// scale for each row, keep theirs.

@@ -1,4 +1,5 @@
 #include <iterator>
+#include <sstream>
 
 #include "app/engine/written_rows.h"
 #include "app/exports/figure_kind.h"
@@ -45,22 +46,39 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
   return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
+/// The line of a text that a batch of `lines` has as its item, in quotes; of a long one the beginning and the end.
+std::string quoted_line(const std::string& text, std::uint32_t lines, std::uint32_t item) {
+  constexpr std::size_t kLongest = 240;
+  std::istringstream rest(text);
+  std::string line = text;
+  for (std::uint32_t i = 0; lines > 1 && i <= item; ++i) std::getline(rest, line);
+  return text.empty() ? text : fmt::format("\u201C{}\u201D", one_line(line, kLongest));
+}
+
+/// The text of a source that has one of its own.
+std::string typed_text(const Source& source) {
+  if (const auto* model = std::get_if<Model>(&source)) return model->ids.empty() ? model->text : std::string();
+  const auto* playground = std::get_if<Playground>(&source);
+  return playground != nullptr ? playground->text : std::string();
+}
+
 }  // namespace
+
+std::string source_name(const Source& source) {
+  return match(
+      source, [](const Playground& playground) { return fmt::format("seed {}", playground.settings.seed); },
+      [](const Notebook& notebook) { return notebook.name; },
+      [](const Model& model) { return model::model_name(model.path); },
+      [](const Capture& capture) { return utf8(std::filesystem::path(capture.path).filename()); });
+}
 
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
   const std::string less = blocks.is_difference && options.baseline ? "; minus " + options.baseline->name : std::string();
-  std::string text = match(
-      inputs.source,
-      [&](const Playground& playground) {
-        return fmt::format("d_model {}, seed {}", shape.d_model, playground.settings.seed);
-      },
-      [](const Notebook& notebook) { return notebook.name; },
-      [&](const Model& model) { return fmt::format("{}, d_model {}", model::model_name(model.path), shape.d_model); },
-      [&](const Capture& capture) {
-        return fmt::format("captured in {}", utf8(std::filesystem::path(capture.path).filename()));
-      });
+  std::string text = source_name(inputs.source);
+  if (is_capture(inputs.source)) text.insert(0, "captured in ");
+  if (is_model(inputs.source) || is_playground(inputs.source)) text += fmt::format(", d_model {}", shape.d_model);
   const auto counted = [](std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
@@ -70,6 +88,16 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   }
   text += fmt::format(", {}, d_k {}, d_v {}, scale {:.4g}", heads, shape.d_k, shape.d_v, static_cast<double>(blocks.scale));
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]) + less;
+}
+
+std::string caption(const std::string& changes, const model::ModelInput& input, std::uint32_t item, const Source& source,
+                    const BaselineRun* baseline) {
+  const std::uint32_t lines = input.source.batch;
+  std::string text = quoted_line(typed_text(source), lines, item);
+  const std::string other = baseline != nullptr ? quoted_line(typed_text(baseline->inputs.source), lines, item) : "";
+  if (!other.empty() && other != text) text += ", compared with " + other;
+  const char* between = changes.empty() || text.empty() ? "" : ". ";
+  return text.empty() ? changes : fmt::format("{}{}Text: {}", changes, between, text);
 }
 
 std::string changes_on_screen(const State& state, const EngineResult& result) {

@@ -108,6 +108,7 @@ void expect_room_for_figures(const RunSource::Source& source, const ExportOption
   for (const FigureKind* kind : figure_kinds_of(options)) {
     for (const ExportBlocks& selected : blocks) {
       if (kind->scope == FigureScope::Head || !kind->view.empty() || !figure_refusal(*kind, selected).empty()) continue;
+      if (kind->is_of_stages && options.stages.empty()) continue;
       for (const ExportFormat format : options.formats) {
         if (!is_figure(format) || format == ExportFormat::Svg) continue;
         const auto as = format == ExportFormat::Png ? exporting::DrawingFormat::Png : exporting::DrawingFormat::Pdf;

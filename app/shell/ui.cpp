@@ -9,10 +9,10 @@
 #include "app/shell/frame_hash.h"
 #include "app/shell/glyph_set.h"
 #include "app/shell/imgui_vectors.h"
-#include "app/shell/missing_font.h"
 #include "app/shell/ui_impl.h"
 #include "core/utf8.h"
 #include "view/color_map.h"
+#include "view/missing_font.h"
 
 namespace headlight::shell {
 namespace {
@@ -342,7 +342,7 @@ std::string Ui::missing_fonts(std::string_view utf8) {
     if (is_drawn || impl_->atlas.files().has(code) || std::ranges::find(missing, code) != missing.end()) continue;
     missing.push_back(code);
   }
-  return missing.empty() ? std::string() : missing_font_text(missing);
+  return missing.empty() ? std::string() : view::missing_font_text(missing);
 }
 
 const Theme& Ui::theme() const { return *impl_->theme; }

@@ -63,7 +63,7 @@ BaselineRun make_baseline(const State& state) {
     const std::string file = utf8(std::filesystem::path(capture_path(state.source)).filename());
     return {.inputs = run_inputs(state), .name = one_line(file, kLongestName)};
   }
-  return {.inputs = run_inputs(state), .name = changes.empty() ? "as trained" : changes};
+  return {.inputs = run_inputs(state), .name = changes.empty() ? "as trained" : one_line(changes, kLongestName)};
 }
 
 std::string compared_with(const State& state) {

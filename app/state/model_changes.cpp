@@ -1,5 +1,7 @@
 #include "app/state/model_changes.h"
 
+#include <limits>
+
 #include <fmt/ranges.h>
 
 #include "app/state/mask_json.h"
@@ -55,18 +57,40 @@ std::string dropout_in_words(const DropoutChoices& dropout) {
   return fmt::format("dropout {:g} of {}, seed {}", dropout.probability, fmt::join(sites, ", "), dropout.seed);
 }
 
-/// What a pass is changed by, of a state or of a run's inputs.
+using Heads = std::vector<std::pair<model::BlockRef, std::uint32_t>>;
+
+/// "L1H4, cross L0H2–5": ascending; of more parts than `most` how many heads there are.
+std::string heads_in_words(const Heads& heads, std::size_t most) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0, end = 0; first < heads.size(); first = end) {
+    const auto& [block, head] = heads[first];
+    while (end < heads.size() && heads[end].first == block && heads[end].second == head + (end - first)) ++end;
+    if (end - first == 2) --end;  // two neighbours have a name each
+    parts.push_back(fmt::format(
+        "{}L{}H{}{}", block.kind == model::BlockKind::EncoderSelf ? "" : fmt::format("{} ", to_string(block.kind)),
+        block.layer.value, head, end - first > 1 ? fmt::format("\u2013{}", heads[end - 1].second) : ""));
+  }
+  return parts.size() > most ? counted(heads.size(), "head") : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// What a pass is changed by, of a state or of a run's inputs. Up to `most` heads of a kind have names.
 template <typename Changed>
-std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained) {
+std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained,
+                                    std::size_t most = std::numeric_limits<std::size_t>::max()) {
   std::vector<std::string> parts = inference::words_of(notebook_edits(changed.source));
   const auto* model = std::get_if<Model>(&changed.source);
   if (model != nullptr && !model->applies_adapter) parts.emplace_back("without the adapter");
-  const auto knocked_out = static_cast<std::size_t>(
-      std::ranges::count_if(changed.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
-  if (knocked_out > 0) parts.push_back(counted(knocked_out, "head") + " knocked out");
-  if (changed.gains.size() > knocked_out) parts.push_back(counted(changed.gains.size() - knocked_out, "head") + " scaled");
-  if (!changed.patterns.empty()) parts.push_back(counted(changed.patterns.size(), "head") + " replaced");
-  if (!changed.changes.empty()) parts.push_back(counted(changed.changes.size(), "activation") + " kept");
+  std::map<float, Heads> scaled;
+  for (const auto& [head, gain] : changed.gains) scaled[gain].push_back(head);
+  for (const auto& [gain, heads] : scaled) {
+    parts.push_back(heads_in_words(heads, most) + (gain == 0.0F ? " knocked out" : fmt::format(" \u00D7 {:g}", gain)));
+  }
+  std::map<attention::FixedPattern, Heads> replaced;
+  for (const auto& [head, pattern] : changed.patterns) replaced[pattern.kind].push_back(head);
+  for (const auto& [kind, heads] : replaced)
+    parts.push_back(fmt::format("{} replaced ({})", heads_in_words(heads, most), attention::to_string(kind)));
+  for (const KeptChange& kept : changed.changes)
+    parts.push_back(kept.strength == 1.0F ? kept.name : fmt::format("{:g} \u00D7 {}", kept.strength, kept.name));
   if (changed.dropout.is_on()) parts.push_back(dropout_in_words(changed.dropout));
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     compare(changed.masks.by_kind[kind], trained.by_kind[kind], parts);
@@ -78,7 +102,10 @@ std::string joined_parts(const std::vector<std::string>& parts) { return fmt::fo
 
 }  // namespace
 
-std::string model_changes(const State& state) { return joined_parts(changes_of(state, trained_masks(state.source))); }
+std::string model_changes(const State& state) {
+  constexpr std::size_t kMaxNamed = 8;  // in a line of the window
+  return joined_parts(changes_of(state, trained_masks(state.source), kMaxNamed));
+}
 
 std::string run_changes(const RunInputs& inputs, const inference::LanguageModel* model, const model::Network& network) {
   if (is_capture(inputs.source)) return {};  // nothing is computed that could be changed

@@ -114,8 +114,9 @@ std::vector<HeadRef> HeadScores::known() const {
 
 std::string HeadScores::csv() const {
   const bool compares = has_differences();
-  std::string csv = "kind,layer,head," + title;
-  if (compares) csv += fmt::format(",{} baseline,{} change", title, title);
+  std::string csv = "kind,layer,head," + exporting::csv_field(title);
+  if (compares)
+    csv += fmt::format(",{},{}", exporting::csv_field(title + " baseline"), exporting::csv_field(title + " change"));
   for (const auto& [head, score] : heads) {
     csv += fmt::format("\n{},{},{},", model::to_string(head.block.kind), head.block.layer.value, head.head);
     if (score) csv += exporting::table_number(score->now);

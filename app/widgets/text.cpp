@@ -264,6 +264,8 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
   frame.mark(name, last_item_rect());
   ImGui::SetCursorPosX(left);
   write_wrapped(frame.ui.fonts().body, frame.ui.theme().text_dim, text, left + width);
+  frame.transient.in_place = fmt::format("{}: {}", title, text);
+  frame.transient.shows_nothing = true;
 }
 
 void go_below_note() {

@@ -9,6 +9,7 @@
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/notes.h"
 
 namespace headlight::app {
 namespace {
@@ -44,9 +45,14 @@ void settle(Workspace& workspace, const ScreenshotOptions& options) {
   const std::uint32_t chosen = options.state.selection.block.layer.value;
   if (is_capture(options.state.source) && chosen > 0 && !layers.contains(chosen))
     throw UsageError("--layer {}: the layers with attention are {}", chosen, fmt::join(layers, ", "));
-  if (workspace.state().view.tab != "prompts") return;
-  if (const auto found = workspace.prompts().findings(); found && !found->problem().empty())
-    throw Error(ErrorKind::InvalidInput, "{}", found->problem());
+  if (workspace.notice().is_shown()) add_note(workspace.notice().text);
+  if (result.capture && !result.capture->note().empty()) add_note(result.capture->note());
+  const auto found = workspace.state().view.tab == "prompts" ? workspace.prompts().findings() : nullptr;
+  if (!found) return;
+  if (!found->problem().empty()) throw Error(ErrorKind::InvalidInput, "{}", found->problem());
+  const auto out = std::ranges::find_if(found->left_out, [](const std::string& why) { return !why.empty(); });
+  if (out != found->left_out.end())
+    add_note(fmt::format("{} of {} prompts are left out: {}", found->prompts() - found->included(), found->prompts(), *out));
 }
 
 }  // namespace
@@ -71,7 +77,10 @@ void take_screenshot(const ScreenshotOptions& options) {
   if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
   if (options.is_presentation) workspace.present();
   settle(workspace, options);
-  if (options.is_figure) return workspace.write_figure(options.out);
+  if (options.is_figure) {
+    std::ranges::for_each(workspace.write_figure(options.out), add_note);
+    return;
+  }
   write_png(options.out, viewer.ui().read_pixels());
 }
 

@@ -326,10 +326,20 @@ std::string Workspace::error_of(ErrorSection section) const {
 
 std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
   const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
-  std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
-  if (!figure) throw Error("this view has no figure now: it shows nothing, or what it shows is being computed");
-  const bool is_dark = desk_.state.view.theme != Theme::Light;
-  return exporting::with_note(std::move(figure), changes_on_screen(desk_.state, desk_.result), is_dark);
+  const bool is_drawn = panel != open_views_.end() && !is_view_empty_;
+  std::unique_ptr<exporting::Drawing> figure = is_drawn ? panel->second->figure() : nullptr;
+  if (!figure) throw Error("{}", view_says_.empty() ? "this view has no figure now: it shows nothing yet" : view_says_);
+  const std::optional<exporting::Rgb> ground = figure->output().ground;
+  const bool is_dark = ground && ground->g < 128;
+  const EngineResult& result = desk_.result;
+  std::string changes = changes_on_screen(desk_.state, result);
+  if (!result.input || !result.inputs) return figure;
+  const Source& source = result.inputs->source;
+  const std::string name = source_name(source);
+  if (figure->text().find(name) == std::string::npos) changes = name + (changes.empty() ? "" : ". ") + changes;
+  return exporting::with_note(
+      std::move(figure),
+      caption(changes, *result.input, desk_.state.selection.batch, source, desk_.state.compare.baseline.get()), is_dark);
 }
 
 std::string Workspace::describe() const {
@@ -351,15 +361,17 @@ std::string Workspace::describe() const {
   return text;
 }
 
-void Workspace::write_figure(const std::filesystem::path& path) const {
+std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path) const {
   if (path.extension() == ".csv") {
     const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
-    const std::string csv = panel == open_views_.end() ? "" : panel->second->csv();
+    const std::string csv = panel == open_views_.end() || is_view_empty_ ? "" : panel->second->csv();
+    if (csv.empty() && !view_says_.empty()) throw Error("{}: {}", utf8(path), view_says_);
     if (csv.empty())
       throw Error(
           "{}: of the views, Prompts alone writes its numbers, once it shows any; `headlight export` writes those of a run",
           utf8(path));
-    return write_file_atomically(path, csv);
+    write_file_atomically(path, csv);
+    return {};
   }
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
@@ -369,20 +381,22 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
                                portable_state(desk_.state, path.parent_path()));
   const auto draw = [&](exporting::Canvas& canvas) { noted->draw(canvas); };
   write_file_atomically(path, exporting::encode(noted->size(), output, *format, draw));
+  return exporting::notes_of(*noted);
 }
 
 void Workspace::save_screenshot() {
   const std::optional<Picture> screenshot = export_dialog_.take_picture();
   if (!screenshot) return;
   desk_.attempt([&] {
+    std::vector<std::string> said = {fmt::format("Saved {}", utf8(screenshot->path))};
     if (screenshot->is_figure) {
-      write_figure(screenshot->path);
+      std::ranges::move(write_figure(screenshot->path), std::back_inserter(said));
     } else {
       const shell::PixelImage window = desk_.ui.read_pixels();
       const bool is_view = screenshot->area == ScreenshotArea::View;
       write_png(screenshot->path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
     }
-    desk_.tell(fmt::format("Saved {}", utf8(screenshot->path)));
+    desk_.tell(fmt::format("{}", fmt::join(said, "; ")));
   });
 }
 

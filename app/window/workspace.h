@@ -134,8 +134,9 @@ class Workspace final : private CommandHost {
   const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return desk_.generation; }
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
-  /// Writes the figure of the view on screen as SVG, PDF or PNG. Throws Error in one line where it has none.
-  void write_figure(const std::filesystem::path& path) const;
+  /// Writes the figure of the view on screen as SVG, PDF or PNG, or its numbers as CSV. Returns what a reader misses in it.
+  /// Throws Error in one line where it has none.
+  std::vector<std::string> write_figure(const std::filesystem::path& path) const;
   /// The view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
   /// What to remember; the window's placement is the caller's.
@@ -342,6 +343,8 @@ class Workspace final : private CommandHost {
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
   bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
+  std::string view_says_;       ///< the view's newest sentence in place of numbers, in the last frame
+  bool is_view_empty_ = false;  ///< it shows nothing else
   PresetEditor preset_editor_;
   ExpressionDrafts expression_drafts_;
   std::string shown_notice_;     ///< its text in the last frame

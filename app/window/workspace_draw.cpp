@@ -224,6 +224,8 @@ void Workspace::draw_tabs(Frame& frame) {
 }
 
 void Workspace::draw_center(Frame& frame) {
+  frame.transient.in_place.clear();
+  frame.transient.shows_nothing = false;
   pane("center", desk_.layout.center, desk_.ui.theme().background, true, [&] {
     const View& view = find_view(frame.state.view.tab);
     if (const std::string why = why_empty(view, frame); !why.empty()) {
@@ -240,6 +242,8 @@ void Workspace::draw_center(Frame& frame) {
     // A key asks about the pinned one too.
     if (!frame.transient.pointed_number) frame.transient.pointed_number = number_at_cell(frame);
   });
+  view_says_ = frame.transient.in_place;
+  is_view_empty_ = frame.transient.shows_nothing;
 }
 
 /// Ctrl and a click ask where the number under the pointer is from, in every view and the grid.

@@ -323,7 +323,7 @@ class Capture:
             words["layers"] = json.dumps([int(layer) for layer in self._layers])
         if self._cached:
             words["cached"] = json.dumps(self._cached)
-        words.update((name, json.dumps(numbers)) for name, numbers in self._scores.items())
+        words.update((name, numbers if name == "note" else json.dumps(numbers)) for name, numbers in self._scores.items())
         if self._patches is not None:
             words["patches"] = json.dumps(self._patches)
         if self._first_patch is not None:

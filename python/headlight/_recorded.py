@@ -42,11 +42,13 @@ _passes: list[Pass] | None = None  # of the model that is running: a list of Pas
 
 
 class _Call:
-    """One layer's attention. is_visible: which keys queries see, or None, where is_causal says it."""
+    """One layer's attention. is_visible: which keys queries see, or None, where is_causal says it. given: query and key
+    as the layer has them. is_halved: the values are those of two calls, side by side."""
 
     def __init__(self, module: Any, query: Any, key: Any, value: Any, mask: Any, options: Mapping[str, Any]):
         self.module = module
         self.query, self.key, self.value = query, key, value
+        self.given, self.is_halved = (query, key), False
         scaling = options.get("scaling")
         self.scale = float(scaling if scaling is not None else query.shape[-1] ** -0.5)
         self.softcap = float(options.get("softcap") or 0.0)
@@ -73,13 +75,19 @@ def _parts(mask: Any, position_bias: Any) -> tuple[Any, Any]:
 
 def _attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any = None, **options: Any) -> tuple[Any, Any]:
     """Takes part in transformers' AttentionInterface: keeps what it is given, and computes what the model expects."""
+    import torch
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     call = _Call(module, query, key, value, attention_mask, options)
     assert _passes is not None  # the function is a model's inside of recording() only
     if not _passes:
         _passes.append(Pass())  # of an encoder that generate() runs by itself
-    _passes[-1].calls.append(call)
+    calls = _passes[-1].calls
+    if calls and calls[-1].given[0] is query and calls[-1].given[1] is key:  # one map over halves of the values (DiffLlama)
+        calls[-1].value = torch.cat([calls[-1].value, value], dim=-1)
+        calls[-1].is_halved = True
+    else:
+        calls.append(call)
     if _passes[-1].has_room:
         call.key, call.value = key.clone(), value.clone()
     if not call.softcap and call.sinks is None:
@@ -276,6 +284,24 @@ def _joined(parts: Mapping[int, Any], lines: int) -> Any:
     return whole
 
 
+_LARGEST = {"float16": 0.006, "bfloat16": 0.03}  # differences of weights, over the types of python/tests/every_type.py
+
+
+def _notes_of(call: Any) -> Iterator[str]:
+    """What isn't seen in the numbers of a call."""
+    dtype = str(call.query.dtype).rpartition(".")[2]
+    if dtype in _LARGEST:
+        yield (
+            f"Scores are computed in float32 from {dtype} queries and keys: weights differ from the model's own by up to "
+            f"{_LARGEST[dtype]}."
+        )
+    if call.is_halved:
+        yield (
+            "Maps of the first half of the heads and of the second make pairs: what acts is their difference, the second "
+            "times a learned factor."
+        )
+
+
 class Recorded:
     """Arrays by name and how scores are made of them, of calls of several runs: each of some lines of the batch."""
 
@@ -290,6 +316,7 @@ class Recorded:
         ] = {}  # by prefix and layer: a list of (lines of the batch, call, pattern)
         self._lines = 0
         self.cached = 0  # tokens whose rows are missing
+        self._notes: dict[str, None] = {}  # sentences about the numbers, each once
         self.has_cross = False  # does a stack without an encoder attend to other vectors, as of an image?
 
     def _outputs(self, tensors: dict[str, Any]) -> None:
@@ -341,6 +368,8 @@ class Recorded:
     def add(self, passes: Iterable[Pass], members: Iterable[int], real: Any = None, real_source: Any = None) -> None:
         """`members`: the lines that these passes were of. real, real_source: [lines, tokens] those that are no padding, of the
         decoder or the only stack and of an encoder; None: all."""
+        passes = list(passes)
+        self._notes.update((note, None) for one in passes for call in one.calls for note in _notes_of(call))
         counts: dict[str, int] = {}
         sizes: dict[str, tuple[int, int]] = {}
         self._lines = max(self._lines, *(line + 1 for line in members))
@@ -419,9 +448,9 @@ class Recorded:
         for at, line in enumerate(members):
             yield line, whole[at if whole.shape[0] > 1 else 0].detach()
 
-    def scores(self) -> dict[str, list[Any]]:
-        """The words of docs/CAPTURES.md that say how scores are made: by name a number of each layer."""
-        words = {}
+    def scores(self) -> dict[str, Any]:
+        """The words of docs/CAPTURES.md that say how scores are made: by name a number of each layer; and a note."""
+        words: dict[str, Any] = {"note": " ".join(self._notes)} if self._notes else {}
         for prefix in {prefix for prefix, _ in self._layers}:
             layers = [self._layers[key] for key in sorted(key for key in self._layers if key[0] == prefix)]
             numbers = {

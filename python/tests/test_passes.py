@@ -278,6 +278,27 @@ class Passes(unittest.TestCase):
             with self.assertRaisesRegex(headlight.HeadlightError, "attn_implementation='eager'.*headlight.capturing"):
                 headlight.Capture(given)
 
+    @unittest.skipUnless(hasattr(transformers, "DiffLlamaForCausalLM") if RECORDS else False, "transformers has no DiffLlama")
+    def test_a_layer_whose_heads_subtract_maps_is_one_layer_and_says_so(self):
+        model = random(transformers.DiffLlamaForCausalLM(transformers.DiffLlamaConfig(**TEXT)))
+        tokens = ids(*self.TOKENS)
+        capture = headlight.capture(model, Tokenizer(), dict(input_ids=tokens), opens=False)
+        self.assertEqual(sorted(name for name in capture.tensors if name.startswith("q.")), ["q.0", "q.1"])
+        self.assertEqual(tuple(capture.tensors["v.0"].shape), (1, 2, 10, 16))  # both halves
+        self.assertIn("what acts is their difference", capture.words["note"])
+        self.assertLess(abs(weights(capture) - eager(model, input_ids=tokens)).max(), BOUND)
+
+    def test_a_model_of_16_bits_says_how_far_its_own_weights_are(self):
+        for dtype, largest in ((torch.float16, 0.006), (torch.bfloat16, 0.03)):
+            model, tokens = random(transformers.LlamaForCausalLM(transformers.LlamaConfig(**TEXT))).to(dtype), ids(*self.TOKENS)
+            capture = headlight.capture(model, Tokenizer(), dict(input_ids=tokens), opens=False)
+            self.assertIn(f"differ from the model's own by up to {largest}.", capture.words["note"])
+            model.set_attn_implementation("eager")
+            own = torch.stack(model(tokens, output_attentions=True, use_cache=False).attentions).float().detach().numpy()
+            self.assertLess(abs(weights(capture) - own).max(), largest)
+        capture = headlight.capture(model.float(), Tokenizer(), dict(input_ids=tokens), opens=False)
+        self.assertNotIn("note", capture.words)
+
     def test_beams_are_refused_by_name(self):
         for model, tokens in self.each():
             with headlight.capturing(model, Tokenizer()) as captured:

@@ -187,6 +187,7 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
   if (std::ranges::any_of(blocks_, &CapturedBlock::has_unread))
     add_note("Its q and k aren't read where the weights are saved.");
   if (!images_->note.empty()) add_note(fmt::format("Image: {}.", images_->note));
+  if (!words.note.empty()) add_note(words.note);
 }
 
 bool is_causal(const CaptureFile& file, model::BlockKind kind) {

@@ -249,6 +249,7 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
   if (key == "mask") words.is_causal = read_mask(value, where);
   if (key == "layers") words.model_layers = read_layers(value, where);
   if (key == "cached") words.cached = read_cached(value, where);
+  if (key == "note" && value.is_string()) words.note = one_line(value.get<std::string>());
   const auto take_side = [&](SideWords& side, std::string_view prefix) {
     if (!key.starts_with(prefix)) return;
     const std::string_view name = std::string_view(key).substr(prefix.size());
@@ -272,17 +273,18 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
   take_side(words.keys, "key_");
 }
 
-constexpr std::array<const char*, 30> kMembers = {
+constexpr std::array<const char*, 31> kMembers = {
     "tokens",        "lengths",         "starts",          "query_tokens",    "query_lengths",
     "query_starts",  "key_tokens",      "key_lengths",     "key_starts",      "mask",
     "cached",        "image",           "patches",         "first_patch",     "scale",
     "softcap",       "window",          "encoder_scale",   "encoder_softcap", "encoder_window",
     "decoder_scale", "decoder_softcap", "decoder_window",  "cross_scale",     "cross_softcap",
-    "cross_window",  "positions",       "query_positions", "key_positions",   "layers"};
+    "cross_window",  "positions",       "query_positions", "key_positions",   "layers",
+    "note"};
 
 /// Metadata are texts: these are no JSON.
 bool is_plain_text(std::string_view key, std::string_view text) {
-  return key == "mask" || (key == "image" && !text.starts_with('['));
+  return key == "mask" || key == "note" || (key == "image" && !text.starts_with('['));
 }
 bool is_of_image(std::string_view key) { return key == "image" || key == "patches" || key == "first_patch"; }
 

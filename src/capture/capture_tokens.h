@@ -71,6 +71,7 @@ struct CaptureWords {
   /// attention. Empty: they are 0, 1, …
   std::vector<std::uint32_t> model_layers = {};
   ImageMetadata image = {};
+  std::string note = {};                                           ///< what its program says of it, in one line
   ScoreWords scores = {};                                          ///< of all kinds: "scale", "softcap", "window"
   std::array<ScoreWords, model::kBlockKinds> scores_of_kind = {};  ///< "decoder_scale" and so on, which win
 

@@ -15,8 +15,10 @@ std::uint32_t code_point_of(std::string_view sequence) {
   return code_point;
 }
 
-/// Control characters, line and paragraph separators, and bidirectional controls, which reorder the displayed text.
+/// Control characters, line and paragraph separators, bidirectional controls, which reorder the displayed text, and
+/// characters without a width, but for those that join letters and emoji.
 bool is_unprintable(std::uint32_t c) {
+  if (c == 0xAD || c == 0x180E || c == 0x200B || (c >= 0x2060 && c <= 0x2064)) return true;
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }

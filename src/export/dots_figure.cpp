@@ -14,21 +14,24 @@ constexpr std::size_t kMaxDots = 100'000;
 class DotsDrawing final : public FigureDrawing<DotsFigure> {
  public:
   explicit DotsDrawing(DotsFigure shown) : FigureDrawing(std::move(shown)) {
-    if (figure_.dots.empty() || figure_.dots.size() > kMaxDots) {
+    if (figure_.dots.size() + figure_.paths.size() == 0 || figure_.dots.size() > kMaxDots) {
       throw Error("a figure of dots has 1 to {} of them, not {}", kMaxDots, figure_.dots.size());
+    }
+    for (const DotsFigure::Path& path : figure_.paths) {
+      for (const glm::dvec2& point : path.points) least_x_ = point.x > 0.0 ? std::min(least_x_, point.x) : least_x_;
     }
     x_ = y_ = {.low = std::numeric_limits<float>::infinity(), .high = -std::numeric_limits<float>::infinity()};
     std::vector<float> colors;
     for (const DotsFigure::Dot& dot : figure_.dots) {
       if (!std::isfinite(dot.at.x) || !std::isfinite(dot.at.y)) throw Error("'{}' has a place that isn't finite", dot.name);
-      widen(x_, static_cast<float>(dot.at.x));
+      widen(x_, along_x(dot.at.x));
       widen(y_, static_cast<float>(dot.at.y));
       if (std::isfinite(dot.color)) colors.push_back(dot.color);
     }
     for (const DotsFigure::Path& path : figure_.paths) {
       for (const glm::dvec2& point : path.points) {
         if (!std::isfinite(point.x) || !std::isfinite(point.y)) throw Error("a path has a place that isn't finite");
-        widen(x_, static_cast<float>(point.x));
+        widen(x_, along_x(point.x));
         widen(y_, static_cast<float>(point.y));
       }
       if (std::isfinite(path.color)) colors.push_back(path.color);
@@ -86,9 +89,13 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   static float share(const view::ValueLimits& limits, float value) {
     return (value - limits.low) / (limits.high - limits.low);
   }
+  float along_x(double x) const {
+    constexpr double kHalfDecade = 0.5;
+    if (!figure_.is_log_x) return static_cast<float>(x);
+    return static_cast<float>(x > 0.0 ? std::log10(x) : std::log10(least_x_) - kHalfDecade);
+  }
   glm::vec2 place(const glm::dvec2& at) const {
-    return plot_.origin +
-           plot_.size * glm::vec2(share(x_, static_cast<float>(at.x)), 1.0F - share(y_, static_cast<float>(at.y)));
+    return plot_.origin + plot_.size * glm::vec2(share(x_, along_x(at.x)), 1.0F - share(y_, static_cast<float>(at.y)));
   }
   view::Rgb color_of(float number) const {
     const float position = view::position_in(colors_, view::ScaleSpread::Linear, number);
@@ -103,7 +110,7 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
       canvas.text({x, plot_.end().y + kTickLength + kTickText}, label,
                   {.size = kTickText, .color = paper_.muted, .align = TextAlign::Middle});
     };
-    for (const auto& [value, label] : figure_.x_ticks) draw_x_tick(static_cast<float>(value), label);
+    for (const auto& [value, label] : figure_.x_ticks) draw_x_tick(along_x(value), label);
     if (figure_.x_ticks.empty()) {
       for (const view::Tick& tick : view::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x))
         draw_x_tick(tick.value, tick.label);
@@ -120,6 +127,7 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   }
 
   view::ValueLimits x_, y_, colors_;
+  double least_x_ = std::numeric_limits<double>::max();  ///< of the paths' above 0
   std::optional<ColorBar> bar_;
   Rect plot_;
 };

@@ -23,6 +23,7 @@ class NotedDrawing final : public Drawing {
   glm::vec2 size() const override { return size_; }
   DrawingOutput output() const override { return output_; }
   std::string text() const override { return drawing_->text() + "\n" + output_.description + "\n"; }
+  std::string note() const override { return drawing_->note(); }
   void draw(Canvas& canvas) const override {
     drawing_->draw(canvas);
     float y = drawing_->size().y - output_.margin * 0.5F;  // into the margin below

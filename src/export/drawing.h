@@ -29,6 +29,8 @@ class Drawing {
   virtual void draw(Canvas& canvas) const = 0;
   /// What it shows in words and numbers, as Markdown: for screen readers, issues and language models.
   virtual std::string text() const = 0;
+  /// What a reader misses in it, and the flag that shows it; empty: nothing.
+  virtual std::string note() const { return {}; }
 
  protected:
   Drawing() = default;
@@ -39,6 +41,9 @@ class Drawing {
 /// The drawing with a line of text under it, wrapped to its width, which its metadata has as well. As it is where the note
 /// is empty. Not `is_shown`: in the metadata alone.
 std::unique_ptr<Drawing> with_note(std::unique_ptr<Drawing> drawing, std::string note, bool is_dark, bool is_shown = true);
+
+/// A line for each thing that a reader misses in a figure: Drawing::note(), and characters that no font has.
+std::vector<std::string> notes_of(const Drawing& drawing);
 
 enum class DrawingFormat : std::uint8_t { Svg, Pdf, Png };
 

@@ -1,8 +1,11 @@
 #include "export/figure_text.h"
 
+#include <set>
+
 #include <fmt/ranges.h>
 
 #include "export/figure_frame.h"
+#include "view/missing_font.h"
 
 namespace headlight::exporting {
 namespace {
@@ -58,6 +61,31 @@ std::string largest(const FigureMap& map, std::uint32_t first, std::uint32_t end
     words.push_back(fmt::format("{} of {}{}", digits(map.at(at.y, at.x)), row, name_of(columns, at.x * map.column_pool())));
   }
   return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// A row for each path, a column for each x, of many as many as a table has, from the first to the last.
+std::string paths_in_words(const DotsFigure& figure) {
+  std::set<double> all;
+  for (const DotsFigure::Path& path : figure.paths) {
+    for (const glm::dvec2& point : path.points) all.insert(point.x);
+  }
+  const std::vector<double> places(all.begin(), all.end());
+  const std::size_t columns = std::min<std::size_t>(places.size(), kMaxTableColumns);
+  std::vector<double> shown;
+  for (std::size_t i = 0; i < columns; ++i)
+    shown.push_back(places[i * (places.size() - 1) / std::max<std::size_t>(columns - 1, 1)]);
+  std::vector<std::string> cells = {figure.y_title + " \\ " + figure.x_title};
+  for (const double x : shown) cells.push_back(fmt::format("{}", x));
+  std::string text = heads_of(cells);
+  for (const DotsFigure::Path& path : std::span(figure.paths).first(std::min(figure.paths.size(), kMaxListed))) {
+    cells = {path.name};
+    for (const double x : shown) {
+      const auto point = std::ranges::find(path.points, x, &glm::dvec2::x);
+      cells.push_back(point == path.points.end() ? "" : digits(static_cast<float>(point->y)));
+    }
+    text += line_of(cells);
+  }
+  return text + fmt::format("\n{} lines of {} places in all\n", figure.paths.size(), places.size());
 }
 
 }  // namespace
@@ -124,6 +152,7 @@ std::string in_words(const FlowFigure& figure) {
 }
 
 std::string in_words(const DotsFigure& figure) {
+  if (!figure.paths.empty()) return paths_in_words(figure);
   std::string text = heads_of({"name", figure.x_title, figure.y_title, figure.color_title});
   for (const DotsFigure::Dot& dot : std::span(figure.dots).first(std::min(figure.dots.size(), kMaxListed))) {
     text +=
@@ -155,6 +184,14 @@ std::string drawn_words(const Drawing& drawing) {
     for (; first != end; ++first) text += first->second + (first + 1 == end ? "\n" : "\t");
   }
   return text;
+}
+
+std::vector<std::string> notes_of(const Drawing& drawing) {
+  std::vector<std::string> notes;
+  if (std::string note = drawing.note(); !note.empty()) notes.push_back(std::move(note));
+  const std::vector<std::uint32_t> missing = TextMetrics(drawing.output().font).without_font(drawn_words(drawing));
+  if (!missing.empty()) notes.push_back(view::missing_font_text(missing));
+  return notes;
 }
 
 }  // namespace headlight::exporting

@@ -228,11 +228,14 @@ struct DotsFigure {
     std::vector<glm::dvec2> points;  ///< finite
     float color = 0.0F;              ///< as a dot's
     bool is_bold = false;
+    std::string name = {};
   };
 
   std::string title, subtitle;  ///< long ones are wrapped
   std::string x_title, y_title, color_title;
   bool has_whole_x = false;  ///< of indices, between which there are no ticks
+  /// The axis is logarithmic: x aren't negative, and 0 is half a decade before the smallest other one.
+  bool is_log_x = false;
   std::vector<Dot> dots = {};
   std::vector<Path> paths = {};
   std::vector<std::pair<double, std::string>> x_ticks = {};  ///< in place of round numbers
@@ -240,7 +243,7 @@ struct DotsFigure {
   std::string session = {};  ///< metadata from which it can be made again; empty: none
 };
 
-/// Throws Error where there is no dot, a number isn't finite, or there are too many.
+/// Throws Error where there is no dot and no path, a number isn't finite, or there are too many.
 std::unique_ptr<Drawing> make_drawing(DotsFigure figure);
 
 /// What a model predicts at one position, as a figure for a paper: the likeliest tokens as bars over an axis from 0 to 100

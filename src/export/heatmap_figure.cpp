@@ -170,6 +170,16 @@ bool HeatmapDrawing::has_texts() const {
 
 bool HeatmapDrawing::has_row_notes() const { return grid_.value.y >= kMinCell && grid_.area.size.x >= 84.0F; }
 
+std::string HeatmapDrawing::note() const {
+  const bool is_numbered = (row_labels_.shows_indices && !figure_.rows.tokens.empty()) ||
+                           (column_labels_.shows_indices && !figure_.columns.tokens.empty());
+  const float needed = line_height(kTextSize) * static_cast<float>(std::max(map_.rows, map_.columns));
+  const float beside = is_of_width() ? size_.x - grid_.area.size.x + label_room(kMaxRowLabel) : 0.0F;
+  return is_numbered ? fmt::format("the axes have numbers in place of tokens: headlight export {} {:.0f}mm names them",
+                                   is_of_width() ? "--width" : "--size", std::ceil((needed + beside) / kUnitsPerMillimetre))
+                     : std::string();
+}
+
 std::string HeatmapDrawing::remark() const {
   const std::string odd = odd_cells_note(map_);
   if (empty_rows_.empty() || has_row_notes()) return odd;

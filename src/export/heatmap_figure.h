@@ -19,6 +19,8 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   }
   /// The grid of the values.
   const CellGrid& grid() const { return grid_; }
+  /// Tokens that have no room, with the size that gives it to them.
+  std::string note() const override;
 
  private:
   void draw_content(Canvas& canvas) const override;

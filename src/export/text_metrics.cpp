@@ -1,5 +1,7 @@
 #include "export/text_metrics.h"
 
+#include <set>
+
 #include "core/error.h"
 #include "export/pango_text.h"
 #include "platform/memory.h"
@@ -93,6 +95,19 @@ float TextMetrics::width(std::string_view text, float size, bool is_bold) const 
   }
   pango_layout_set_text(state_->layout.get(), text.data(), static_cast<int>(text.size()));
   return text_width(state_->layout.get());
+}
+
+std::vector<std::uint32_t> TextMetrics::without_font(std::string_view text) const {
+  PangoLayout* layout = state_->layout.get();
+  std::set<std::uint32_t> missing;
+  const char* end = text.data() + text.size();
+  for (const char *at = text.data(), *next = at; at < end; at = next) {
+    next = g_utf8_next_char(at);
+    if (next == at + 1) continue;  // every font has letters; line ends are no characters
+    pango_layout_set_text(layout, at, static_cast<int>(next - at));
+    if (pango_layout_get_unknown_glyphs_count(layout) > 0) missing.insert(g_utf8_get_char(at));
+  }
+  return {missing.begin(), missing.end()};
 }
 
 bool TextMetrics::is_right_to_left(std::string_view text) const {

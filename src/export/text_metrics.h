@@ -23,6 +23,8 @@ class TextMetrics {
   float width(std::string_view text, float size, bool is_bold = false) const;
   /// width() of one size for view::shorten().
   view::MeasureText measure(float size, bool is_bold = false) const;
+  /// Characters of a text that no installed font has, each once, ascending.
+  std::vector<std::uint32_t> without_font(std::string_view text) const;
   /// Does a text begin in a right-to-left script?
   bool is_right_to_left(std::string_view text) const;
 

@@ -9,10 +9,10 @@
 #include "app/shell/glyph_set.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/input.h"
-#include "app/shell/missing_font.h"
 #include "app/shell/shaped_text.h"
 #include "app/shell/theme.h"
 #include "app/shell/word_allocator.h"
+#include "view/missing_font.h"
 
 namespace shell_logic_test {
 
@@ -66,7 +66,7 @@ TEST_CASE("Arabic is joined and runs from right to left") {
 }
 
 TEST_CASE("what to install is said script by script, each once, with its package") {
-  const auto text = [](std::vector<std::uint32_t> codes) { return missing_font_text(codes); };
+  const auto text = [](std::vector<std::uint32_t> codes) { return headlight::view::missing_font_text(codes); };
   CHECK(text({0x0905, 0x0906}) == "No installed font has Devanagari: install fonts-noto-core, then start again");
   CHECK(text({0x8A9E, 0x0905, 0x1F600}) ==
         "No installed font has Chinese, Devanagari, emoji: install fonts-noto-cjk and fonts-noto-core and "

@@ -63,6 +63,20 @@ TEST_SUITE("cpu") {
     CHECK(find_checkpoints(training.folder.path() / "nothing").steps.empty());
   }
 
+  TEST_CASE("adapters of one model are checkpoints too") {
+    const TemporaryDirectory folder;
+    const std::string gpt2 = test::copy_of_golden("gpt2", folder.path() / "gpt2"),
+                      llama = test::copy_of_golden("llama", folder.path() / "llama");
+    for (const auto& [step, model] : {std::pair{10, gpt2}, {20, gpt2}, {30, llama}}) {
+      const fs::path adapter = folder.path() / fmt::format("checkpoint-{}", step);
+      fs::create_directory(adapter);
+      write_file_atomically(adapter / "adapter_config.json", fmt::format(R"({{"base_model_name_or_path": "{}"}})", model));
+    }
+    const StepSeries series = find_checkpoints(folder.path() / "checkpoint-20");
+    REQUIRE(series.steps.size() == 2);
+    CHECK(series.steps[0].step == 10);
+  }
+
   TEST_CASE("revisions of a repository in the cache are steps by the names of their branches") {
     const TemporaryDirectory folder;
     const fs::path repository = folder.path() / "models--a--b";
@@ -168,7 +182,9 @@ TEST_SUITE("gpu") {
     CHECK(*first.loss == *last.loss);  // the same weights
     CHECK(*first.loss != *second.loss);
     CHECK(ui.sees("checkpoints.loss"));
-    CHECK(ui.window().describe().find("Checkpoints") != std::string::npos);
+    const std::string words = ui.window().describe();
+    CHECK(words.find("step of training (log axis)|0|50|1000|\n") != std::string::npos);
+    for (const char* head : {"\n|L0 H0|", "\n|L2 H3|", "12 lines of 3 places"}) CHECK(words.find(head) != std::string::npos);
     ui.click("checkpoints.loss.1");
     ui.settle();
     CHECK(model_path(ui.state().source) == training.at(50));
@@ -186,6 +202,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("checkpoints.no_value"));
     CHECK_FALSE(ui.sees("checkpoints.heads"));
     CHECK(ui.sees("checkpoints.loss"));
+    CHECK_THROWS_WITH(ui.window().describe(),
+                      "No head has a value of \u201Cinduction\u201D in this text: choose another metric.");
     check_tips(ui);
   }
 }

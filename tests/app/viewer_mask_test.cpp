@@ -229,7 +229,7 @@ TEST_SUITE("gpu") {
     ui.wait(60.0);
     ui.settle();
     REQUIRE(ui.sees("status.reset"));
-    CHECK(model_changes(ui.state()) == "1 head knocked out · padding off");
+    CHECK(model_changes(ui.state()) == "L0H0 knocked out · padding off");
     for (const Key tab : {Key::Digit1, Key::Digit2, Key::Digit3}) {
       ui.press(tab);
       CHECK(ui.sees("status.reset"));

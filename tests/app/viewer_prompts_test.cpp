@@ -191,8 +191,9 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().prompts().findings()->problem() == "");
     ui.click("prompts.copy");
     const std::string csv = ImGui::GetClipboardText();
-    CHECK(csv.starts_with("layer,column,mean,deviation,count,lowest,lowest_prompt,highest,highest_prompt\n0,0,"));
-    CHECK(csv.find(",,1,") != std::string::npos);
+    CHECK(csv.starts_with(
+        "layer,column,logit_change,deviation,count,left_out,lowest,lowest_prompt,highest,highest_prompt\n0,0,"));
+    CHECK(csv.find(",,1,0,") != std::string::npos);
     CHECK(csv.find(",a dog runs in the,") != std::string::npos);
     CHECK(ui.window().describe().find("mean of 1 of 1 prompts, a head\u2019s output is 0.") != std::string::npos);
   }

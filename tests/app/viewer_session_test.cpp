@@ -114,7 +114,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().file_dialog().is_open());
     CHECK(ui.state() == saved);
     CHECK(ui.window().title() == "model \u2013 Headlight");
-    CHECK(ui.window().notice().text == "model.headlight.json: 1 head knocked out \u00B7 padding off");
+    CHECK(ui.window().notice().text == "model.headlight.json: L0H0 knocked out \u00B7 padding off");
     ui.press(Key::Z, kControl);
     CHECK(ui.state() == before);
   }

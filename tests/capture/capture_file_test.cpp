@@ -268,6 +268,9 @@ TEST_SUITE("cpu") {
     CHECK(block.mask.first_row == 3);
     CHECK(file.input()->source.length == 5);
     CHECK(file.note() == "The first 3 tokens were in a cache: their rows weren't captured and are hatched.");
+    const CaptureFile noted(write_capture(folder.path() / "n.safetensors", {even("attention.0", {1, 2, 5, 5})},
+                                          R"("note":"What acts is\nthe difference.")"));
+    CHECK(noted.note() == "What acts is\\nthe difference.");
     // An encoder has no cache: the decoder's rows and those of its attention to the encoder are missing.
     const CaptureFile pair(write_capture(folder.path() / "p.safetensors",
                                          {even("encoder_attention.0", {1, 4, 4}), even("decoder_attention.0", {1, 1, 3}),

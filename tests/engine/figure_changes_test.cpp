@@ -50,21 +50,21 @@ std::vector<KindOfChange> kinds_of_changes() {
   const model::BlockRef block{.layer = {1}};
   const auto kept = [=](model::Site site, inference::Operation operation) {
     return [=](State& state) {
-      state.changes = {{.name = "kept",
+      state.changes = {{.name = "the mean of L1H1",
                         .intervention = inference::Intervention{
                             .site = site, .scope = inference::scope_of(block, 1), .operation = operation}}};
     };
   };
   return {
-      {"1 head knocked out", [=](State& state) { set_head_gain(state, block, 2, 0.0F); }},
-      {"1 head scaled", [=](State& state) { set_head_gain(state, block, 2, 0.5F); }},
-      {"1 head replaced",
+      {"L1H2 knocked out", [=](State& state) { set_head_gain(state, block, 2, 0.0F); }},
+      {"L1H2 × 0.5", [=](State& state) { set_head_gain(state, block, 2, 0.5F); }},
+      {"L1H0 replaced (previous)",
        [=](State& state) {
          state.patterns[{block, 0}] = attention::FixedPattern::Previous;
        }},
-      {"1 activation kept", kept(model::Site::HeadOutput, inference::Replace{.first = 1, .rows = {1, 2, 3, 4, 5, 6}})},
-      {"1 activation kept", kept(model::Site::Residual, inference::Add{std::vector<float>(36, 0.5F)})},
-      {"1 activation kept", kept(model::Site::HeadOutput, inference::Average{})},
+      {"the mean of L1H1", kept(model::Site::HeadOutput, inference::Replace{.first = 1, .rows = {1, 2, 3, 4, 5, 6}})},
+      {"the mean of L1H1", kept(model::Site::Residual, inference::Add{std::vector<float>(36, 0.5F)})},
+      {"the mean of L1H1", kept(model::Site::HeadOutput, inference::Average{})},
       {"dropout 0.25 of weights, branches, seed 7",
        [](State& state) { state.dropout = {.probability = 0.25F, .seed = 7, .embeddings = false, .inner = false}; }},
       {"causal off", [](State& state) { mask_of(state).rule.causal = false; }},
@@ -88,7 +88,7 @@ std::vector<KindOfChange> kinds_of_changes() {
          state.model().ids = {std::vector<std::uint32_t>(33, 5)};  // the table has 32
        }},
       {"weights rounded to float16", [](State& state) { state.model().precision = inference::Precision::F16; }},
-      {"1 head knocked out · window 2",
+      {"L1H2 knocked out · window 2",
        [=](State& state) {
          set_head_gain(state, block, 2, 0.0F);
          mask_of(state).rule.window = 2;
@@ -190,13 +190,13 @@ TEST_SUITE("cpu") {
     set_head_gain(state, {}, 1, 0.0F);
     options.baseline = make_baseline(state);
     CHECK(says(run_export(runner, options).files.front(),
-               "Differs from the trained model: nothing; in the compared run: 1 head knocked out"));
+               "Differs from the trained model: nothing; in the compared run: L0H1 knocked out"));
     options.inputs = run_inputs(state);
-    CHECK(says(run_export(runner, options).files.front(), "Differs from the trained model: 1 head knocked out<"));
+    CHECK(says(run_export(runner, options).files.front(), "Differs from the trained model: L0H1 knocked out<"));
     options.parts.settings = false;  // then the metadata alone says it
     const std::string svg = read_file(run_export(runner, options).files.front());
     CHECK(test::svg_words(svg.substr(svg.find("</metadata>"))).find("Differs") == std::string::npos);
-    CHECK(svg.find("<desc>Differs from the trained model: 1 head knocked out</desc>") != std::string::npos);
+    CHECK(svg.find("<desc>Differs from the trained model: L0H1 knocked out</desc>") != std::string::npos);
   }
 
   TEST_CASE("no file of an export says where the model, the capture or the file itself are") {

@@ -59,6 +59,23 @@ TEST_SUITE("cpu") {
     CHECK(centers(svg).at(0).x == doctest::Approx(centers(svg_of(figure_of({{1.0, 1.0}}))).at(0).x).epsilon(1e-3));
   }
 
+  TEST_CASE("a logarithmic axis has the data's numbers in words, and 0 half a decade before the first of them") {
+    DotsFigure figure;
+    figure.title = "Entropy";
+    figure.x_title = "step";
+    figure.y_title = "entropy";
+    figure.is_log_x = true;
+    figure.paths = {{.points = {{0.0, 1.5}, {10.0, 1.25}, {1000.0, 0.5}}, .name = "L0 H1"},
+                    {.points = {{10.0, 2.0}}, .name = "L1 H0"}};
+    for (const glm::dvec2& point : figure.paths[0].points) figure.dots.push_back({.at = point});
+    const std::vector<glm::dvec2> dots = centers(svg_of(figure));
+    REQUIRE(dots.size() == 3);
+    CHECK(dots[2].x - dots[1].x == doctest::Approx(4.0 * (dots[1].x - dots[0].x)).epsilon(1e-3));
+    const std::string words = make_drawing(figure)->text();
+    CHECK(words.find("|entropy \\ step|0|10|1000|\n") != std::string::npos);
+    CHECK(words.find("|L0 H1|1.5|1.25|0.5|\n|L1 H0||2||\n") != std::string::npos);
+  }
+
   TEST_CASE("names are beside their dots on the inner side, and ticks that are given take the place of round numbers") {
     DotsFigure figure = figure_of({{0.0, 0.0}, {1.0, 1.0}});
     for (DotsFigure::Dot& dot : figure.dots) dot.is_named = true;

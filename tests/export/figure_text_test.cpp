@@ -52,6 +52,38 @@ TEST_SUITE("cpu") {
     CHECK(text.ends_with("- and 27 rows more\n"));
   }
 
+  TEST_CASE("axes with numbers in place of tokens name the size that names them, which does") {
+    HeatmapFigure figure = map_of(120, 120);
+    figure.rows.tokens = figure.columns.tokens = std::vector<std::string>(120, "token");
+    for (const float width : {0.0F, 84.0F * kUnitsPerMillimetre}) {
+      figure.style.width = width;
+      figure.style.map_edge = width == 0.0F ? 0.0F : 40.0F * kUnitsPerMillimetre;
+      CAPTURE(width);
+      const std::vector<std::string> notes = notes_of(*make_drawing(figure, DrawingFormat::Svg));
+      REQUIRE(notes.size() == 1);
+      const std::string flag = width == 0.0F ? "--size " : "--width ";
+      const std::size_t at = notes.front().find(flag);
+      REQUIRE(at != std::string::npos);
+      const float named_mm = std::stof(notes.front().substr(at + flag.size()));
+      if (width > 0.0F) continue;  // export looks for the map that fits
+      figure.style.map_edge = named_mm * kUnitsPerMillimetre;
+      CHECK(notes_of(*make_drawing(figure, DrawingFormat::Svg)).empty());
+      figure.style.map_edge = (named_mm - 2.0F) * kUnitsPerMillimetre;
+      CHECK_FALSE(notes_of(*make_drawing(figure, DrawingFormat::Svg)).empty());
+    }
+    figure.rows.tokens.clear();
+    figure.columns.tokens.clear();
+    CHECK(notes_of(*make_drawing(figure, DrawingFormat::Svg)).empty());  // there are none to name
+  }
+
+  TEST_CASE("characters that no font has are a note, with what has them") {
+    HeatmapFigure figure = map_of(2, 2);
+    figure.rows.tokens = {"a", "\U000E0FFF"};  // a character that isn't assigned
+    const std::vector<std::string> notes = notes_of(*make_drawing(figure, DrawingFormat::Svg));
+    REQUIRE(notes.size() == 1);
+    CHECK(notes.front().starts_with("No installed font has U+E0FFF"));
+  }
+
   TEST_CASE("sheets, pages, lines and edges name what is strongest first") {
     ContactSheet sheet;
     sheet.panels = {{.title = "head 3", .map = map_of(2, 2).map}};

@@ -227,6 +227,33 @@ TEST_SUITE("cpu") {
       }
     }
   }
+
+  TEST_CASE("every column of a table that a view copies is one of the documentation") {
+    std::string documented;
+    for (const auto& file : source_tree()) {
+      if (file.path == "docs/EXPORT.md") documented = file.text;
+    }
+    documented = documented.substr(documented.find("## Tables of views"));
+    // Literals of several names without a space behind the commas.
+    const std::regex header(R"~("(,?[A-Za-z_]+[A-Za-z_ ()]*(?:,[A-Za-z_{][A-Za-z0-9_ (){}]*)+,?)(?:\\n)?")~");
+    std::set<std::string> columns;
+    for (const auto& file : source_tree()) {
+      if (file.extension() != ".cpp" || !(file.path.starts_with("app/") || file.path.starts_with("src/evaluation/")))
+        continue;
+      if (file.text.find("csv") == std::string::npos || file.path.starts_with("app/cli/")) continue;
+      for (std::sregex_iterator match(file.text.begin(), file.text.end(), header), end; match != end; ++match) {
+        std::istringstream fields((*match)[1].str());
+        for (std::string field; std::getline(fields, field, ',');) {
+          if (field.empty() || field.find('{') != std::string::npos) continue;
+          columns.insert(field);
+          CAPTURE(file.path);
+          CAPTURE(field);
+          CHECK(documented.find("`" + field + "`") != std::string::npos);
+        }
+      }
+    }
+    CHECK(columns.size() > 50);
+  }
 }
 
 }  // namespace headlight::test

@@ -84,14 +84,14 @@ TEST_SUITE("cpu") {
     CHECK(make_baseline(state).name == "as trained");
     set_head_gain(state, {}, 2, 0.0F);
     const BaselineRun baseline = make_baseline(state);
-    CHECK(baseline.name == "1 head knocked out");
+    CHECK(baseline.name == "L0H2 knocked out");
     CHECK(baseline.inputs == run_inputs(state));
     state.compare.baseline = baseline;
     CHECK(compared_with(state) == "this very run: change something");
     state.gains.clear();
-    CHECK(compared_with(state) == "1 head knocked out");
+    CHECK(compared_with(state) == "L0H2 knocked out");
     state.text() = "the dog";
-    CHECK(compared_with(state) == "1 head knocked out, \u201Cthe cat\u201D");
+    CHECK(compared_with(state) == "L0H2 knocked out, \u201Cthe cat\u201D");
   }
 
   TEST_CASE("going back restores text, masks and heads, and keeps what a run doesn't need") {

@@ -374,7 +374,7 @@ TEST_SUITE("cpu") {
     set_head_gain(state, {}, 0, 0.0F);
     set_head_gain(state, {}, 1, 0.0F);
     set_head_gain(state, {}, 2, 0.5F);
-    CHECK(model_changes(state) == "2 heads knocked out · 1 head scaled · window 3");
+    CHECK(model_changes(state) == "L0H0, L0H1 knocked out · L0H2 × 0.5 · window 3");
     const State changed = state;
     restore_training(state);
     CHECK(model_changes(state).empty());

@@ -98,21 +98,23 @@ class CheckpointsView final : public ViewPanel {
                                                          curves_.heads.size(), head_name(selected_)),
                                  .x_title = axis_.is_log ? "step of training (log axis)" : "step of training",
                                  .y_title = std::string(evaluation::metric_name(metric_)),
-                                 .color_title = "layer"};
+                                 .color_title = "layer",
+                                 .is_log_x = axis_.is_log};
     for (std::size_t row = 0; row < curves_.heads.size(); ++row) {
       const bool is_selected = curves_.heads[row] == selected_;
-      exporting::DotsFigure::Path path{.points = {}, .color = layer_of(row), .is_bold = is_selected};
+      exporting::DotsFigure::Path path{
+          .points = {}, .color = layer_of(row), .is_bold = is_selected, .name = head_name(curves_.heads[row])};
       for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
         if (!std::isfinite(curves_.head_values[row][at])) continue;
-        path.points.emplace_back(axis_.at(curves_.steps[at]), curves_.head_values[row][at]);
+        path.points.emplace_back(static_cast<double>(curves_.steps[at]), curves_.head_values[row][at]);
         if (is_selected) figure.dots.push_back({.at = path.points.back(), .color = path.color});
       }
       if (is_selected && !figure.dots.empty()) figure.dots.back().name = head_name(selected_);
-      figure.paths.push_back(std::move(path));
+      if (!path.points.empty()) figure.paths.push_back(std::move(path));
     }
     constexpr float kFigureWidth = 400.0F;
-    for (const auto& [step, label] : step_ticks(axis_, kFigureWidth)) figure.x_ticks.emplace_back(axis_.at(step), label);
-    return figure.dots.empty() ? nullptr : exporting::make_drawing(std::move(figure));
+    for (const auto& [step, label] : step_ticks(axis_, kFigureWidth)) figure.x_ticks.emplace_back(step, label);
+    return figure.paths.empty() ? nullptr : exporting::make_drawing(std::move(figure));
   }
 
  private:

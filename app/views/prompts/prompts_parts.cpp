@@ -107,24 +107,28 @@ PromptMeasure shown_measure(const State& state) {
   const PromptChoices& choices = state.prompts;
   const auto change = [](auto measure, const char* loss) -> PromptMeasure {
     const auto number = static_cast<std::size_t>(measure);  // of both: logit, probability, loss
-    constexpr std::array kTitles = {"change of the logit", "change of the probability, points"};
-    return {.number = number, .title = number < 2 ? kTitles.at(number) : loss, .scale = number == 1 ? 100.0 : 1.0};
+    const std::array titles = {"change of the logit", "change of the probability, points", loss};
+    constexpr std::array kColumns = {"logit_change", "probability_change", "loss_change"};
+    return {.number = number, .title = titles.at(number), .column = kColumns.at(number), .scale = number == 1 ? 100.0 : 1.0};
   };
   using enum PromptExperiment;
   if (choices.experiment == Knockouts) return change(state.what_if.measure, "change of the text\u2019s mean loss, nats");
   if (choices.experiment == Patching || choices.experiment == Paths)
     return change(state.patching.measure, "change of the answer\u2019s loss, nats");
-  if (choices.experiment == Attribution) return {.title = "part of the logit"};
+  if (choices.experiment == Attribution) return {.title = "part of the logit", .column = "logit_part"};
   if (choices.experiment == Lens) {
     constexpr std::array kTitles = {"probability, points", "rank", "logit"};
+    constexpr std::array kColumns = {"probability", "rank", "logit"};
     const auto number = static_cast<std::size_t>(choices.lens);
     return {.number = number,
             .title = kTitles.at(number),
+            .column = kColumns.at(number),
             .scale = choices.lens == LensMeasure::Probability ? 100.0 : 1.0,
             .is_signed = choices.lens == LensMeasure::Logit};
   }
   return {.number = static_cast<std::size_t>(choices.metric),
           .title = metric_title(choices.metric, state.heads.scoring),
+          .column = metric_title(choices.metric, state.heads.scoring),
           .is_signed = false};
 }
 
@@ -200,17 +204,20 @@ Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, co
 }
 
 std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& measure) {
-  std::string text = "layer,column,mean,deviation,count,lowest,lowest_prompt,highest,highest_prompt\n";
+  std::string text = fmt::format("layer,column,{},deviation,count,left_out,lowest,lowest_prompt,highest,highest_prompt\n",
+                                 exporting::csv_field(measure.column));
   for (std::size_t cell = 0; cell < findings.layers.size() * findings.columns.size(); ++cell) {
     const PromptSpread spread = spread_of(findings, measure.number, cell);
     if (spread.count == 0) continue;
-    const auto number = [&](double value) { return exporting::table_number(value * measure.scale); };
-    const auto of = [&](std::size_t prompt) { return number(*findings.value(prompt, measure.number, cell)); };
+    const auto of = [&](std::size_t prompt) {
+      return exporting::table_number(*findings.value(prompt, measure.number, cell));
+    };
     const auto text_of = [&](std::size_t prompt) { return exporting::csv_field(findings.set->prompts[prompt].text); };
-    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", findings.layers[cell / findings.columns.size()],
-                        exporting::csv_field(findings.columns[cell % findings.columns.size()]), number(spread.mean),
-                        spread.count > 1 ? number(spread.deviation) : "", spread.count, of(spread.lowest),
-                        text_of(spread.lowest), of(spread.highest), text_of(spread.highest));
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{}\n", findings.layers[cell / findings.columns.size()],
+        exporting::csv_field(findings.columns[cell % findings.columns.size()]), exporting::table_number(spread.mean),
+        spread.count > 1 ? exporting::table_number(spread.deviation) : "", spread.count, findings.prompts() - spread.count,
+        of(spread.lowest), text_of(spread.lowest), of(spread.highest), text_of(spread.highest));
   }
   return text;
 }

@@ -11,7 +11,8 @@ namespace headlight::app {
 struct PromptMeasure {
   std::size_t number = 0;  ///< of PromptNumbers::cells
   std::string title = {};
-  double scale = 1.0;  ///< 100 where probabilities are percentage points
+  std::string column = {};  ///< of a file, whose unit docs/EXPORT.md says: "probability_change"
+  double scale = 1.0;       ///< on screen: 100 where probabilities are percentage points
   bool is_signed = true;
 };
 PromptMeasure shown_measure(const State& state);
@@ -26,8 +27,8 @@ bool has_named_columns(const PromptQuestion& question);
 void draw_prompt_sets(Frame& frame);
 void draw_experiment_controls(Frame& frame, const PromptFindings* findings);
 
-/// The mean of every cell; and all of it as CSV: mean, deviation (none of one number), count, and the texts with
-/// the lowest and the highest number.
+/// The mean of every cell; and all of it as CSV: mean, deviation (none of one number), count, how many prompts have none,
+/// and the texts with the lowest and the highest number.
 Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question);
 std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& measure);
 
