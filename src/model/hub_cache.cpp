@@ -125,7 +125,9 @@ std::string model_name(const fs::path& path) {
 }
 
 fs::path hub_cache_folder() {
-  if (const auto cache = path_variable("HF_HUB_CACHE")) return *cache;
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    if (const auto cache = path_variable(name)) return *cache;
+  }
   if (const auto home = path_variable("HF_HOME")) return *home / "hub";
   if (const auto cache = path_variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
   return platform::home_folder() / ".cache" / "huggingface" / "hub";

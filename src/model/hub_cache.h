@@ -18,7 +18,8 @@ struct FoundModel {
   bool operator==(const FoundModel&) const = default;
 };
 
-/// The download folder of Hugging Face's tools: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or
+/// The download folder of Hugging Face's tools: HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME/hub,
+/// XDG_CACHE_HOME/huggingface/hub or
 /// ~/.cache/huggingface/hub, the first that is set. The folder may not exist.
 std::filesystem::path hub_cache_folder();
 

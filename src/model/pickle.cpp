@@ -70,7 +70,9 @@ class Unpickler {
   /// The call of a known function, by what it returns.
   void reduce() {
     const std::vector<std::uint32_t>& arguments = expect(pop(), Kind::List).items;
-    const PickleValue& function = expect(pop(), Kind::Function);
+    const std::uint32_t called = pop();
+    if (value(called).kind == Kind::Foreign) return push_place(called);
+    const PickleValue& function = expect(called, Kind::Function);
     switch (kKnown.at(static_cast<std::size_t>(function.integer)).role) {
       case Role::Dict: {
         // Older pickles call it with a list of pairs.
@@ -95,6 +97,15 @@ class Unpickler {
 
   void push_storage(std::uint32_t id) { push({.kind = Kind::Storage, .items = expect(id, Kind::List).items}); }
   void push_list(std::vector<std::uint32_t> items) { push({.kind = Kind::List, .items = std::move(items)}); }
+  void push_foreign(std::string name) {
+    push({.kind = Kind::Foreign, .integer = static_cast<std::int64_t>(pickle_.foreign.size())});
+    pickle_.foreign.push_back(printable(name));
+  }
+  /// NEWOBJ and the like: a class and `arguments` values.
+  void make_foreign(std::size_t arguments) {
+    pop_last(arguments);
+    expect(top(), Kind::Foreign);
+  }
   void push_known_lines() {
     const std::string_view module = line();
     push_known(module, line());
@@ -107,11 +118,7 @@ class Unpickler {
     const auto known =
         std::ranges::find_if(kKnown, [&](const Known& one) { return one.module == module && one.name == name; });
     if (known == kKnown.end()) {
-      throw Error(
-          ErrorKind::Unsupported,
-          "{}: it holds '{}.{}', which only its Python program can make, and Headlight reads tensors alone: in Python, "
-          "save them with save_pretrained(folder), or with torch.save(model.state_dict(), file)",
-          utf8(cursor_.path()), printable(module), printable(name));
+      return push_foreign(fmt::format("{}.{}", module, name));
     }
     push({.kind = Kind::Function, .integer = known - kKnown.begin(), .text = known->text});
   }
@@ -146,10 +153,10 @@ class Unpickler {
   void expect_protocol(std::uint8_t version) {
     if (version > 5) cursor_.fail("its pickle has protocol {}", version);
   }
-  /// Attributes of a dictionary, such as state_dict()'s _metadata.
+  /// Attributes, such as state_dict()'s _metadata.
   void drop_attributes() {
     pop();
-    expect(top(), Kind::Dict);
+    if (value(top()).kind != Kind::Foreign) expect(top(), Kind::Dict);
   }
   void push_integer(std::int64_t number) { push({.kind = Kind::Integer, .integer = number}); }
   void push_text(std::uint64_t length) { push({.kind = Kind::Text, .text = cursor_.text(length, kWhat)}); }
@@ -201,6 +208,7 @@ class Unpickler {
     return places;
   }
   void append(Kind kind, const std::vector<std::uint32_t>& places) {
+    if (value(top()).kind == Kind::Foreign) return;
     expect(top(), kind);
     charge(places.size());
     std::vector<std::uint32_t>& items = pickle_.values[top()].items;
@@ -225,6 +233,10 @@ class Unpickler {
 const Unpickler::Operation Unpickler::kOperations[] = {
     {0x80, [](Unpickler& to) { to.expect_protocol(to.number<std::uint8_t>()); }},             // PROTO
     {0x95, [](Unpickler& to) { to.cursor_.take(8, kWhat); }},                                 // FRAME
+    {0x81, [](Unpickler& to) { to.make_foreign(1); }},                                        // NEWOBJ
+    {0x92, [](Unpickler& to) { to.make_foreign(2); }},                                        // NEWOBJ_EX
+    {0x8f, [](Unpickler& to) { to.push_foreign("set"); }},                                    // EMPTY_SET
+    {0x90, [](Unpickler& to) { to.append(Kind::Foreign, to.pop_to_mark()); }},                // ADDITEMS
     {'N', [](Unpickler& to) { to.push({}); }},                                                // NONE
     {0x88, [](Unpickler& to) { to.push_integer(1); }},                                        // NEWTRUE
     {0x89, [](Unpickler& to) { to.push_integer(0); }},                                        // NEWFALSE

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct PickleValue {
     Function,  ///< what the pickle names: a row of a table; of a storage's type, `text` is "F32", "BF16", …
     Storage,   ///< the items of its persistent id: "storage", its type, key, device, count, …
     Tensor,    ///< the arguments of _rebuild_tensor_v2: a Storage, offset, shape, strides, …
+    Foreign,   ///< what another class or function, Pickle::foreign[integer], would make of what is left out
   };
   Kind kind = Kind::Other;
   std::int64_t integer = 0;
@@ -31,13 +33,14 @@ struct PickleValue {
 struct Pickle {
   std::vector<PickleValue> values;
   std::uint32_t root = 0;
+  std::vector<std::string> foreign = {};  ///< the classes and functions that aren't known: "argparse.Namespace"
 
   const PickleValue& at(std::uint32_t place) const { return values[place]; }
 };
 
 /// Reads one pickle from the cursor on (format: pickletools.py of Python), of protocols 0 to 5 as far as tensors, storages,
-/// dictionaries, lists, numbers and texts need. Nothing is called: a pickle that names any other class or function is
-/// refused by its name. Its values keep no more memory than some multiple of its bytes. Throws Error in one line naming the
+/// dictionaries, lists, numbers and texts need. Nothing is called: what any other class or function would make is left out.
+/// Its values keep no more memory than some multiple of its bytes. Throws Error in one line naming the
 /// file.
 Pickle read_pickle(FileCursor& cursor);
 

@@ -96,7 +96,18 @@ class TorchReader {
                 fmt::format(format, std::forward<Args>(args)...), kWords.advice);
   }
 
+  /// Of what another class would make where a tensor, or a dictionary of them, is needed.
+  [[noreturn]] void fail_foreign(const PickleValue& value) const {
+    throw Error(
+        ErrorKind::Unsupported,
+        "{}: it holds '{}', which only its Python program can make, and Headlight reads tensors alone: in Python, save them "
+        "with save_pretrained(folder), or with torch.save(model.state_dict(), file)",
+        utf8(file_->path()), pickle_.foreign.at(static_cast<std::size_t>(value.integer)));
+  }
+
   const PickleValue& item(const PickleValue& value, std::size_t index, Kind kind) const {
+    if (index < value.items.size() && pickle_.at(value.items[index]).kind == Kind::Foreign)
+      fail_foreign(pickle_.at(value.items[index]));
     if (index >= value.items.size() || pickle_.at(value.items[index]).kind != kind)
       fail("a tensor in it is described wrongly");
     return pickle_.at(value.items[index]);
@@ -116,13 +127,17 @@ class TorchReader {
   void for_each_tensor(const PickleValue& dict, const Use& use) const {
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       const PickleValue &name = pickle_.at(dict.items[i]), &value = pickle_.at(dict.items[i + 1]);
-      if (name.kind == Kind::Text && value.kind == Kind::Tensor) use(name.text, value);
+      if (name.kind != Kind::Text) continue;
+      if (value.kind == Kind::Tensor) use(name.text, value);
+      // A weight has the name of its module before its own; other entries are a training's.
+      if (value.kind == Kind::Foreign && name.text.find('.') != std::string_view::npos) fail_foreign(value);
     }
   }
 
   /// The root, or the only dictionary in it that holds tensors: a training's file has single numbers as tensors beside it.
   const PickleValue& dictionary() const {
     const PickleValue& root = pickle_.at(pickle_.root);
+    if (root.kind == Kind::Foreign) fail_foreign(root);
     if (root.kind != Kind::Dict) fail("it holds no dictionary of tensors: save model.state_dict()");
     const PickleValue* found = nullptr;
     std::string names;
@@ -251,12 +266,16 @@ TensorTable read_archive(const fs::path& path) {
 /// Before PyTorch 1.6: five pickles (a magic number, a version, the system's sizes, the tensors, the keys of storages) and,
 /// in the order of the keys, each storage's count and numbers.
 TensorTable read_legacy(const fs::path& path) {
-  constexpr std::string_view kTorchMagic("\x80\x02\x8a\nl\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
+  constexpr std::string_view kTorchMagic = "\x8a\nl\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+  constexpr std::size_t kBefore = 11;  // its pickle's protocol, of the later ones a frame
   const auto file = std::make_shared<const MappedFile>(path);
   FileCursor cursor(*file, file->bytes(), kWords);
-  if (cursor.remaining() < kTorchMagic.size() || cursor.text(kTorchMagic.size(), "") != kTorchMagic) {
+  const std::string_view beginning = cursor.text(std::min(cursor.remaining(), kBefore + kTorchMagic.size()), "");
+  if (beginning.find(kTorchMagic) == std::string_view::npos) {
     cursor.fail("it is neither a zip archive nor in PyTorch's format before 1.6");
   }
+  cursor.seek(0, "");
+  read_pickle(cursor);
   read_pickle(cursor);
   read_pickle(cursor);
   const Pickle pickle = read_pickle(cursor), keys = read_pickle(cursor);
@@ -271,6 +290,7 @@ TensorTable read_legacy(const fs::path& path) {
     }
     widths[reader.key(value)] = reader.number_bytes(value);
   }
+  if (widths.empty()) static_cast<void>(TorchReader(file, pickle, storages).read());  // says what there is instead
   for (const std::uint32_t place : keys.at(keys.root).items) {
     const std::string_view key = keys.at(place).text;
     const auto width = widths.find(key);

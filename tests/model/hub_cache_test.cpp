@@ -65,7 +65,11 @@ TEST_SUITE("cpu") {
     CHECK(hub_cache_folder() == "/home/u/models/hub");
     const Variable hub_set("HF_HUB_CACHE", "/hub");
     CHECK(hub_cache_folder() == "/hub");
+    const Variable older("HUGGINGFACE_HUB_CACHE", "/older");
+    CHECK(hub_cache_folder() == "/hub");
     const Variable hub_empty("HF_HUB_CACHE", "");
+    CHECK(hub_cache_folder() == "/older");
+    const Variable older_empty("HUGGINGFACE_HUB_CACHE", "");
     CHECK(hub_cache_folder() == "/home/u/models/hub");
   }
 
