@@ -65,6 +65,9 @@ void refuse_leftovers(CLI::App& command, const std::string& path) {
     if (names.empty() && command.get_option_no_throw("typed") != nullptr)
       throw UsageError("'{}' is one word too many: put the text in quotes ({})", word, where);
     if (names.empty()) throw UsageError("'{}' belongs to no flag ({})", word, where);
+    if (command.get_option_no_throw("file") != nullptr)
+      throw UsageError("{0} takes one text file, and '{1}' is one more: join them, as in cat FILE FILE | {0} - ({2})", path,
+                       word, where);
     throw UsageError("there is no '{}' among {} ({})", word, fmt::join(names, ", "), where);
   }
   const std::string meant = nearest(word, flag_names(command));

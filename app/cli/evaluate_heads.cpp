@@ -214,16 +214,18 @@ int run_command(const HeadsFlags& flags) {
   const auto model = flags.common.open_model(kCaptionWriter);
   const std::vector<std::string> lines = flags.text.empty() ? std::vector<std::string>() : flags.common.texts_of(flags.text);
   const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
+  std::size_t texts = 0;
   std::vector<HeadScore> scores = [&] {
     ProgressBar bar(flags.text.empty() ? "sequences" : "lines");
-    const auto progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
+    const auto progress = [&](std::size_t done, std::size_t total) {
+      texts = total;  // lines that aren't blank
+      bar.show(done, total);
+    };
     return flags.text.empty() ? evaluation::survey_random(runner->session(), *model, flags.random, progress)
                               : evaluation::survey_texts(runner->session(), *model, lines, flags.scoring, progress);
   }();
   std::ranges::stable_sort(scores, std::ranges::greater(),
                            [&](const HeadScore& score) { return key_of(score, flags.sort); });
-  const auto texts =
-      static_cast<std::size_t>(std::ranges::count_if(lines, [](const std::string& line) { return !line.empty(); }));
   if (output_choice().writes_json) {
     std::cout << to_text(scores_json(scores, flags), -1) << '\n';
   } else {

@@ -55,15 +55,15 @@ void refuse_contradictions(const PerplexityFlags& flags) {
   if (has_pair && flags.source.empty()) throw UsageError("--source is missing: name what --target translates");
 }
 
-std::string likelihood_text(const Likelihood& found, std::size_t lines) {
+std::string likelihood_text(const Likelihood& found) {
   return fmt::format(
       "perplexity {:.3f} per word, {:.3f} per token; {:.4f} bits per byte ({:.1f} nats, {} words, {} tokens, {} "
       "bytes, {} lines)",
       found.perplexity_per_word(), found.perplexity_per_token(), found.bits_per_byte(), found.nats, found.words,
-      found.tokens, found.bytes, lines);
+      found.tokens, found.bytes, found.lines);
 }
 
-std::string likelihood_json(const Likelihood& found, std::size_t lines) {
+std::string likelihood_json(const Likelihood& found) {
   const nlohmann::ordered_json json = {{"perplexity_per_word", found.perplexity_per_word()},
                                        {"perplexity_per_token", found.perplexity_per_token()},
                                        {"bits_per_byte", found.bits_per_byte()},
@@ -71,7 +71,7 @@ std::string likelihood_json(const Likelihood& found, std::size_t lines) {
                                        {"words", found.words},
                                        {"tokens", found.tokens},
                                        {"bytes", found.bytes},
-                                       {"lines", lines}};
+                                       {"lines", found.lines}};
   return to_text(json, -1);
 }
 
@@ -93,8 +93,7 @@ int run_command(const PerplexityFlags& flags) {
     return evaluation::likelihood(runner->session(), *model, texts.sources, texts.texts,
                                   [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }();
-  const std::size_t lines = texts.texts.size();
-  std::cout << (output_choice().writes_json ? likelihood_json(found, lines) : likelihood_text(found, lines)) << '\n';
+  std::cout << (output_choice().writes_json ? likelihood_json(found) : likelihood_text(found)) << '\n';
   return 0;
 }
 

@@ -146,6 +146,9 @@ int export_texts(Runner* runner, const ExportFlags& flags, const ExportOptions& 
       done.folder.clear();
       done.note = "without the tokens";
       ++counts.left_out;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::NoToken) throw;
+      return;
     }
     if (index) index->add(done);
   };

@@ -15,7 +15,7 @@ namespace headlight::app {
 namespace {
 
 constexpr std::string_view kAnySurveyMagic = "headlight survey ";
-constexpr std::string_view kSurveyMagic = "headlight survey 3\n";
+constexpr std::string_view kSurveyMagic = "headlight survey 4\n";
 
 using Checksum = std::uint32_t;
 

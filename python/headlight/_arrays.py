@@ -32,10 +32,30 @@ class ArraysByName(Mapping[str, Array]):
 TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
 
 
+def expect_numbers(value: Any, what: str) -> None:
+    """Raises HeadlightError for a tensor without a shape or without numbers."""
+    if getattr(value, "is_nested", False):
+        raise HeadlightError(
+            f"{what} is a nested tensor, whose lines have shapes of their own; give torch.nested.to_padded_tensor(…, 0.0) and "
+            "the batch's attention_mask"
+        )
+    if getattr(value, "is_meta", False):
+        raise HeadlightError(f"{what} has a shape and no numbers (PyTorch's device meta); run the model on a real device")
+
+
+def plain(tokens: Any) -> Any:
+    """Tokens as lists: of an array or a tensor, or of a list of such."""
+    if hasattr(tokens, "tolist"):
+        return tokens.tolist()
+    return [token.tolist() if hasattr(token, "tolist") else token for token in tokens]
+
+
 def as_host(value: Any) -> Array:
     """A numpy array; of a tensor of PyTorch or JAX without its gradients, of a type that numpy has."""
     if hasattr(value, "detach"):
         value = value.detach()
+        if str(getattr(value, "layout", "torch.strided")) != "torch.strided":  # a sparse one
+            value = value.to_dense()
         if "float16" not in str(value.dtype) or "bfloat16" in str(value.dtype):
             value = value.float() if "float64" not in str(value.dtype) else value
         value = value.cpu().numpy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import json
 import math
 import os
@@ -13,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import TYPES, Array, as_array, as_host, as_pixels
+from ._arrays import TYPES, Array, as_array, as_host, as_pixels, expect_numbers, plain
 from ._generated import GeneratedLayer, expect_no_beams, is_generated, layers_of
 from ._pages import Page, display, expect_notebook, make_page
-from ._program import HeadlightError
+from ._program import HeadlightError, bordered
 from ._sources import NO_ATTENTION, FromHooks, expect_some, is_of_hooks, list_of, looks_averaged, padding_mask, with_numbers
 from ._windows import Window, open_window
 
@@ -76,6 +78,19 @@ def _axes_of(name: str) -> tuple[int, ...]:
     return own.get(kind, (3, 4))
 
 
+def _of_lists(layer: Any, what: str) -> Any:
+    """A layer, as an array where it is lists of numbers, as tolist() makes them."""
+    first = layer
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if not isinstance(layer, (list, tuple)) or not isinstance(first, (int, float)):
+        return layer
+    try:
+        return np.array(layer, dtype=np.float32)
+    except ValueError:
+        raise HeadlightError(f"{what} is lists of different lengths; give [batch, heads, queries, keys], 0 for padding") from None
+
+
 def _layers(value: Any, what: str) -> tuple[list[Any], list[int] | None]:
     """The layers' arrays, and the model's numbers of these where others have none."""
     if value is None:
@@ -86,11 +101,16 @@ def _layers(value: Any, what: str) -> tuple[list[Any], list[int] | None]:
         raise HeadlightError(
             f"{what} is a cache of keys and values ({type(value).__name__}); give the model's output.attentions"
         )
+    expect_numbers(value, what)
     if hasattr(value, "shape"):
         return list_of(value, what), None
-    layers = list(value)
+    if not isinstance(value, Iterable):
+        raise HeadlightError(f"{what} is a {type(value).__name__}; give a list with an array for each layer")
+    layers = [_of_lists(layer, f"{what} of layer {number}") for number, layer in enumerate(value)]
     if not layers:
         return [], None
+    for number, layer in enumerate(layers):
+        expect_numbers(layer, f"{what} of layer {number}")
     expect_some(layers, what)
     kinds = [
         type(layer).__name__
@@ -152,14 +172,14 @@ def _looks_like_dropout(weights: Array) -> bool:
 
 def _line_json(line: Iterable[Any], read: int | None = None) -> str:
     """`read`: tokens that were read where one more was written; None: all were."""
-    texts = [str(token) for token in line]
+    texts = [str(token) for token in plain(line)]
     return json.dumps(texts[:read] if read is not None and len(texts) == read + 1 else texts)
 
 
 def _tokens_json(tokens: Any, read: int | None = None) -> str:
     """JSON of a list of tokens, or of a list of such lists, line by line: json.dumps() stops all other threads, and a batch
     of long lines as a whole would hold a training loop up for milliseconds. Ids are called by their digits."""
-    tokens = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+    tokens = plain(tokens)
     if tokens and not isinstance(tokens[0], str) and hasattr(tokens[0], "__iter__"):
         return "[" + ", ".join(_line_json(line, read) for line in tokens) + "]"
     return _line_json(tokens, read)
@@ -169,6 +189,8 @@ def _lines_of(tokens: Any) -> int | None:
     """How many lines of tokens there are; None: one, or none."""
     if tokens is None or isinstance(tokens, str):
         return None
+    if hasattr(tokens, "shape"):
+        return int(tokens.shape[0]) if len(tokens.shape) > 1 else None
     tokens = list(tokens)
     return len(tokens) if tokens and not isinstance(tokens[0], str) and hasattr(tokens[0], "__iter__") else None
 
@@ -196,6 +218,7 @@ class Capture:
     scores: of queries and keys how scores are made: scale, softcap and window, each a number or a list with one for each layer.
     """
 
+    @bordered
     def __init__(
         self,
         attentions: Any = None,
@@ -238,6 +261,8 @@ class Capture:
             given["attentions"] = None
         elif isinstance(attentions, dict) and not is_output:
             self.tensors.update(attentions)  # names as docs/CAPTURES.md has them
+            for name, tensor in attentions.items():
+                expect_numbers(tensor, name)
             given["attentions"] = None
         for name, of_name in given.items():
             found, numbers = _layers(of_name, name)
@@ -297,13 +322,21 @@ class Capture:
         return f"<headlight.Capture of {', '.join(parts)}{', means over heads' if self._is_averaged else ''}>"
 
     @staticmethod
-    def of(attentions: Any, tokens: Any = None, **options: Any) -> Capture:
-        """`attentions` if it is a capture already, else one of it: also of a Run, and of what capturing() gives."""
+    def of(attentions: Any, tokens: Any = None, *, of: str = "Capture.of", **options: Any) -> Capture:
+        """`attentions` if it is a capture already, else one of it: also of a Run, and of what capturing() gives. of: the function
+        that was called with these options."""
+        known = inspect.signature(Capture.__init__).parameters
+        for name in options:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                meant = f"; did you mean {near[0]}?" if near else ", nor has Capture()"
+                raise HeadlightError(f"{of}() has no argument {name!r}{meant}")
         if not isinstance(attentions, Capture) and hasattr(attentions, "capture"):
             attentions = attentions.capture()
         return attentions if isinstance(attentions, Capture) else Capture(attentions, tokens, **options)
 
     @property
+    @bordered
     def words(self) -> dict[str, str]:
         """The metadata: tokens as JSON, and the mask."""
         words = {"mask": "causal" if self._is_causal else "none"}
@@ -337,8 +370,9 @@ class Capture:
         lines = self._tokens["query_tokens" if prefix else "tokens" if name == "attention.0" else "key_tokens"]
         if name not in self.tensors or _lines_of(lines) is None or isinstance(self.tensors[name], GeneratedLayer):
             return None
-        return padding_mask([[str(token) for token in line] for line in lines], self.tensors[name])
+        return padding_mask([[str(token) for token in plain(line)] for line in plain(lines)], self.tensors[name])
 
+    @bordered
     def arrays(self) -> dict[str, Array]:
         """Arrays by name, on the host. Raises HeadlightError where one of them is no attention."""
         arrays = {name: as_array(tensor, _axes_of(name)) for name, tensor in self.tensors.items()}
@@ -364,8 +398,9 @@ class Capture:
         if _looks_like_dropout(weights):
             warnings.warn(f"headlight: {name} looks like dropout; call model.eval() before the pass", stacklevel=2)
 
+    @bordered
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a .safetensors file that `headlight FILE` opens. Raises HeadlightError, and OSError; an old file stays then."""
+        """Writes a .safetensors file that `headlight FILE` opens. Raises HeadlightError; an old file stays then."""
         path = os.fspath(path)
         if not path.endswith(".safetensors"):
             raise HeadlightError(f"{path} doesn't end in .safetensors")
@@ -383,6 +418,7 @@ class Capture:
                 os.remove(part)
             raise
 
+    @bordered
     def view(self, *, tab: str | None = None, wait: float = 10.0, flags: Sequence[Any] = ()) -> Window:
         """Opens it in the window, as headlight.view() does."""
         folder = tempfile.mkdtemp(prefix="headlight-")
@@ -393,11 +429,13 @@ class Capture:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
+    @bordered
     def page(self, *, height: int = 640, flags: Sequence[Any] = ()) -> Page:
         """Its page, as headlight.page() makes it."""
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             return make_page(self._saved(folder) + [str(flag) for flag in flags], folder, height)
 
+    @bordered
     def show(self, *, height: int = 640, flags: Sequence[Any] = ()) -> None:
         """Shows its page in a notebook."""
         expect_notebook()

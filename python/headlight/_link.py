@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._captures import Capture
-from ._program import HeadlightError
+from ._program import HeadlightError, bordered
 from ._windows import Window, sockets
 
 _HEAD = struct.Struct("<4sHHqQ")  # magic, version, kind, step, bytes of the payload
@@ -26,6 +26,8 @@ _HELLO, _CAPTURE, _SCALARS, _WELCOME, _KEPT, _REFUSED, _BUSY = 1, 2, 3, 101, 102
 _LARGEST_ANSWER = 1 << 16
 _QUEUE = 4
 _MOST_SCALARS, _LONGEST_NAME = 64, 100
+_LAST_STEP = 1 << 53
+_LONGEST_SCALARS = 16 << 10  # bytes of a step's numbers as JSON
 
 
 def _numbers(loss: Any, scalars: Mapping[str, Any] | None) -> dict[str, float]:
@@ -35,11 +37,13 @@ def _numbers(loss: Any, scalars: Mapping[str, Any] | None) -> dict[str, float]:
         numbers["loss"] = float(loss)
     for name, value in numbers.items():
         if not math.isfinite(value):
-            raise ValueError(f"{name} is {value}: scalars are finite")
+            raise HeadlightError(f"{name} is {value}: scalars are finite")
         if not 0 < len(name.encode()) <= _LONGEST_NAME or not name.isprintable():
-            raise ValueError(f"{name!r} is no name of a scalar: 1 to {_LONGEST_NAME} printable bytes")
+            raise HeadlightError(f"{name!r} is no name of a scalar: 1 to {_LONGEST_NAME} printable bytes")
     if len(numbers) > _MOST_SCALARS:
-        raise ValueError(f"{len(numbers)} scalars are more than {_MOST_SCALARS}")
+        raise HeadlightError(f"{len(numbers)} scalars are more than {_MOST_SCALARS}")
+    if len(json.dumps(numbers)) > _LONGEST_SCALARS:
+        raise HeadlightError(f"the scalars have more than {_LONGEST_SCALARS >> 10} KiB of names and numbers; log fewer of them")
     return numbers
 
 
@@ -96,6 +100,7 @@ class Link:
         self._changed = threading.Condition()
         self._is_sending = False
         self._is_closing = False
+        self._has_lost = False  # something that was logged, because the link ended before it was sent, or was no more
         self.sent = 0  #: captures that the window keeps
         self.dropped = 0  #: captures that were replaced by newer ones before they were sent
         self.refused = 0  #: captures that the window didn't take
@@ -112,6 +117,7 @@ class Link:
         """Does it take captures?"""
         return self._thread.is_alive() and not self._is_closing
 
+    @bordered
     def log(
         self,
         attentions: Any = None,
@@ -123,20 +129,21 @@ class Link:
         **options: Any,
     ) -> None:
         """Sends attention of one step of training, as view() takes it, its loss and other numbers by name, which the window
-        draws as curves. Either may be left out. Returns at once; a number that isn't finite raises ValueError.
+        draws as curves. Either may be left out. Returns at once; a number that isn't finite raises HeadlightError.
 
         Arrays and tokens are read later, by the link's own thread: don't write into them afterwards, or give copies.
         """
         step = int(step)
-        if step < 0:
-            raise ValueError("a step is 0 or more")
+        if not 0 <= step <= _LAST_STEP:
+            raise HeadlightError(f"step is {step}; steps are 0 to {_LAST_STEP}")
         numbers = _numbers(loss, scalars)
         if attentions is None and not numbers:
-            raise ValueError("there is nothing to log: give attentions, loss= or scalars=")
-        capture = None if attentions is None else Capture.of(attentions, tokens, **options)
+            raise HeadlightError("there is nothing to log: give attentions, loss= or scalars=")
+        capture = None if attentions is None else Capture.of(attentions, tokens, of="log", **options)
         with self._changed:
             if not self.is_open:
                 self.dropped += 1
+                self._has_lost = True
                 return
             if len(self._queue) >= self._size:
                 self._queue.popleft()
@@ -145,14 +152,11 @@ class Link:
             self._changed.notify()
 
     def flush(self, timeout: float = 30.0) -> bool:
-        """Waits until the window has answered for everything that was logged. Returns whether it has."""
+        """Waits until the window has answered for everything that was logged. Returns whether it has: not where the link ended
+        by itself."""
         with self._changed:
-            return (
-                self._changed.wait_for(
-                    lambda: not self._queue and not self._is_sending or not self._thread.is_alive(), timeout
-                )
-                and not self._queue
-            )
+            self._changed.wait_for(lambda: not self._queue and not self._is_sending, timeout)
+            return not self._queue and not self._is_sending and not self._has_lost
 
     def close(self, timeout: float = 30.0) -> None:
         """Sends what waits, and ends the link; the window stays."""
@@ -193,12 +197,13 @@ class Link:
         except OSError as error:
             if self._is_closing:
                 return
-            self.problem = str(error) or "the window was closed"
+            self.problem, self._has_lost = str(error) or "the window was closed", True
             warnings.warn(f"headlight: the live link ended: {self.problem}", stacklevel=2)
         finally:
             with self._changed:
                 self._is_closing = True
                 self._is_sending = False
+                self._has_lost |= bool(self._queue)
                 self.dropped += len(self._queue)
                 self._queue.clear()
                 self._changed.notify_all()
@@ -234,6 +239,7 @@ class Link:
             self.problem = text
 
 
+@bordered
 def connect(
     name: str | None = None, *, start: bool = True, timeout: float = 60.0, queue: int = _QUEUE, flags: Sequence[str] = ()
 ) -> Link:

@@ -15,7 +15,7 @@ from ._arrays import as_pixels
 from ._captures import Capture
 from ._positions import of_images, pictures_of
 from ._passes import Pass
-from ._program import HeadlightError
+from ._program import HeadlightError, bordered
 from ._recorded import Recorded, recording
 from ._windows import Window
 
@@ -25,7 +25,61 @@ _KINDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_atten
 _UNKNOWN = "\u2026"  # a token that was in a cache before
 
 
+def _model_of(model: Any) -> Any:
+    """The model inside of what is wrapped around it (DataParallel, DistributedDataParallel, DeepSpeed, torch.compile). Raises
+    HeadlightError where that is no model of transformers."""
+    while True:
+        inner = model.__dict__.get("_modules", {}) if hasattr(model, "__dict__") else {}
+        within = inner.get("_orig_mod") or (None if hasattr(model, "config") else inner.get("module"))
+        if within is None:
+            break
+        model = within
+    if isinstance(model, (str, os.PathLike)):
+        raise HeadlightError(
+            f"{os.fspath(model)!r} is a name; give the loaded model, or let the program open it: "
+            f"headlight.view(model={os.fspath(model)!r}, text=...)"
+        )
+    if not callable(model) or not hasattr(model, "modules") or not hasattr(model, "config"):
+        raise HeadlightError(
+            f"a {type(model).__name__} is no model of transformers; give headlight.view() or Capture() the weights that its "
+            "layers return"
+        )
+    return model
+
+
+def _expect_tokenizer(tokenizer: Any) -> None:
+    if not callable(tokenizer):
+        what = "there is no tokenizer" if tokenizer is None else f"{tokenizer!r:.80} is no tokenizer"
+        raise HeadlightError(f"{what}; give the model's, or ids in place of a text: {{'input_ids': ids}}")
+
+
+def _as_inputs(text: Any) -> Any:
+    """A text, or what the model reads: ids (a tensor, an array, or a list of numbers) under their name."""
+    import torch
+
+    is_list = isinstance(text, (list, tuple)) and bool(text)
+    first = text[0] if is_list else None
+    first = first[0] if isinstance(first, (list, tuple)) and first else first
+    is_ids = hasattr(text, "shape") or isinstance(first, int)
+    if is_list and hasattr(first, "shape"):
+        text, is_ids = [one.tolist() for one in text], True
+    if not is_ids:
+        return text
+    try:
+        ids = torch.as_tensor(text)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise HeadlightError(f"ids of several texts have one length, padded by an attention_mask: {error}") from error
+    if ids.is_floating_point() or ids.ndim not in (1, 2) or not ids.numel():
+        raise HeadlightError(
+            f"ids are whole numbers, [tokens] or [lines, tokens], not {ids.dtype} {list(ids.shape)}; give other inputs by name, as "
+            "{'pixel_values': ...}"
+        )
+    return {"input_ids": ids if ids.ndim == 2 else ids[None]}
+
+
 def _texts_of(tokenizer: Any, ids: Any) -> list[str]:
+    if not hasattr(tokenizer, "convert_ids_to_tokens"):
+        return [str(int(token)) for token in ids]
     texts = tokenizer.convert_ids_to_tokens(ids.tolist())
     return [str(int(token)) if text is None else text for text, token in zip(texts, ids)]  # None: beyond the vocabulary
 
@@ -77,7 +131,7 @@ def _attentions(model: Any, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
         raise HeadlightError(f"{refusal}: {why}")
     for kind, layers in found.items():
         for layer in layers:
-            shape = [] if layer is None else list(layer.shape)
+            shape = list(getattr(layer, "shape", ()))
             is_map = len(shape) == 4 and (kind == "cross_attentions" or shape[2] == shape[3])
             if not is_map:
                 raise HeadlightError(
@@ -125,8 +179,9 @@ def _inputs(
             inputs = dict(tokenizer([text], return_tensors="pt"))
         else:
             inputs = dict(tokenizer(text=[text], images=list(images[index]), return_tensors="pt"))
-        if not inputs["input_ids"].numel():
-            raise HeadlightError(f"{text!r} has no tokens")
+        own = set(inputs["input_ids"].flatten().tolist()) - set(getattr(tokenizer, "all_special_ids", None) or ())
+        if not own and not str(text).strip():
+            raise HeadlightError(f"{text!r} has no token of its own")
         if is_pair:
             inputs["decoder_input_ids"] = _target_ids(model, tokenizer, its_target)
         lines.append(inputs)
@@ -244,6 +299,12 @@ def _images_of(
     return options
 
 
+_BY_THEMSELVES = (
+    "its layers compute attention by themselves and don't look their attention function up (transformers' AttentionInterface), "
+    "so that capturing() gets no queries and keys; capture(model, tokenizer, text) keeps the weights that it returns"
+)
+
+
 class Capturing:
     """What capturing() gives: the passes that a model made meanwhile."""
 
@@ -253,11 +314,15 @@ class Capturing:
     def __repr__(self) -> str:
         return f"<headlight.Capturing of {type(self._model).__name__}, {sum(1 for one in self._passes if one.calls)} passes>"
 
+    @bordered
     def capture(self) -> Capture:
         """The Capture of the last text that was read, of all passes as one."""
         passes = [one for one in self._passes if one.calls]
         if not passes:
-            raise HeadlightError(f"{type(self._model).__name__} made no pass inside of capturing()")
+            name = type(self._model).__name__
+            if not self._passes:
+                raise HeadlightError(f"{name} made no pass inside of capturing()")
+            raise HeadlightError(f"{name}: {_BY_THEMSELVES}")
         recorded = Recorded(self._model)
         ids, before = _ids_of(passes)
         inputs = {name: value for one in reversed(passes) for name, value in one.inputs.items() if value is not None}
@@ -317,23 +382,64 @@ def capturing(model: Any, tokenizer: Any, *, images: Sequence[Any] | None = None
     those of its text, where what it reads are patches already."""
     import torch
 
+    model = _model_of(model)
     with _without_dropout(model), torch.no_grad(), recording(model) as passes:
         if passes is None:
-            raise HeadlightError(
-                f"{type(model).__name__} doesn't look its attention function up (transformers' AttentionInterface): give "
-                "Capture() what it returns with output_attentions=True"
-            )
+            raise HeadlightError(f"{type(model).__name__}: {_BY_THEMSELVES}")
         yield Capturing(model, tokenizer, passes, images)
 
 
 def _capture_of_inputs(model: Any, tokenizer: Any, inputs: Mapping[str, Any], images: Sequence[Any] | None) -> Capture:
+    import torch
+
     device = getattr(model, "device", None)
     on_device = {
         name: value.to(device) if hasattr(value, "to") and device is not None else value for name, value in inputs.items()
     }
-    with capturing(model, tokenizer, images=images) as captured:
-        model(**dict(on_device, return_dict=True))
-    return captured.capture()
+    problem = None
+    with _without_dropout(model), torch.no_grad(), recording(model) as passes:
+        if passes is not None:
+            model(**dict(on_device, return_dict=True))
+    if passes is not None:
+        try:
+            return Capturing(model, tokenizer, passes, images).capture()
+        except HeadlightError as error:
+            problem = error
+    if any(hasattr(value, "get_seq_length") for value in inputs.values()):  # a cache, which the pass has filled
+        raise problem or HeadlightError(f"{type(model).__name__}: {_BY_THEMSELVES}")
+    try:
+        return _capture_of_weights(model, tokenizer, on_device)
+    except HeadlightError as error:
+        raise (problem if problem is not None and any(one.calls for one in passes or ()) else error) from error
+
+
+def _capture_of_weights(model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> Capture:
+    """Of the weights that the model returns of what it reads."""
+    with _without_dropout(model), _eager(model):
+        layers = _attentions(model, inputs)
+    options: dict[str, Any] = {}
+    is_pair = "attentions" not in layers
+    for side, kinds in (("decoder_", ("decoder_", "cross_")), ("", ("encoder_", "cross_"))) if is_pair else (("", ("",)),):
+        kind = next((kind for kind in kinds if f"{kind}attentions" in layers), None)
+        ids, mask = inputs.get(f"{side}input_ids"), inputs.get(f"{side}attention_mask")
+        if kind is None:
+            continue
+        axis = -2 if kind == "cross_" and side else -1
+        count = layers[f"{kind}attentions"][0].shape[axis]
+        if getattr(ids, "ndim", 0) == 2 and ids.shape[1] == count:
+            name = f"{side or 'encoder_'}tokens" if is_pair else "tokens"
+            options[name] = [_texts_of(getattr(tokenizer, "tokenizer", tokenizer), line) for line in ids.cpu()]
+        if getattr(mask, "ndim", 0) == 2 and mask.shape[1] == count and not bool((mask != 0).all()):
+            options[f"{side}attention_mask"] = mask
+    first = layers["decoder_attentions" if is_pair and "decoder_attentions" in layers else next(iter(layers))][0]
+    options["causal"] = bool((first.triu(1) == 0).all()) and first.shape[-1] > 1
+    pictures = pictures_of(tokenizer, inputs, first.shape[0]) if "tokens" not in options and not is_pair else None
+    if pictures is not None:
+        try:
+            return Capture(**layers, image=np.stack(pictures), **options)
+        except HeadlightError as error:
+            warnings.warn(f"headlight: {type(model).__name__}: the image isn't shown: {error}", stacklevel=2)
+    return Capture(**layers, **options)
 
 
 def _list_of_lists(images: Any) -> list[list[Any]]:
@@ -354,6 +460,7 @@ def _of_pictures(processor: Any, images: Sequence[Any]) -> dict[str, Any]:
     return inputs
 
 
+@bordered
 def capture(
     model: Any,
     tokenizer: Any,
@@ -377,8 +484,11 @@ def capture(
     target: the decoder's text of an encoder-decoder, or one for each line; without one it reads the start token alone. opens:
     False returns the Capture without opening it. options: those of view(), such as tab="model".
     """
+    model = _model_of(model)
     if text is None and images is not None:
+        _expect_tokenizer(tokenizer)
         text, images = _of_pictures(tokenizer, sum(_list_of_lists(images), [])), None
+    text = _as_inputs(text)
     if isinstance(text, Mapping):
         made = _capture_of_inputs(model, tokenizer, text, None if images is None else sum(_list_of_lists(images), []))
         if opens:
@@ -387,11 +497,19 @@ def capture(
     texts = [text] if isinstance(text, str) else list(text or ())
     if not texts:
         raise HeadlightError("there is no text; give one, or a list of some")
+    _expect_tokenizer(tokenizer)
     pictures = None if images is None else _list_of_lists(images)
     lines = _inputs(model, tokenizer, texts, target, pictures)
     with _without_dropout(model):
-        recorded = _record(model, lines)
-        layers: dict[str, Any] = _run(model, lines) if recorded is None else {}
+        recorded, problem = None, None
+        try:
+            recorded = _record(model, lines)
+        except HeadlightError as error:
+            problem = error
+        try:
+            layers: dict[str, Any] = _run(model, lines) if recorded is None else {}
+        except HeadlightError as error:
+            raise (problem or error) from error
     source = [inputs["input_ids"][0] for inputs in lines]
     reader, tokenizer = tokenizer, getattr(tokenizer, "tokenizer", tokenizer)
     if "decoder_input_ids" in lines[0]:

@@ -7,7 +7,7 @@ import html
 import os
 from collections.abc import Sequence
 
-from ._program import HeadlightError, call
+from ._program import HeadlightError, bordered, call
 
 _MOST_PICTURES = 3  # of encoder, decoder and cross-attention, or of lines of a batch
 
@@ -20,8 +20,9 @@ class Page:
     def __init__(self, text: str, height: int = 640, pictures: Sequence[bytes] = ()):
         self.text, self.height, self.pictures = text, int(height), list(pictures)
 
+    @bordered
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page. Raises OSError."""
+        """Writes the page."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.text)
 

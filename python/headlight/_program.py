@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 import subprocess
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, TypeVar
 
 # What a platform wheel carries (tools/make_wheel): bin, lib and share of an installed program.
 _CARRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_installed")
@@ -15,6 +17,28 @@ _CARRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_installed"
 
 class HeadlightError(RuntimeError):
     """What the program, or this package, refuses: one line."""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def bordered(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function of the package that raises nothing but HeadlightError: what numpy, the arrays' library, the model or the
+    system raise is its cause."""
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **options: _P.kwargs) -> _R:
+        try:
+            return function(*args, **options)
+        except HeadlightError:
+            raise
+        except Exception as error:
+            name = function.__qualname__.replace(".__init__", "")
+            said = str(error).replace(".__init__()", "()").strip().splitlines() or [type(error).__name__]
+            raise HeadlightError(said[0] if said[0].startswith(f"{name}()") else f"{name}(): {said[0]}") from error
+
+    return called
 
 
 def program() -> str:

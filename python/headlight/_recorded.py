@@ -362,6 +362,12 @@ class Recorded:
                 past = one.past
                 if past is None:
                     past = max(0, call.key.shape[2] - call.query.shape[2]) if prefix != "cross_" else 0
+                rows, keys = call.query.shape[2], call.key.shape[2]
+                if one.past == 0 and not one.has_room and prefix != "cross_" and keys > rows:
+                    raise HeadlightError(
+                        f"{self._type}: {name} has {rows} queries and {keys} keys, of which {keys - rows} are no tokens that were "
+                        "read before, as of self- and cross-attention in one (T5Gemma 2); capture() can't show it"
+                    )
                 layer.add(call, past, prefix == "cross_", prefix != "encoder_")
         return [(prefix, layer.call()) for prefix, layer in joined.values()]
 
@@ -375,6 +381,12 @@ class Recorded:
         self._lines = max(self._lines, *(line + 1 for line in members))
         for prefix, call in self._join(passes):
             layer = counts[prefix] = counts.get(prefix, -1) + 1
+            if call.query.shape[0] != len(list(members)):
+                name = self._names.get(id(call.module), type(call.module).__name__)
+                raise HeadlightError(
+                    f"{self._type}: {name} has {call.query.shape[0]} lines of {len(list(members))} that the model read, as of "
+                    "windows, of which other layers have other numbers: give Capture() the attentions of layers with as many"
+                )
             size = call.query.shape[2], call.key.shape[2]
             known = sizes.setdefault(prefix, size)
             if known != size or (prefix != "cross_" and size[0] + call.cached != size[1]):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._arrays import Array, ArraysByName
 from ._captures import Capture
-from ._program import HeadlightError, call
+from ._program import HeadlightError, bordered, call
 from ._windows import input_flags
 
 
@@ -20,6 +20,7 @@ class Run(ArraysByName):
     """Arrays by name: "weights" [layer, batch, head, query, key], or "encoder_weights", "cross_weights", … of an
     encoder-decoder; "logits", "hidden" and so on, as `headlight export --help` lists them."""
 
+    @bordered
     def __init__(self, folder: str):
         """Reads what `headlight export --format npy` wrote into `folder`."""
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
@@ -82,6 +83,7 @@ def _list(chosen: int | str | Iterable[int]) -> str:
     return str(chosen) if isinstance(chosen, (int, str)) or not isinstance(chosen, Iterable) else ",".join(map(str, chosen))
 
 
+@bordered
 def run(
     text: str | Sequence[str] | None = None,
     *,

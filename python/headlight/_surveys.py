@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, ArraysByName
-from ._program import DONE, HeadlightError, program, reason
+from ._program import DONE, HeadlightError, bordered, program, reason
 
 Columns = dict[str, Array]
 
@@ -79,6 +79,8 @@ def _values(source: Any, field: str) -> Iterator[Any]:
     elif isinstance(source, Mapping):
         names = ", ".join(repr(name) for name in source)
         raise HeadlightError(f"texts are one split, a list, a table or a path, not a mapping of {names}: choose one of them")
+    elif not isinstance(source, Iterable):
+        raise HeadlightError(f"texts are a list, a generator, one split, a table or a path, not a {type(source).__name__}")
     else:
         for row in source:
             if isinstance(row, Mapping) and field not in row:

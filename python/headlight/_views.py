@@ -9,9 +9,11 @@ from typing import Any
 
 from ._captures import Capture
 from ._pages import Page, display, expect_notebook, make_page
+from ._program import bordered
 from ._windows import Window, input_flags, open_window
 
 
+@bordered
 def view(
     attentions: Any = None,
     tokens: Any = None,
@@ -34,7 +36,7 @@ def view(
     view`; options: those of Capture, such as image and patches of a vision model.
     """
     if attentions is not None:
-        capture = Capture.of(attentions, tokens, **options)
+        capture = Capture.of(attentions, tokens, of="view", **options)
         return capture.view(tab=tab, wait=wait, flags=[*input_flags(model, text, target, None), *flags])
     folder = tempfile.mkdtemp(prefix="headlight-")
     try:
@@ -45,6 +47,7 @@ def view(
         raise
 
 
+@bordered
 def page(
     attentions: Any = None,
     tokens: Any = None,
@@ -60,11 +63,12 @@ def page(
     """The page of attention, or of a `model` and a `text` that the program computes, as view() takes them. height: of the frame
     in a notebook, in pixels; flags: further flags of `headlight export`."""
     if attentions is not None:
-        return Capture.of(attentions, tokens, **options).page(height=height, flags=flags)
+        return Capture.of(attentions, tokens, of="page", **options).page(height=height, flags=flags)
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
         return make_page(input_flags(model, text, target, mask, folder, flags), folder, height)
 
 
+@bordered
 def show(attentions: Any = None, tokens: Any = None, **options: Any) -> None:
     """Shows the page of page() in a notebook."""
     expect_notebook()

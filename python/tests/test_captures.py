@@ -366,10 +366,54 @@ class Captures(unittest.TestCase):
             capture = headlight.Capture([attention()], TOKENS)
             whole = list(capture.pieces())
             capture.pieces = lambda: iter([whole[0], None])  # as where the disk is full behind the header
-            with self.assertRaises(TypeError):
+            with self.assertRaises(headlight.HeadlightError):
                 capture.save(path)
             self.assertEqual(os.listdir(folder), ["capture.safetensors"])
             self.assertEqual(pathlib.Path(path).read_bytes(), before)
+
+    def test_only_its_own_error_leaves_the_package(self):
+        layer = attention()
+        lists = headlight.Capture([layer.tolist()], np.arange(5))
+        np.testing.assert_array_equal(lists.arrays()["attention.0"], layer)
+        self.assertEqual(lists.words["tokens"], '["0", "1", "2", "3", "4"]')
+        several = headlight.Capture([np.concatenate([layer, layer])], [np.arange(5), np.arange(5, 10)])
+        self.assertEqual(json.loads(several.words["tokens"])[1], ["5", "6", "7", "8", "9"])
+        for attentions, why in (
+            ([[[1.0, 0.0], [1.0]]], "lists of different lengths"), (5, "attentions is a int; give a list"),
+            (layer, "one array"), ([object()], "holds a object"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(headlight.HeadlightError, why):
+                headlight.Capture(attentions)
+        with self.assertRaisesRegex(headlight.HeadlightError, r"Capture\(\).* 'colour'"):
+            headlight.Capture([layer], colour=1)
+        for function, name in ((headlight.view, "view"), (headlight.page, "page")):
+            with self.assertRaisesRegex(headlight.HeadlightError, rf"{name}\(\) has no argument 'image_'; did you mean image\?"):
+                function([layer], TOKENS, image_=1)
+        with self.assertRaisesRegex(headlight.HeadlightError, "No such file or directory"):
+            headlight.Capture([layer]).save("/nowhere/at/all.safetensors")
+        for wrong in (5, {"train": []}):
+            with self.assertRaises(headlight.HeadlightError):
+                headlight.survey(wrong)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_tensors_of_every_kind(self):
+        import torch
+
+        layer = torch.from_numpy(attention())
+        tokens = torch.arange(5)
+        for given in ([layer.to_sparse()], [layer.requires_grad_()], [layer.bfloat16().float()]):
+            capture = headlight.Capture(given, tokens)
+            self.assertLess(np.abs(capture.arrays()["attention.0"] - attention()).max(), 0.004)
+            self.assertEqual(json.loads(capture.words["tokens"]), ["0", "1", "2", "3", "4"])
+        batch = headlight.Capture([torch.cat([layer, layer])], [tokens, tokens + 5])
+        self.assertEqual(json.loads(batch.words["tokens"])[1], ["5", "6", "7", "8", "9"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nested = torch.nested.nested_tensor([layer[0].detach(), layer[0, :, :3, :3].detach()])
+        for given, why in ((nested, "nested tensor.*to_padded_tensor"), (layer.to("meta"), "no numbers")):
+            for attentions in ([given], {"attention.0": given}):
+                with self.assertRaisesRegex(headlight.HeadlightError, why):
+                    headlight.Capture(attentions)
 
     def test_what_is_no_attention(self):
         with self.assertRaisesRegex(headlight.HeadlightError, "there is no attention"):

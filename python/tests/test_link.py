@@ -147,8 +147,11 @@ class Log(unittest.TestCase):
             self.assertTrue(link.flush(10))
             self.assertEqual((link.sent, link.problem), (1, None))
             for wrong in ({"loss": float("nan")}, {"scalars": {"": 1}}, {"scalars": {str(i): i for i in range(65)}}, {}):
-                with self.assertRaises(ValueError):
+                with self.assertRaises(headlight.HeadlightError):
                     link.log(step=3, **wrong)
+            long = {f"{number:099}": number / 7 for number in range(64)}  # 7.8 KB; of letters that JSON escapes 16 KiB and more
+            with self.assertRaisesRegex(headlight.HeadlightError, "more than 16 KiB"):
+                link.log(step=3, scalars={name.replace("00", "\u00e4"): value for name, value in long.items()})
         self.assertEqual(window.scalars, [(1, {"loss": 0.5}), (2, {"lr": 1e-4, "loss": 0.25})])
         self.assertEqual(window.steps, [2])
 
@@ -167,7 +170,13 @@ class Log(unittest.TestCase):
             link.log([np.zeros((2, 2))], step=4)
             self.assertTrue(link.flush(60))
             self.assertEqual(link.refused, 3)
-            self.assertRaises(ValueError, link.log, small, step=-1)
+            for step in (-1, 2**53 + 1, 2**60):
+                with self.assertRaisesRegex(headlight.HeadlightError, f"step is {step}; steps are 0 to {2**53}"):
+                    link.log(small, step=step)
+            with self.assertRaisesRegex(headlight.HeadlightError, r"log\(\) has no argument 'token'; did you mean tokens\?"):
+                link.log(small, step=5, token=["a"])
+            with self.assertRaisesRegex(headlight.HeadlightError, r"log\(\).*'step'"):
+                link.log(small)
             self.assertTrue(link.is_open)
         self.assertEqual(window.steps, [0, 1, 2])
 
@@ -177,12 +186,13 @@ class Log(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             link.log(LAYERS, step=0)
-            link.flush(60)
+            self.assertFalse(link.flush(60))
         for step in range(10):
             link.log(LAYERS, step=step)
         self.assertFalse(link.is_open)
         self.assertEqual(link.problem, "the window was closed")
         self.assertGreaterEqual(link.dropped, 10)
+        self.assertFalse(link.flush(60))
         link.close()
 
     def test_a_folder_that_others_can_read_is_not_used(self):

@@ -30,6 +30,15 @@ class Tokenizer:
         return [f"w{token}" for token in ids]
 
 
+class BlankTokenizer(Tokenizer):
+    """Adds a begin token to what is blank, as Llama's does."""
+
+    all_special_ids = (1,)
+
+    def __call__(self, texts, **_):
+        return {"input_ids": torch.tensor([[1, *(len(word) for word in text.split())] for text in texts])}
+
+
 def random(model):
     torch.manual_seed(1)
     for part in model.parameters():
@@ -319,9 +328,52 @@ class Passes(unittest.TestCase):
             pass
         with self.assertRaisesRegex(headlight.HeadlightError, "made no pass"):
             captured.capture()
+        bloom = random(transformers.BloomForCausalLM(transformers.BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=100)))
+        with headlight.capturing(bloom, Tokenizer()) as captured:
+            bloom(tokens)
+        with self.assertRaisesRegex(headlight.HeadlightError, "BloomForCausalLM: its layers compute attention by themselves"):
+            captured.capture()
+        # Given what it reads, the weights that it returns are kept.
+        made = headlight.capture(bloom, Tokenizer(), {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}, opens=False)
+        with torch.no_grad():
+            expected = bloom(tokens, output_attentions=True).attentions
+        np.testing.assert_array_equal(made.arrays()["attention.1"], expected[1].numpy())
+        self.assertEqual(len(json.loads(made.words["tokens"])[0]), tokens.shape[1])
+        self.assertEqual(made.words["mask"], "causal")
         with headlight.capturing(model, Tokenizer()):
             with self.assertRaisesRegex(headlight.HeadlightError, "leave its capturing"):
                 headlight.capture(model, Tokenizer(), dict(input_ids=tokens), opens=False)
+
+    def test_windows_of_which_layers_have_other_numbers_are_refused(self):
+        config = transformers.SwinConfig(image_size=32, patch_size=4, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4)
+        model = random(transformers.SwinModel(config))
+        with headlight.capturing(model, None) as captured:
+            model(torch.rand(1, 3, 32, 32))
+        with self.assertRaisesRegex(headlight.HeadlightError, "has 4 lines of 1 that the model read, as of windows"):
+            captured.capture()
+
+    def test_a_wrapped_model_is_the_one_inside_and_other_things_are_refused_by_what_they_are(self):
+        model = random(transformers.LlamaForCausalLM(transformers.LlamaConfig(**TEXT)))
+        read = ids(*self.TOKENS)
+        alone = headlight.capture(model, Tokenizer(), {"input_ids": read}, opens=False).arrays()
+        for wrapped in (torch.nn.DataParallel(model), torch.nn.DataParallel(torch.nn.DataParallel(model))):
+            made = headlight.capture(wrapped, Tokenizer(), {"input_ids": read}, opens=False).arrays()
+            np.testing.assert_array_equal(made["q.0"], alone["q.0"])
+            with headlight.capturing(wrapped, Tokenizer()) as captured:
+                wrapped(read)
+            self.assertIn("q.0", captured.capture().tensors)
+        for given in (read, read[0], read.tolist(), read[0].tolist(), [read[0]], read.numpy()):
+            made = headlight.capture(model, None, given, opens=False)
+            self.assertEqual(json.loads(made.words["tokens"])[0], [str(int(token)) for token in read[0]])
+        layer = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(32, 4), 1)
+        for given, tokenizer, text, why in (
+            ("gpt2", None, "a", r"headlight.view\(model='gpt2'"), (layer, None, "a", "a TransformerEncoder is no model"),
+            (model, None, "a", "there is no tokenizer"), (model, "gpt2", "a", "'gpt2' is no tokenizer"),
+            (model, None, torch.rand(3, 4), "ids are whole numbers"), (model, None, [], "there is no text"),
+            (model, BlankTokenizer(), " ", "' ' has no token of its own"), (model, None, {"input_ids": "a"}, r"capture\(\): "),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(headlight.HeadlightError, why):
+                headlight.capture(given, tokenizer, text, opens=False)
 
     def test_left_padding_is_no_part_of_a_line(self):
         for model, _ in self.each():

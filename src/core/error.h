@@ -20,6 +20,7 @@ enum class ErrorKind : std::uint8_t {
   NoDevice,           ///< there is no Vulkan loader, driver or device that can be used
   Cancelled,          ///< the caller asked for it
   TooFewPositions,    ///< a text is longer than the model's table of positions, which can be stretched
+  NoToken,            ///< a line is no text: it has no token of its own
 };
 
 /// An error that is reported to the user in one line: what is wrong, where, and what to do about it.

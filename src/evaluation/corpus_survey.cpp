@@ -65,13 +65,15 @@ class OwnMeters {
 
 /// The cell of a map that shows a metric best: of a pattern its largest weight, of a sink the largest on the first token,
 /// else the largest that is neither there nor on the token itself, where idle heads rest, of cross-attention the largest of
-/// all. The first of equal ones.
+/// all. A map without one of them, as of a token or two, shows the largest of its last query, of a sink the first token's
+/// own. The first of equal ones.
 class ShownCells {
  public:
   /// `repeats`: null of cross-attention.
   ShownCells(const WeightMap& map, const TokenRepeats* repeats) : map_(map), repeats_(repeats) {}
 
   void show(const PatternCells& cells, HeadExample& example) const {
+    example.weight = kUnseen;
     for (std::uint32_t query = 0; query < map_.size; ++query) {
       for (const std::uint32_t key : cells[query]) look_at(query, key, example);
     }
@@ -92,6 +94,7 @@ class ShownCells {
     example.key = key;
   }
   void look_for(HeadMetric metric, HeadExample& example) const {
+    example.weight = is_of_pattern(metric) ? kUnseen : 0.0;
     for (std::uint32_t query = 0; query < map_.size; ++query) {
       if (is_of_pattern(metric)) {
         for (const std::uint32_t key : repeats_->keys(metric, query)) look_at(query, key, example);
@@ -107,7 +110,13 @@ class ShownCells {
         }
       }
     }
+    if (example.weight > 0.0 || is_of_pattern(metric)) return;
+    const bool is_sink = metric == HeadMetric::Sink;
+    example.weight = kUnseen;
+    for (std::uint32_t key = 0; key < (is_sink ? 1 : map_.keys()); ++key) look_at(is_sink ? 0 : map_.size - 1, key, example);
   }
+
+  static constexpr double kUnseen = -1.0;  ///< less than any weight: cells of weight 0 are shown where there are no others
 
   const WeightMap& map_;
   const TokenRepeats* repeats_;
@@ -140,8 +149,9 @@ std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, con
   if (!measures.is_chat) return text_ids(model, text);
   std::vector<std::uint32_t> ids;
   try {
-    for (const text::Token& token : inference::chat_template(model).encode(*model.tokenizer, text, measures.thinks).tokens)
-      ids.push_back(token.id);
+    const auto tokens = inference::chat_template(model).encode(*model.tokenizer, text, measures.thinks).tokens;
+    if (!text::has_own_token(tokens)) return {};
+    for (const text::Token& token : tokens) ids.push_back(token.id);
   } catch (const Error&) {  // a text without a turn, or one that the template takes no chat of
     return {};
   }

@@ -19,7 +19,7 @@ CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vecto
                                std::uint32_t most_tokens, std::uint32_t top, std::uint32_t samples = 0,
                                bool has_targets = false);
 /// A text as it is measured: text_ids() (head_maps.h), or as the model's template writes it; uncut. None
-/// where it has no token, or the template refuses it.
+/// where it has no token of its own, or the template refuses it.
 std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const CorpusMeasures& measures,
                                       const std::string& text);
 
@@ -38,9 +38,9 @@ CorpusRows corpus_rows(const inference::LanguageModel& model, const CorpusMeasur
 
 /// Measures every head on these texts, each by itself as corpus_ids() gives it. Cross-attention has no metric of a pattern,
 /// no distance and none of the user's own metrics, since positions in two texts don't compare. Longer texts are cut and
-/// counted, and texts without a token skipped; a head isn't measured on texts over which its attention isn't a number, and
-/// these are counted. `activations`: gets those that the measures name. Equal texts give equal bits on equal devices,
-/// whatever was measured before.
+/// counted, and texts without a token of their own skipped; a head isn't measured on texts over which its attention isn't a
+/// number, and these are counted. `activations`: gets those that the measures name. Equal texts give equal bits on equal
+/// devices, whatever was measured before.
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
                                const CorpusMeasures& measures, std::span<const CorpusText> texts,
                                ShardActivations* activations = nullptr);

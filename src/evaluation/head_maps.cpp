@@ -123,8 +123,9 @@ std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const
   std::vector<std::uint32_t> ids;
   std::optional<std::uint32_t> begin = model.description.ids.bos;
   if (!begin) begin = model.tokenizer->special().beginning;
-  for (const text::Token& token : model.tokenizer->encode(text)) ids.push_back(token.id);
-  if (ids.empty()) return ids;
+  const std::vector<text::Token> tokens = model.tokenizer->encode(text);
+  if (!text::has_own_token(tokens)) return ids;
+  for (const text::Token& token : tokens) ids.push_back(token.id);
   if (begin && !model.description.is_encoder_decoder && ids.front() != *begin) ids.insert(ids.begin(), *begin);
   return ids;
 }

@@ -31,7 +31,7 @@ void check_has_one_stack(const inference::LanguageModel& model);
 HeadMetrics measure_map(const WeightMap& map, const TokenRepeats* repeats);
 
 /// The tokens of a text whose heads are measured: as the model's tokenizer gives them, with one stack after its begin token,
-/// if it has one; empty where the text has none.
+/// if it has one; empty where the text has none of its own.
 std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const std::string& text);
 
 }  // namespace headlight::evaluation

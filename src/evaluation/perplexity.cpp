@@ -17,21 +17,25 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
+/// None where the text has no token of its own.
 Ids encode(const text::Tokenizer& tokenizer, const std::string& text) {
   Ids ids;
-  for (const text::Token& token : tokenizer.encode(text)) ids.push_back(token.id);
+  const std::vector<text::Token> tokens = tokenizer.encode(text);
+  if (!text::has_own_token(tokens)) return ids;
+  for (const text::Token& token : tokens) ids.push_back(token.id);
   return ids;
 }
 
-/// Adds `first` before the ids and the end token after them, unless already present.
+/// Adds `first` before the ids and the end token after them, unless already present; nothing where there are no ids.
 ScoredLine framed(const inference::LanguageModel& model, const Ids& ids, std::optional<std::uint32_t> first) {
   ScoredLine line;
+  if (ids.empty()) return line;
   line.tokens.reserve(ids.size() + 2);
-  if (first && (ids.empty() || ids.front() != *first)) line.tokens.push_back(*first);
+  if (first && ids.front() != *first) line.tokens.push_back(*first);
   line.tokens.insert(line.tokens.end(), ids.begin(), ids.end());
   const Ids ends = inference::end_tokens(model);
   if (ends.empty()) return line;
-  // A begin token that is the end token too (GPT-2) doesn't end an empty text.
+  // A begin token that is the end token too (GPT-2) doesn't end a text.
   const bool has_end = line.tokens.size() > (first ? 1u : 0u) && std::ranges::find(ends, line.tokens.back()) != ends.end();
   if (!has_end) line.tokens.push_back(ends.front());
   line.ends = line.tokens.size() > 1;
@@ -167,12 +171,17 @@ Likelihood likelihood(inference::Session& session, const inference::LanguageMode
     } catch (const Error& error) {
       throw Error("line {}: {}", i + 1, error.what());
     }
+    if (lines.back().tokens.empty()) {
+      lines.pop_back();
+      continue;
+    }
     const std::uint64_t end = lines.back().ends ? 1 : 0;
     result.tokens += lines.back().read_tokens();
     result.words += words_of(texts[i]).size() + end;
     result.bytes += texts[i].size() + end;
   }
   if (result.tokens == 0) throw Error("the text has nothing to predict: give more than one token");
+  result.lines = lines.size();
   for (const double nats : negative_log_likelihoods(session, model, lines, progress)) result.nats += nats;
   return result;
 }
@@ -200,6 +209,7 @@ ScoredLine scored_pair(const inference::LanguageModel& model, const std::string&
   if (!start) start = model.predicted_tokenizer()->special().padding;
   if (!start) throw Error("the model doesn't say which token starts its decoder");
   ScoredLine line = framed(model, encode(*model.predicted_tokenizer(), target), start);
+  if (line.tokens.empty()) return line;
   line.source = encode(*model.tokenizer, source);
   if (line.source.empty()) throw Error("the source has no token");
   check_length(model, model.network->source_embedding.get(), line.source.size());

@@ -23,7 +23,7 @@ struct ScoredLine {
 void check_predicts_text(const inference::LanguageModel& model);
 
 /// A text for a decoder-only model: with begin and end token, where the model has them and its tokenizer doesn't add them
-/// itself. Without a begin token the text's first token isn't scored.
+/// itself. Without a begin token the text's first token isn't scored. No tokens where the text has none of its own.
 /// Throws Error when it has more tokens than the model has positions.
 ScoredLine scored_line(const inference::LanguageModel& model, const std::string& text);
 /// A source and an encoder–decoder's expected output: the decoder's start token before it, the end token after it.
@@ -31,7 +31,8 @@ ScoredLine scored_pair(const inference::LanguageModel& model, const std::string&
 
 /// A model's negative log-likelihood of texts, and the counts to normalise it by.
 struct Likelihood {
-  double nats = 0.0;  ///< −Σ ln p of the scored tokens
+  double nats = 0.0;        ///< −Σ ln p of the scored tokens
+  std::uint64_t lines = 0;  ///< with a token of their own: others are no texts
   std::uint64_t tokens = 0;
   std::uint64_t words = 0;  ///< words_of() the texts, + 1 a text for its end where the end is scored
   std::uint64_t bytes = 0;  ///< UTF-8 bytes of the texts, + 1 likewise

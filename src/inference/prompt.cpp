@@ -56,7 +56,7 @@ class Side {
     std::size_t padded = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::vector<text::Token>& line = lines[i];
-      if (line.empty()) throw Error("{} has no token: type at least one", where(i, lines.size()));
+      if (line.empty()) throw Error(ErrorKind::NoToken, "{} has no token: type at least one", where(i, lines.size()));
       if (longest != 0 && line.size() > longest) {
         throw Error(has_table ? ErrorKind::TooFewPositions : ErrorKind::Other,
                     "{} has {}, but the model has positions for {}: shorten it", where(i, lines.size()),
@@ -152,6 +152,7 @@ Lines source_tokens(const LanguageModel& model, const PromptText& text, const Si
     const std::string pair = has_pair ? partner(text.pair_lines, i, text.lines.size(), "second sentence") : std::string();
     result.push_back(pair.empty() ? tokenizer.encode(text.lines[i], text.adds_special)
                                   : tokenizer.encode_pair(text.lines[i], pair, text.adds_special));
+    if (!text::has_own_token(result.back())) result.back().clear();
   }
   return result;
 }
@@ -176,6 +177,7 @@ std::vector<text::Token> decoder_tokens(const LanguageModel& model, const std::s
                                         const Side& side) {
   const text::Tokenizer& tokenizer = side.tokenizer();
   std::vector<text::Token> tokens = tokenizer.encode(target, adds_special);
+  if (!text::has_own_token(tokens)) tokens.clear();
   if (!tokens.empty() && is_end(tokens.back(), tokenizer)) tokens.pop_back();
   const text::Token start = start_token(model, side);
   // A template that begins texts with the very token that the decoder starts with would have it twice.

@@ -36,13 +36,14 @@ struct Prompt {
   std::vector<std::vector<text::Token>> target_tokens;  ///< likewise
 };
 
-/// Throws Error in one line: no token at all, too many for the model's positions (ErrorKind::TooFewPositions where
-/// PromptText::stretches_positions would take them), ids outside the vocabulary, no tokenizer.
-/// The decoder's input is its start token followed by the target's tokens, as the model was trained: without the end token,
-/// which training only ever asks for.
+/// Throws Error in one line: a line without a token of its own (ErrorKind::NoToken), too many for the model's positions
+/// (ErrorKind::TooFewPositions where PromptText::stretches_positions would take them), ids outside the vocabulary, no
+/// tokenizer. The decoder's input is its start token followed by the target's tokens, as the model was trained: without the
+/// end token, which training only ever asks for.
 Prompt make_prompt(const LanguageModel& model, const PromptText& text);
 
-/// What the decoder reads of a target: its start token and the target's tokens, without the end token. Throws Error where
+/// What the decoder reads of a target: its start token and the target's tokens, without the end token; of one without a
+/// token of its own the start token alone. Throws Error where
 /// the model has no tokenizer or no start token.
 std::vector<std::uint32_t> target_ids(const LanguageModel& model, const std::string& target);
 

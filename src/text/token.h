@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace headlight::text {
@@ -25,5 +27,10 @@ struct Token {
 
   bool operator==(const Token&) const = default;
 };
+
+/// Is a line with these tokens a text? A blank one has at most those that the tokenizer adds around every text.
+inline bool has_own_token(std::span<const Token> tokens) {
+  return std::ranges::any_of(tokens, [](const Token& token) { return !token.bytes.is_empty(); });
+}
 
 }  // namespace headlight::text

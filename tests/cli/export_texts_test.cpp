@@ -60,6 +60,15 @@ TEST_SUITE("gpu") {
     CHECK(complaint_of(texts.run(path, other), 1).find("is of an export with other flags") != std::string::npos);
   }
 
+  TEST_CASE("a line without a token of its own is no text") {
+    const TextExport texts;
+    const std::string path = texts.file("texts.txt", "the cat\n\n\u200b\na mat\n");
+    const Outcome outcome = texts.run(path, {"--model", test::golden_model_path("bert").string(), "--format", "npy"});
+    INFO(outcome.err);
+    CHECK(outcome.out == "2 texts in " + texts.out.string() + "\n");
+    CHECK_FALSE(fs::exists(texts.out / "000002"));
+  }
+
   TEST_CASE("lines of standard input, as objects, with an id; a wrong one is named after those before it") {
     const TextExport texts;
     std::vector<std::string> flags = kSmall;

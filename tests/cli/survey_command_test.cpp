@@ -65,6 +65,10 @@ TEST_SUITE("cpu") {
     CHECK(broken.status == 1);
     CHECK(broken.err.find("latin.txt has no text that can be measured: 2 lines") != std::string::npos);
     CHECK(survey(corpus, folder.path() / "out", dry).status == 0);
+    CHECK(
+        complaint_of(run_headlight({"survey", corpus.string(), "b.txt"}), 2) ==
+        "headlight survey takes one text file, and 'b.txt' is one more: join them, as in cat FILE FILE | headlight survey - "
+        "(see headlight survey --help)");
     CHECK(run_headlight({"survey", "merge"}).err.find("name the folders") != std::string::npos);
     const Outcome none = run_headlight({"survey", "merge", (folder.path() / "none").string()});
     CHECK(none.status == 1);

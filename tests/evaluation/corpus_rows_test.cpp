@@ -47,6 +47,22 @@ TEST_SUITE("cpu") {
     CHECK(cut.cut == 1);
     CHECK(cut.skipped == 1);
   }
+
+  TEST_CASE("a line without a token of its own is no text, whatever the tokenizer adds around it") {
+    for (const char* name : {"gpt2", "llama", "bert"}) {
+      CAPTURE(name);
+      const auto model = inference::open_model(test::golden_model_path(name));
+      const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::Entropy}, 32, 1, 1);
+      const std::vector<CorpusText> texts = {
+          {.offset = 0, .text = "the cat"}, {.offset = 8, .text = ""}, {.offset = 9, .text = "a"}};
+      const CorpusRows rows = corpus_rows(*model, measures, texts);
+      CHECK(rows.offsets == std::vector<std::uint64_t>{0, 9});
+      CHECK(rows.skipped == 1);
+    }
+    // The user's own mark is a token of the line, though a special one.
+    const auto bert = inference::open_model(test::golden_model_path("bert"));
+    CHECK(corpus_ids(*bert, corpus_measures(*bert, {HeadMetric::Entropy}, 32, 1, 1), "[MASK]").size() == 3);
+  }
 }
 
 }  // namespace corpus_rows_test

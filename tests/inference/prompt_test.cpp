@@ -164,6 +164,10 @@ TEST_SUITE("cpu") {
     CHECK(refusal(*gpt2, {.lines = {"a", ""}}) == "line 1 of the text has no token: type at least one");
     CHECK(refusal(*gpt2, {.lines = {}, .ids = {Ids(33, 5)}}) ==
           "the text has 33 tokens, but the model has positions for 32: shorten it");
+    // Nor is what a tokenizer adds around a line, or what it leaves of a character without a width.
+    CHECK(refusal(*open_golden("llama"), {.lines = {"a", ""}}) == "line 1 of the text has no token: type at least one");
+    CHECK(refusal(*open_golden("bert"), {.lines = {"\u200b"}}) == "the text has no token: type at least one");
+    CHECK_NOTHROW(make_prompt(*open_golden("bert"), {.lines = {"[MASK]"}}));
     CHECK_NOTHROW(make_prompt(*gpt2, {.lines = {}, .ids = {Ids(32, 5)}}));
     CHECK_NOTHROW(make_prompt(*gpt2, {.lines = {}, .ids = {Ids(33, 5)}, .stretches_positions = true}));
     try {

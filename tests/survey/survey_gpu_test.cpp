@@ -99,6 +99,33 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "an example's weight is that of its cell, of texts of one and two tokens too") {
+    for (const char* name : {"gpt2", "bert"}) {
+      CAPTURE(name);
+      const auto model = test::open_golden_model(name);
+      test::RunningSession session(context);
+      std::vector<CorpusMetric> all = {{"next", "k == q + 1"}};
+      for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) all.emplace_back(static_cast<HeadMetric>(metric));
+      for (const std::uint32_t most_tokens : {1U, 2U, 3U}) {
+        CorpusMeasures measures = corpus_measures(*model, all, most_tokens, 3);
+        const CorpusStatistics found = survey_corpus(session, *model, measures, texts_of(0, 1));
+        std::vector<std::vector<std::uint32_t>> ids = {text_ids(*model, kLines[0])};
+        ids.front().resize(most_tokens);
+        std::size_t compared = 0;
+        visit_maps(session, *model, ids, [&](model::BlockRef block, std::uint32_t head, std::size_t, const WeightMap& map) {
+          for (std::size_t metric = 0; metric < all.size(); ++metric) {
+            for (const HeadExample& example :
+                 found.examples[metric * measures.layout.count() + measures.layout.find(block, head)].kept()) {
+              CHECK(example.weight == map.at(example.query, example.key));
+              ++compared;
+            }
+          }
+        });
+        CHECK(compared > 0);
+      }
+    }
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu,
                     "own metrics are means of weights on their cells, and known patterns those of their metrics") {
     const auto model = test::open_golden_model("gpt2");
