@@ -20,15 +20,16 @@ struct ChatTurn {
 /// the generation prompt, as none does.
 struct Chat {
   std::vector<ChatTurn> turns;
-  bool is_open = false;  ///< its last turn is the assistant's
+  bool is_open = false;  ///< its last turn is the assistant's and has a text, which the model would go on with
   std::string trailing;  ///< white space at the end of that turn, which templates may trim but a model may have written
 
   /// Throws Error in one line where it has no turn or is JSON of another form.
   explicit Chat(std::string_view text);
   std::string last_role() const { return turns.empty() ? "" : turns.back().message["role"].get<std::string>(); }
-  /// Empty where its content is no text.
-  std::string_view last_text() const;
 };
+
+/// The text that a message's content is, or the last text among its parts; null where it has none.
+std::string* text_of(nlohmann::ordered_json& message);
 
 /// Without white space at the ends.
 std::string_view trim_chat(std::string_view text);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "core/error.h"
+
+namespace headlight {
+
+/// What one foreign file or program may cost, spent for what is read as well as for what is made: bytes, and so many of them
+/// for each step and each node. It is the same on every machine. Tensors aren't counted.
+class Budget {
+ public:
+  static constexpr std::size_t kStep = 32;   ///< of a program: some 100 ns
+  static constexpr std::size_t kNode = 128;  ///< of a parsed tree: its memory
+
+  /// `refusal`: what the Error says that spend() throws.
+  Budget(std::size_t bytes, std::string refusal) : bytes_(bytes), refusal_(std::move(refusal)) {}
+
+  /// Throws Error once all is spent, and from then on for anything more.
+  void spend(std::size_t bytes) {
+    if (bytes > bytes_) bytes_ = 0;
+    if (bytes > bytes_) throw Error("{}", refusal_);
+    bytes_ -= bytes;
+  }
+  /// Of what takes a · b steps, such as a search that compares every place.
+  void spend_product(std::size_t a, std::size_t b) {
+    spend(b != 0 && a > std::numeric_limits<std::size_t>::max() / b ? std::numeric_limits<std::size_t>::max() : a * b);
+  }
+  std::size_t left() const { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+  std::string refusal_;
+};
+
+}  // namespace headlight
