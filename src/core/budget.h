@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <string>
 
 #include "core/error.h"
@@ -23,11 +22,6 @@ class Budget {
     if (bytes > bytes_) throw Error("{}", refusal_);
     bytes_ -= bytes;
   }
-  /// Of what takes a · b steps, such as a search that compares every place.
-  void spend_product(std::size_t a, std::size_t b) {
-    spend(b != 0 && a > std::numeric_limits<std::size_t>::max() / b ? std::numeric_limits<std::size_t>::max() : a * b);
-  }
-  std::size_t left() const { return bytes_; }
 
  private:
   std::size_t bytes_;

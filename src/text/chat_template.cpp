@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kLargestTemplate = std::size_t{1} << 20;
 constexpr std::size_t kLargestText = std::size_t{64} << 20;  // bytes that are made on the way, and steps (core/budget.h)
-constexpr std::size_t kMaxMarks = 64;  // that a note could name
+constexpr std::size_t kMaxMarks = 64;                        // that a note could name
+constexpr std::size_t kTokenCost = 16;                       // of a byte that may be a token by itself
 constexpr std::size_t kPasses = 64;                          // over the whole chat, on top
 ChatTemplate::Variables variables_of(const std::filesystem::path& folder) {
   const SpecialTokenStrings special = read_folder_notes(folder).special;
@@ -93,8 +94,9 @@ std::string ChatTemplate::note_of_marks(const Tokenizer& tokenizer) const {
     if (tokenizer.encode(mark, false).size() != 1) pieces.push_back(mark);
   }
   if (pieces.empty()) return {};
-  return fmt::format("the chat template writes {}, which this vocabulary has in pieces: the model may not know them as marks",
-                     fmt::join(pieces, ", "));
+  return fmt::format(
+      "the chat template writes {}, which this vocabulary has in pieces: the model may not know them as marks",
+      fmt::join(pieces, ", "));
 }
 
 ChatTemplate::~ChatTemplate() = default;
@@ -126,6 +128,9 @@ class ChatWriter {
       throw Error("the model's chat template: {}", error.what());
     }
   }
+
+  /// Of what is made of each byte of a text.
+  void spend_tokens(const std::string& text) { budget_.spend(text.size() * kTokenCost); }
 
   /// An open answer ends where a mark after its content is: the template may write the same letters around it.
   std::string write(const Chat& chat) {
@@ -239,6 +244,7 @@ EncodedChat ChatTemplate::encode(const Tokenizer& tokenizer, std::string_view ch
   const Chat turns(repaired.text());
   ChatWriter writer(*parsed_, variables_, thinking, chat);
   const std::string text = writer.write(turns);
+  writer.spend_tokens(text);
   const auto places = place_turns(turns, repaired.text(), text);
   EncodedChat encoded{.tokens = tokenizer.encode(text, false)};
   for (const TurnBytes& turn : turns_in(writer, turns, text))

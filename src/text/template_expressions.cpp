@@ -9,8 +9,8 @@ namespace headlight::text {
 namespace {
 
 /// Operators from the loosest to the tightest. "not" and comparisons are at kComparisons.
-constexpr std::array<std::array<std::string_view, 4>, 7> kOperators = {
-    {{"or"}, {"and"}, {}, {"+", "-"}, {"~"}, {"*", "/", "//", "%"}, {"**"}}};
+constexpr std::array<std::array<std::string_view, 4>, 6> kOperators = {
+    {{"or"}, {"and"}, {}, {"+", "-"}, {"~"}, {"*", "/", "//", "%"}}};
 constexpr std::size_t kComparisons = 2;
 constexpr std::array<std::string_view, 7> kCompare = {"==", "!=", "<", "<=", ">", ">=", "in"};
 constexpr std::array<std::string_view, 3> kSpecials = {"varargs", "kwargs", "caller"};
@@ -142,11 +142,9 @@ bool TemplateExpressions::begins_argument() const {
 /// After "(", up to ")".
 void TemplateExpressions::arguments(Node& call) {
   while (!take_if(")")) {
-    const bool is_list = is("*"),
-               is_named = now().kind == TokenKind::Name && ahead().kind == TokenKind::Sign && next_text() == "=";
-    if (is_list || is("**") || is_named) {
+    if (now().kind == TokenKind::Name && ahead().kind == TokenKind::Sign && next_text() == "=") {
       Node named = node(Kind::Named, take().text);
-      if (is_named) take();
+      take();
       add(named, expression());
       add(call, std::move(named));
     } else {

@@ -11,10 +11,10 @@ namespace headlight::text {
 namespace {
 
 /// A value by a specification of {fmt}, whose are Python's but for rare ones; empty: as str() has it.
-std::string formatted(const TemplateValue& value, const std::string& spec, Budget& budget) {
-  if (spec.empty()) return to_python_text(value, budget);
-  budget.spend(10'000);  // the longest that four digits ask for
-  const bool is_real = std::string_view("feEgG").find(spec.back()) != std::string_view::npos;
+std::string formatted(const TemplateValue& value, const std::string& spec, TemplateHeap& heap) {
+  if (spec.empty()) return to_python_text(value, heap);
+  heap.spend(10'000);  // the longest that four digits ask for
+  const bool is_real = TemplateText("feEgG").find(spec.back()) != TemplateText::npos;
   try {
     if (std::ranges::count_if(spec, [](char c) { return c >= '0' && c <= '9'; }) > 4) throw fmt::format_error("");
     const std::string form = "{:" + spec + "}";
@@ -33,18 +33,18 @@ struct JsonForm {
   std::string between = ", ", after_key = ": ";
 };
 
-void append_json(std::string& out, const TemplateValue& value, const JsonForm& form, std::size_t level, Budget& budget) {
-  budget.spend(Budget::kStep + value.text().size());
-  const auto append_text = [&](std::string_view text) {
+void append_json(std::string& out, const TemplateValue& value, const JsonForm& form, std::size_t level, TemplateHeap& heap) {
+  heap.spend(Budget::kStep + value.text().size());
+  const auto append_text = [&](TemplateText text) {
     out += nlohmann::json(text).dump(-1, ' ', form.is_ascii, nlohmann::json::error_handler_t::replace);
   };
   const auto append_line = [&](std::size_t indents) {
     if (!form.indent) return;
     out += '\n';
-    budget.spend(indents * form.indent->size());
+    heap.spend(indents * form.indent->size());
     for (std::size_t i = 0; i < indents; ++i) out += *form.indent;
   };
-  const auto append_all = [&](const auto& parts, std::string_view brackets, auto append) {
+  const auto append_all = [&](const auto& parts, TemplateText brackets, auto append) {
     out += brackets[0];
     for (const auto& part : parts) {
       if (&part != parts.data()) out += form.between;
@@ -57,27 +57,27 @@ void append_json(std::string& out, const TemplateValue& value, const JsonForm& f
   if (value.is_text()) {
     append_text(value.text());
   } else if (const TemplateList* list = value.list()) {
-    append_all(list->parts, "[]", [&](const TemplateValue& part) { append_json(out, part, form, level + 1, budget); });
+    append_all(list->parts, "[]", [&](const TemplateValue& part) { append_json(out, part, form, level + 1, heap); });
   } else if (const TemplateDict* dict = value.dict()) {
     auto members = dict->members;
     if (form.sorts)
-      std::ranges::stable_sort(members, [&](const auto& a, const auto& b) { return is_less(a.first, b.first, budget); });
+      std::ranges::stable_sort(members, [&](const auto& a, const auto& b) { return is_less(a.first, b.first, heap); });
     append_all(members, "{}", [&](const auto& member) {
       std::string key;
-      append_json(key, member.first, form, 0, budget);
+      append_json(key, member.first, form, 0, heap);
       if (member.first.is_text())
         out += key;
       else
         append_text(key);
       out += form.after_key;
-      append_json(out, member.second, form, level + 1, budget);
+      append_json(out, member.second, form, level + 1, heap);
     });
   } else if (value.is<bool>()) {
     out += value.as<bool>() ? "true" : "false";
   } else if (value.is<std::nullptr_t>()) {
     out += "null";
   } else if (value.is_number()) {
-    const std::string number = to_python_text(value, budget);
+    const std::string number = to_python_text(value, heap);
     out += number == "nan" ? "NaN" : number == "inf" ? "Infinity" : number == "-inf" ? "-Infinity" : number;
   } else {
     throw Error("tojson of {}", kind_of(value));
@@ -86,13 +86,13 @@ void append_json(std::string& out, const TemplateValue& value, const JsonForm& f
 
 }  // namespace
 
-std::string percent_format(std::string_view text, const TemplateValue& values, Budget& budget) {
+std::string percent_format(TemplateText text, const TemplateValue& values, TemplateHeap& heap) {
   std::string out;
   std::size_t used = 0, at = 0;
   const TemplateValues all =
       values.list() != nullptr && values.list()->is_tuple ? values.list()->parts : TemplateValues{values};
-  budget.spend(text.size());
-  const auto take_while = [&](std::string_view letters) {
+  heap.spend(text.size());
+  const auto take_while = [&](TemplateText letters) {
     const std::size_t begin = at;
     at = std::min(text.find_first_not_of(letters, at), text.size());
     return std::string(text.substr(begin, at - begin));
@@ -102,7 +102,7 @@ std::string percent_format(std::string_view text, const TemplateValue& values, B
       out += text[at - 1];
       continue;
     }
-    std::string_view key;
+    TemplateText key;
     if (text.substr(at, 1) == "(") {
       const std::size_t end = std::min(text.find(')', at), text.size() - 1);
       key = text.substr(at + 1, end - at - 1);
@@ -117,8 +117,8 @@ std::string percent_format(std::string_view text, const TemplateValue& values, B
     const TemplateValue* found = !key.empty() && values.dict() != nullptr ? values.dict()->find({key}) : nullptr;
     if (found == nullptr && (!key.empty() || used == all.size())) throw Error("\"%\" has no value for \"{}{}\"", key, type);
     TemplateValue value = found != nullptr ? *found : all[used++];
-    const std::string shown = type == 's' ? to_python_text(value, budget) : "";
-    if (type == 's') value = {std::string_view(shown)};
+    const std::string shown = type == 's' ? to_python_text(value, heap) : "";
+    if (type == 's') value = {TemplateText(shown)};
     const bool is_whole = type == 'd' || type == 'i';
     if (is_whole && value.is<double>()) value = {static_cast<std::int64_t>(std::clamp(value.real(), -9e18, 9e18))};
     std::string spec = flags.find('-') != std::string::npos ? "<" : type == 's' && !width.empty() ? ">" : "";
@@ -126,55 +126,28 @@ std::string percent_format(std::string_view text, const TemplateValue& values, B
     if (flags.find('0') != std::string::npos && spec != "<") spec += '0';
     spec += width;
     if (type != 's') spec += is_whole ? 'd' : type;
-    out += formatted(value, spec, budget);
+    out += formatted(value, spec, heap);
   }
   if (used < all.size() && values.dict() == nullptr) throw Error("\"%\" has more values than its text asks for");
   return out;
 }
 
-std::string brace_format(std::string_view text, const TemplateValues& values, const TemplateArguments::Named& named,
-                         Budget& budget) {
-  std::string out;
-  std::size_t next = 0;
-  budget.spend(text.size());
-  std::vector<std::pair<std::string, TemplateValue>> all(named.begin(), named.end());
-  for (const TemplateValue& value : values) all.emplace_back(std::to_string(all.size() - named.size()), value);
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c != '{' && c != '}') {
-      out += c;
-    } else if (text.substr(at + 1, 1) == std::string_view(&c, 1)) {
-      out += text[at++];
-    } else {
-      const std::size_t end = text.find('}', at);
-      if (c == '}' || end == std::string_view::npos) throw Error("format() has a brace that belongs to none");
-      const std::string_view field = text.substr(at + 1, end - at - 1), name = field.substr(0, field.find(':'));
-      const std::string place = name.empty() ? std::to_string(next++) : std::string(name);
-      const auto found = std::ranges::find(all, place, [](const auto& one) { return one.first; });
-      if (found == all.end()) throw Error("format() has no value \"{}\"", field);
-      out += formatted(found->second, std::string(field.substr(std::min(name.size() + 1, field.size()))), budget);
-      at = end;
-    }
-  }
-  return out;
-}
-
-std::string noon_text(std::string_view format, Budget& budget) {
-  static constexpr std::string_view kTexts =
+std::string noon_text(TemplateText format, TemplateHeap& heap) {
+  static constexpr TemplateText kTexts =
       "|%a=Fri|%A=Friday|%w=5|%u=5|%d=26|%-d=26|%e=26|%b=Jul|%h=Jul|%B=July|%m=07|%-m=7|%y=24|%-y=24|%Y=2024|%C=20|%G=2024|"
       "%g=24|%H=12|%-H=12|%k=12|%I=12|%-I=12|%l=12|%p=PM|%P=pm|%M=00|%-M=0|%S=00|%-S=0|%f=000000|%z=|%Z=|%j=208|%-j=208|"
       "%U=29|%W=30|%V=30|%c=Fri Jul 26 12:00:00 2024|%x=07/26/24|%X=12:00:00|%D=07/26/24|%F=2024-07-26|%T=12:00:00|%R=12:00|"
       "%r=12:00:00 PM|%n=\n|%t=\t|%%=%|";
   std::string text;
-  budget.spend(format.size() * kTexts.size());
+  heap.spend(format.size() * kTexts.size());
   for (std::size_t at = 0; at < format.size();) {
     const std::size_t size = format[at] != '%' ? 1 : format.substr(at + 1, 1) == "-" ? 3 : 2;
-    const std::string_view part = format.substr(at, size);
+    const TemplateText part = format.substr(at, size);
     at += size;
     const std::size_t found = kTexts.find(fmt::format("|{}=", part)), begin = found + part.size() + 2;
     if (size == 1)
       text += part;
-    else if (found == std::string_view::npos)
+    else if (found == TemplateText::npos)
       throw Error("Headlight doesn't know the directive {} of strftime_now()", part);
     else
       text += kTexts.substr(begin, kTexts.find('|', begin) - begin);
@@ -190,13 +163,13 @@ std::string to_json_text(const TemplateCall& call) {
     form.indent = std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(number_or(call[1], 0), 0, 1000)), ' ');
   if (form.indent) form.between = ",";
   if (!call[2].is_missing()) {
-    const TemplateValues separators = elements_of(call[2], call.budget());
+    const TemplateValues separators = elements_of(call[2], call.heap);
     if (separators.size() != 2) throw Error("tojson needs two separators");
     form.between = text_of(separators[0]);
     form.after_key = text_of(separators[1]);
   }
   std::string text;
-  append_json(text, call.value, form, 0, call.budget());
+  append_json(text, call.value, form, 0, call.heap);
   return text;
 }
 

@@ -6,31 +6,23 @@ namespace headlight::text {
 namespace {
 
 /// Takes the first word of a text.
-std::string_view take_word(std::string_view& text) {
-  const std::string_view word = text.substr(0, text.find(' '));
+TemplateText take_word(TemplateText& text) {
+  const TemplateText word = text.substr(0, text.find(' '));
   text.remove_prefix(std::min(word.size() + 1, text.size()));
   return word;
 }
 
 /// Null where there is none of this use.
-const TemplateFunction* find_function(std::string_view name, TemplateUse use) {
+const TemplateFunction* find_function(TemplateText name, TemplateUse use) {
   for (const auto functions : {template_text_functions(), template_list_functions(), template_tests()}) {
     for (const TemplateFunction& function : functions) {
-      std::string_view rest = function.signature;
-      const bool has_use = take_word(rest).find(static_cast<char>(use)) != std::string_view::npos;
+      TemplateText rest = function.signature;
+      const bool has_use = take_word(rest).find(static_cast<char>(use)) != TemplateText::npos;
       if (has_use && take_word(rest) == name) return &function;
     }
   }
   return nullptr;
 }
-
-/// Methods of Python that templates might ask whether they are there, between spaces.
-constexpr std::string_view kOtherMethods =
-    " append casefold center clear copy count encode expandtabs extend format_map fromkeys index insert isalnum isalpha "
-    "isascii "
-    "isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust maketrans partition pop "
-    "popitem "
-    "remove rindex rjust rpartition setdefault sort swapcase translate update zfill ";
 
 }  // namespace
 
@@ -39,11 +31,11 @@ TemplateValue call_template_function(const TemplateFunction& function, const Tem
   TemplateCall call{.heap = heap, .value = value, .detail = function.detail};
   TemplateArguments::Named named = arguments.named;
   std::size_t place = 0;
-  std::string_view rest = function.signature;
+  TemplateText rest = function.signature;
   take_word(rest);
-  const std::string_view called = take_word(rest);
+  const TemplateText called = take_word(rest);
   while (!rest.empty()) {
-    std::string_view name = take_word(rest);
+    TemplateText name = take_word(rest);
     const bool may_miss = name.ends_with('?');
     if (may_miss) name.remove_suffix(1);
     const auto found = std::ranges::find(named, name, [](const auto& one) { return one.first; });
@@ -68,7 +60,7 @@ TemplateValue call_template_function(const TemplateFunction& function, const Tem
   return function.run(call);
 }
 
-TemplateValue apply_template_function(TemplateUse use, std::string_view name, const TemplateValue& value,
+TemplateValue apply_template_function(TemplateUse use, TemplateText name, const TemplateValue& value,
                                       const TemplateArguments& arguments, TemplateHeap& heap) {
   if (const TemplateFunction* function = find_function(name, use))
     return call_template_function(*function, value, arguments, heap);
@@ -79,25 +71,22 @@ TemplateValue apply_template_function(TemplateUse use, std::string_view name, co
               name);
 }
 
-TemplateValue attribute_of(const TemplateValue& value, std::string_view name, TemplateHeap& heap) {
-  const bool is_loop = value.space() != nullptr && value.space()->loop != nullptr, is_dict = value.dict() != nullptr;
+TemplateValue attribute_of(const TemplateValue& value, TemplateText name, TemplateHeap& heap) {
+  const bool is_loop = value.space() != nullptr && value.space()->is_loop, is_dict = value.dict() != nullptr;
   const TemplateFunction* function = value.is_text() ? find_function(name, TemplateUse::Text)
                                      : is_dict       ? find_function(name, TemplateUse::Dict)
                                      : is_loop       ? find_function(name, TemplateUse::Loop)
                                                      : nullptr;
   if (function != nullptr) return heap.callable({.function = function, .of = value});
-  const bool has_methods = value.is_text() || is_dict || value.list() != nullptr;
-  if (has_methods && kOtherMethods.find(fmt::format(" {} ", name)) != std::string_view::npos)
-    throw Error("Headlight doesn't know the method {}() of {}", name, kind_of(value));
   return item_of(value, {name}, heap);
 }
 
-std::string_view text_of(const TemplateValue& value) {
+TemplateText text_of(const TemplateValue& value) {
   if (!value.is_text()) throw Error("a text is needed, not {}", kind_of(value));
   return value.text();
 }
 
-std::string_view text_or(const TemplateValue& value, std::string_view fallback) {
+TemplateText text_or(const TemplateValue& value, TemplateText fallback) {
   return value.is_missing() ? fallback : text_of(value);
 }
 

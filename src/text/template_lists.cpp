@@ -16,9 +16,9 @@ using Value = TemplateValue;
 using Call = TemplateCall;
 
 /// "a.b" of a value, undefined where it has no such member.
-Value path_of(Value value, std::string_view path, TemplateHeap& heap) {
+Value path_of(Value value, TemplateText path, TemplateHeap& heap) {
   while (!path.empty() && !value.is_undefined()) {
-    const std::string_view name = path.substr(0, path.find('.'));
+    const TemplateText name = path.substr(0, path.find('.'));
     std::int64_t number = 0;
     const bool is_number = std::from_chars(name.data(), name.data() + name.size(), number).ptr == name.data() + name.size();
     value = item_of(value, is_number ? Value{number} : Value{name}, heap);
@@ -48,7 +48,7 @@ Value selected(const Call& call) {
   if (call.given.size() < first) throw Error("{} needs an attribute", call.detail);
   const TemplateArguments rest{
       {call.given.begin() + static_cast<std::ptrdiff_t>(first + (has_test ? 1 : 0)), call.given.end()}, call.named};
-  TemplateValues parts = elements_of(call.value, call.budget());
+  TemplateValues parts = elements_of(call.value, call.heap);
   std::erase_if(parts, [&](const Value& part) {
     call.heap.spend(Budget::kStep);
     const Value of = by_attribute ? part_of(part, call[0], call.heap) : part;
@@ -59,8 +59,8 @@ Value selected(const Call& call) {
 }
 
 Value mapped(const Call& call) {
-  TemplateValues parts = elements_of(call.value, call.budget());
-  const auto named = [&](std::string_view name) {
+  TemplateValues parts = elements_of(call.value, call.heap);
+  const auto named = [&](TemplateText name) {
     const auto found = std::ranges::find(call.named, name, [](const auto& one) { return one.first; });
     return found == call.named.end() ? Value() : found->second;
   };
@@ -79,19 +79,19 @@ Value mapped(const Call& call) {
   return call.heap.list(std::move(parts));
 }
 
-Value joined(const TemplateValues& parts, std::string_view between, TemplateHeap& heap) {
+Value joined(const TemplateValues& parts, TemplateText between, TemplateHeap& heap) {
   std::string text;
   for (const Value& part : parts) {
     heap.spend(between.size());
     if (&part != parts.data()) text += between;
-    text += to_python_text(part, heap.budget());
+    text += to_python_text(part, heap);
   }
   return heap.text(std::move(text));
 }
 
 Value or_default(const Call& call) {
   const bool is_missing = call.value.is_undefined() || (is_true(call[1]) && !is_true(call.value));
-  return !is_missing ? call.value : call[0].is_undefined() ? Value{std::string_view()} : call[0];
+  return !is_missing ? call.value : call[0].is_undefined() ? Value{TemplateText()} : call[0];
 }
 
 Value to_items(const Call& call) {
@@ -108,13 +108,13 @@ Value count_of(const Call& call) {
   const std::size_t count = value.is_text()           ? count_code_points(value.text())
                             : value.list() != nullptr ? value.list()->parts.size()
                             : value.dict() != nullptr ? value.dict()->members.size()
-                                                      : elements_of(value, call.budget()).size();
+                                                      : elements_of(value, call.heap).size();
   return {static_cast<std::int64_t>(count)};
 }
 
 /// Digits of a text, without white space around them and single "_" between them.
 std::string digits_of(const Call& call) {
-  std::string digits(stripped(call.value.text(), {}, true, true, call.budget()));
+  std::string digits(stripped(call.value.text(), {}, true, true, call.heap));
   if (digits.starts_with('_') || digits.ends_with('_') || digits.find("__") != std::string::npos) return "";
   std::erase(digits, '_');
   if (digits.starts_with('+') && !digits.starts_with("+-")) digits.erase(0, 1);
@@ -156,27 +156,25 @@ Value to_whole(const Call& call) {
 
 /// round(value, precision, "common" or "ceil" or "floor"); halves go to the even neighbour, as Python's.
 Value rounded(const Call& call) {
-  const std::string_view method = text_or(call[1], "common");
+  const TemplateText method = text_or(call[1], "common");
   const std::int64_t precision = number_or(call[0], 0);
-  if (!call.value.is_number() || std::abs(precision) > 300) throw Error("round of {}", kind_of(call.value));
+  if (!call.value.is_number() || precision < 0 || precision > 300) throw Error("round of {}", kind_of(call.value));
   const double value = call.value.real(), scale = std::pow(10.0, static_cast<double>(precision));
   if (method == "ceil") return {std::ceil(value * scale) / scale};
   if (method == "floor") return {std::floor(value * scale) / scale};
   if (method != "common") throw Error("round has no method \"{}\"", method);
-  if (call.value.is_whole() && precision >= 0) return {call.value.whole()};
-  const double result =
-      precision < 0 ? std::nearbyint(value * scale) / scale : std::stod(fmt::format("{:.{}f}", value, precision));
-  return call.value.is_whole() ? Value{static_cast<std::int64_t>(result)} : Value{result};
+  if (call.value.is_whole()) return {call.value.whole()};
+  return {std::stod(fmt::format("{:.{}f}", value, precision))};
 }
 
 /// The element with the largest key, or the smallest; undefined where there is none.
 Value extreme(const Call& call) {
   Value best, best_key;
-  const TemplateValues all = elements_of(call.value, call.budget());
+  const TemplateValues all = elements_of(call.value, call.heap);
   for (const Value& one : all) {
     const Value key = compared_by(call, one, call[1], call[0]);
-    const bool is_better = &one == all.data() || (call.detail == "max" ? is_less(best_key, key, call.budget())
-                                                                       : is_less(key, best_key, call.budget()));
+    const bool is_better =
+        &one == all.data() || (call.detail == "max" ? is_less(best_key, key, call.heap) : is_less(key, best_key, call.heap));
     if (!is_better) continue;
     best = one;
     best_key = key;
@@ -187,7 +185,7 @@ Value extreme(const Call& call) {
 /// Elements in the order of their keys; `reverse`: the largest first, equal ones in their order.
 Value sorted(const Call& call, std::vector<std::pair<Value, Value>> by_key, bool reverses) {
   std::ranges::stable_sort(by_key, [&](const auto& a, const auto& b) {
-    return reverses ? is_less(b.first, a.first, call.budget()) : is_less(a.first, b.first, call.budget());
+    return reverses ? is_less(b.first, a.first, call.heap) : is_less(a.first, b.first, call.heap);
   });
   TemplateValues parts;
   for (const auto& [key, part] : by_key) parts.push_back(part);
@@ -196,13 +194,13 @@ Value sorted(const Call& call, std::vector<std::pair<Value, Value>> by_key, bool
 
 Value sorted_list(const Call& call) {
   std::vector<std::pair<Value, Value>> by_key;
-  for (const Value& part : elements_of(call.value, call.budget()))
+  for (const Value& part : elements_of(call.value, call.heap))
     by_key.emplace_back(compared_by(call, part, call[2], call[1]), part);
   return sorted(call, std::move(by_key), is_true(call[0]));
 }
 
 Value sorted_dictionary(const Call& call) {
-  const std::string_view by = text_or(call[1], "key");
+  const TemplateText by = text_or(call[1], "key");
   if (call.value.dict() == nullptr || (by != "key" && by != "value"))
     throw Error("dictsort of {} by {}", kind_of(call.value), by);
   std::vector<std::pair<Value, Value>> by_key;
@@ -213,9 +211,9 @@ Value sorted_dictionary(const Call& call) {
 
 Value without_repetitions(const Call& call) {
   TemplateValues parts, keys;
-  for (const Value& part : elements_of(call.value, call.budget())) {
+  for (const Value& part : elements_of(call.value, call.heap)) {
     const Value key = compared_by(call, part, call[1], call[0]);
-    if (std::ranges::any_of(keys, [&](const Value& known) { return are_equal(known, key, call.budget()); })) continue;
+    if (std::ranges::any_of(keys, [&](const Value& known) { return are_equal(known, key, call.heap); })) continue;
     keys.push_back(key);
     parts.push_back(part);
   }
@@ -223,13 +221,13 @@ Value without_repetitions(const Call& call) {
 }
 
 Value in_reverse(const Call& call) {
-  TemplateValues parts = elements_of(call.value, call.budget());
+  TemplateValues parts = elements_of(call.value, call.heap);
   std::ranges::reverse(parts);
   return call.value.is_text() ? joined(parts, "", call.heap) : call.heap.list(std::move(parts));
 }
 
 Value end_of(const Call& call) {
-  const TemplateValues parts = elements_of(call.value, call.budget());
+  const TemplateValues parts = elements_of(call.value, call.heap);
   return parts.empty() ? Value() : call.detail == "last" ? parts.back() : parts.front();
 }
 
@@ -253,7 +251,7 @@ Value cycled(const Call& call) {
 Value changed(const Call& call) {
   Value& last = call.value.space()->members[" changed"];
   const Value before = std::exchange(last, call.heap.list(call.given));
-  return {!are_equal(before, last, call.budget())};
+  return {!are_equal(before, last, call.heap)};
 }
 
 Value range(const Call& call) {
@@ -291,16 +289,16 @@ Value new_space(const Call& call) {
   return call.heap.space(std::move(members));
 }
 
-Value as_list(const Call& call) { return call.heap.list(elements_of(call.value, call.budget())); }
+Value as_list(const Call& call) { return call.heap.list(elements_of(call.value, call.heap)); }
 
 constexpr TemplateFunction kLists[] = {
     {"f join d? attribute?",
      [](const Call& c) {
-       TemplateValues parts = elements_of(c.value, c.budget());
+       TemplateValues parts = elements_of(c.value, c.heap);
        for (Value& part : parts) part = part_of(part, c[1], c.heap);
        return joined(parts, text_or(c[0], ""), c.heap);
      }},
-    {"t join parts", [](const Call& c) { return joined(elements_of(c[0], c.budget()), c.value.text(), c.heap); }},
+    {"t join parts", [](const Call& c) { return joined(elements_of(c[0], c.heap), c.value.text(), c.heap); }},
     {"f length", count_of},
     {"f count", count_of},
     {"f default default_value? boolean?", or_default},
@@ -331,7 +329,7 @@ constexpr TemplateFunction kLists[] = {
     {"g range *", range},
     {"g dict members? **", [](const Call& c) { return c.heap.dict(members_given(c)); }},
     {"g namespace members? **", new_space},
-    {"g strftime_now format", [](const Call& c) { return c.heap.text(noon_text(text_of(c[0]), c.budget())); }}};
+    {"g strftime_now format", [](const Call& c) { return c.heap.text(noon_text(text_of(c[0]), c.heap)); }}};
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace {
 
 using Value = TemplateValue;
 
-std::int64_t whole_result(std::string_view sign, std::int64_t m, std::int64_t n) {
+std::int64_t whole_result(TemplateText sign, std::int64_t m, std::int64_t n) {
   std::int64_t result = 0;
   const bool is_too_large = sign == "+"   ? __builtin_add_overflow(m, n, &result)
                             : sign == "-" ? __builtin_sub_overflow(m, n, &result)
@@ -24,19 +24,10 @@ std::int64_t whole_result(std::string_view sign, std::int64_t m, std::int64_t n)
   return n == -1 ? result : m / n - (rounds_down ? 1 : 0);
 }
 
-Value power(const Value& left, const Value& right) {
-  if (!left.is_whole() || !right.is_whole() || right.whole() < 0) return {std::pow(left.real(), right.real())};
-  std::int64_t result = 1;
-  if (left.whole() >= -1 && left.whole() <= 1) return {left.whole() == -1 && right.whole() % 2 == 0 ? 1 : left.whole()};
-  for (std::int64_t i = 0; i < right.whole(); ++i) result = whole_result("*", result, left.whole());
-  return {result};
-}
-
-Value arithmetic(std::string_view sign, const Value& left, const Value& right) {
+Value arithmetic(TemplateText sign, const Value& left, const Value& right) {
   const double a = left.real(), b = right.real();
   if ((sign == "/" || sign == "//" || sign == "%") && b == 0.0) throw Error("a division by zero");
   if (sign == "/") return {a / b};
-  if (sign == "**") return power(left, right);
   if (left.is_whole() && right.is_whole()) return {whole_result(sign, left.whole(), right.whole())};
   return {sign == "+"    ? a + b
           : sign == "-"  ? a - b
@@ -50,7 +41,7 @@ Value added(const Value& left, const Value& right, TemplateHeap& heap) {
   const TemplateList *a = left.list(), *b = right.list();
   if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple)
     throw Error("{} and {} can't be added", kind_of(left), kind_of(right));
-  TemplateValues joined = elements_of(left, heap.budget());
+  TemplateValues joined = elements_of(left, heap);
   joined.insert(joined.end(), b->parts.begin(), b->parts.end());
   return heap.list(std::move(joined), a->is_tuple);
 }
@@ -58,10 +49,10 @@ Value added(const Value& left, const Value& right, TemplateHeap& heap) {
 Value repeated(const Value& value, const Value& times, TemplateHeap& heap) {
   const std::size_t count = static_cast<std::size_t>(std::max<std::int64_t>(times.whole(), 0));
   const std::size_t size = value.is_text() ? value.text().size() : value.list()->parts.size() * sizeof(Value);
-  heap.budget().spend_product(count, size);
   std::string text;
   TemplateValues parts;
   for (std::size_t i = 0; i < count && size > 0; ++i) {
+    heap.spend(size);
     text += value.text();
     if (value.list()) parts.insert(parts.end(), value.list()->parts.begin(), value.list()->parts.end());
   }
@@ -70,60 +61,55 @@ Value repeated(const Value& value, const Value& times, TemplateHeap& heap) {
 
 }  // namespace
 
-bool are_equal(const Value& left, const Value& right, Budget& budget) {
-  budget.spend(Budget::kStep);
+bool are_equal(const Value& left, const Value& right, TemplateHeap& heap) {
+  heap.spend(Budget::kStep);
   if (left.is_number() && right.is_number())
     return left.is_whole() && right.is_whole() ? left.whole() == right.whole() : left.real() == right.real();
-  if (left.is_text() && right.is_text()) budget.spend(std::min(left.text().size(), right.text().size()));
+  if (left.is_text() && right.is_text()) heap.spend(std::min(left.text().size(), right.text().size()));
   if (const TemplateList* a = left.list(), *b = right.list(); a != nullptr && b != nullptr)
     return a->is_tuple == b->is_tuple &&
-           std::ranges::equal(a->parts, b->parts, [&](const Value& x, const Value& y) { return are_equal(x, y, budget); });
+           std::ranges::equal(a->parts, b->parts, [&](const Value& x, const Value& y) { return are_equal(x, y, heap); });
   if (const TemplateDict* a = left.dict(), *b = right.dict(); a != nullptr && b != nullptr)
     return a->members.size() == b->members.size() && std::ranges::all_of(a->members, [&](const auto& member) {
-             budget.spend(Budget::kStep + member.first.text().size());
+             heap.spend(Budget::kStep + member.first.text().size());
              const Value* other = b->find(member.first);
-             return other != nullptr && are_equal(member.second, *other, budget);
+             return other != nullptr && are_equal(member.second, *other, heap);
            });
   return left.data == right.data;
 }
 
-bool is_less(const Value& left, const Value& right, Budget& budget) {
-  budget.spend(Budget::kStep + std::min(left.text().size(), right.text().size()));
+bool is_less(const Value& left, const Value& right, TemplateHeap& heap) {
+  heap.spend(Budget::kStep + std::min(left.text().size(), right.text().size()));
   if (left.is_text() && right.is_text()) return left.text() < right.text();
   if (left.is_whole() && right.is_whole()) return left.whole() < right.whole();
   if (left.is_number() && right.is_number()) return left.real() < right.real();
-  const TemplateList *a = left.list(), *b = right.list();
-  if (a == nullptr || b == nullptr || a->is_tuple != b->is_tuple)
-    throw Error("{} and {} have no order", kind_of(left), kind_of(right));
-  const auto [x, y] =
-      std::ranges::mismatch(a->parts, b->parts, [&](const Value& p, const Value& q) { return are_equal(p, q, budget); });
-  return y != b->parts.end() && (x == a->parts.end() || is_less(*x, *y, budget));
+  throw Error("{} and {} have no order", kind_of(left), kind_of(right));
 }
 
-bool contains(const Value& all, const Value& part, Budget& budget) {
+bool contains(const Value& all, const Value& part, TemplateHeap& heap) {
   if (all.is_undefined()) return false;
-  if (all.is_text() && part.is_text()) return find_text(all.text(), part.text(), 0, budget) != std::string_view::npos;
-  budget.spend(part.text().size());
+  if (all.is_text() && part.is_text()) return find_text(all.text(), part.text(), 0, heap) != TemplateText::npos;
+  heap.spend(part.text().size());
   if (all.space() != nullptr) return all.space()->members.contains(part.text());
   if (all.dict() != nullptr) return all.dict()->find(part) != nullptr;
   if (all.list() == nullptr) throw Error("{} is in {}", kind_of(part), kind_of(all));
-  return std::ranges::any_of(all.list()->parts, [&](const Value& one) { return are_equal(one, part, budget); });
+  return std::ranges::any_of(all.list()->parts, [&](const Value& one) { return are_equal(one, part, heap); });
 }
 
-bool compare(std::string_view sign, const Value& left, const Value& right, Budget& budget) {
-  if (sign == "==") return are_equal(left, right, budget);
-  if (sign == "!=") return !are_equal(left, right, budget);
-  if (sign == "in") return contains(right, left, budget);
-  if (sign == "not in") return !contains(right, left, budget);
-  if (sign == "<") return is_less(left, right, budget);
-  if (sign == ">") return is_less(right, left, budget);
-  return sign == "<=" ? !is_less(right, left, budget) : !is_less(left, right, budget);
+bool compare(TemplateText sign, const Value& left, const Value& right, TemplateHeap& heap) {
+  if (sign == "==") return are_equal(left, right, heap);
+  if (sign == "!=") return !are_equal(left, right, heap);
+  if (sign == "in") return contains(right, left, heap);
+  if (sign == "not in") return !contains(right, left, heap);
+  if (sign == "<") return is_less(left, right, heap);
+  if (sign == ">") return is_less(right, left, heap);
+  return sign == "<=" ? !is_less(right, left, heap) : !is_less(left, right, heap);
 }
 
-Value operate(std::string_view sign, const Value& left, const Value& right, TemplateHeap& heap) {
-  if (sign == "~") return heap.text(to_python_text(left, heap.budget()) + to_python_text(right, heap.budget()));
+Value operate(TemplateText sign, const Value& left, const Value& right, TemplateHeap& heap) {
+  if (sign == "~") return heap.text(to_python_text(left, heap) + to_python_text(right, heap));
   if (left.is_number() && right.is_number()) return arithmetic(sign, left, right);
-  if (sign == "%" && left.is_text()) return heap.text(percent_format(left.text(), right, heap.budget()));
+  if (sign == "%" && left.is_text()) return heap.text(percent_format(left.text(), right, heap));
   if (sign == "+") return added(left, right, heap);
   const auto repeats = [](const Value& value, const Value& times) {
     return (value.is_text() || value.list() != nullptr) && times.is_whole();

@@ -143,7 +143,7 @@ class Parser : TemplateExpressions {
     expect("in");
     result.parts.push_back(tuple(operation(0)));
     result.parts.push_back(take_if("if") ? expression() : node(Kind::Block));
-    if (take_if("recursive")) result.text = "recursive";
+    if (is("recursive")) fail("Headlight doesn't know recursive loops");
     end_block();
     ++loops_;
     result.parts.push_back(block());

@@ -24,7 +24,7 @@ class PlacedError : public Error {
 
 class Run {
  public:
-  Run(const nlohmann::ordered_json& variables, Budget& budget) : budget_(budget), heap_(budget) {
+  Run(const nlohmann::ordered_json& variables, Budget& budget) : heap_(budget) {
     Scope& globals = scopes_.emplace_back();
     for (const auto& [name, value] : variables.get_ref<const nlohmann::ordered_json::object_t&>())
       globals[name] = heap_.json(value);
@@ -41,7 +41,7 @@ class Run {
   /// Counts a step, bounds recursion, and names the line of errors.
   template <typename Do>
   auto at(const Node& node, Do act) {
-    budget_.spend(Budget::kStep);
+    heap_.spend(Budget::kStep);
     if (depth_ >= kDeepestRun) throw PlacedError("line {}: macros call each other too deeply", node.line);
     ++depth_;
     struct Leave {
@@ -69,16 +69,16 @@ class Run {
         }
         return Flow::On;
       case Kind::Text:
-        budget_.spend(node.text.size());
+        heap_.spend(node.text.size());
         out_ += node.text;
         return Flow::On;
       case Kind::Output:
-        out_ += to_python_text(evaluate(node.parts[0]), budget_);
+        out_ += to_python_text(evaluate(node.parts[0]), heap_);
         return Flow::On;
       case Kind::If:
         return execute(node.parts[is_true(evaluate(node.parts[0])) ? 1 : 2]);
       case Kind::For:
-        loop(node, evaluate(node.parts[1]), 1);
+        loop(node, evaluate(node.parts[1]));
         return Flow::On;
       case Kind::Set:
         set(node.parts[0], node.parts[1].kind == Kind::Block ? written_by(node.parts[1]) : evaluate(node.parts[1]));
@@ -89,7 +89,7 @@ class Run {
         scopes_.back()[node.text] = heap_.callable({.macro = &node});
         return Flow::On;
       case Kind::CallBlock:
-        out_ += to_python_text(call(node.parts[0], heap_.callable({.macro = &node.parts[1], .scopes = scopes_})), budget_);
+        out_ += to_python_text(call(node.parts[0], heap_.callable({.macro = &node.parts[1], .scopes = scopes_})), heap_);
         return Flow::On;
       case Kind::Break:
         return Flow::Break;
@@ -130,13 +130,13 @@ class Run {
 
   void set(const Node& targets, const Value& value) {
     if (targets.kind != Kind::Tuple) return set_one(targets, value);
-    const TemplateValues parts = elements_of(value, budget_);
+    const TemplateValues parts = elements_of(value, heap_);
     if (parts.size() != targets.parts.size()) throw Error("{} names for {} values", targets.parts.size(), parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) set(targets.parts[i], parts[i]);
   }
 
   void set_one(const Node& target, const Value& value) {
-    budget_.spend(Budget::kNode);
+    heap_.spend(Budget::kNode);
     if (target.kind == Kind::Name) {
       scopes_.back()[target.text] = value;
       return;
@@ -146,8 +146,8 @@ class Run {
     space->members[target.text] = value;
   }
 
-  void loop(const Node& node, const Value& list, std::int64_t depth) {
-    TemplateValues items = elements_of(list, budget_);
+  void loop(const Node& node, const Value& list) {
+    TemplateValues items = elements_of(list, heap_);
     if (node.parts[2].kind != Kind::Block) {
       std::erase_if(items, [&](const Value& item) {
         scopes_.emplace_back();
@@ -161,7 +161,7 @@ class Run {
       execute(node.parts[4]);
       return;
     }
-    const Value variable = heap_.space({{"depth", {depth}}, {"depth0", {depth - 1}}}, &node);
+    const Value variable = heap_.space({{"depth", {std::int64_t{1}}}, {"depth0", {std::int64_t{0}}}}, true);
     const std::size_t scopes = scopes_.size();
     for (std::size_t i = 0; i < items.size(); ++i) {
       place_loop(variable.space()->members, items, i);
@@ -186,7 +186,7 @@ class Run {
     members["nextitem"] = i + 1 < items.size() ? items[i + 1] : Value();
   }
 
-  Value find(std::string_view name) const {
+  Value find(TemplateText name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       if (const auto found = scope->find(name); found != scope->end()) return found->second;
     }
@@ -202,7 +202,7 @@ class Run {
       case Kind::Literal:
         return std::visit([](const auto& value) { return Value{value}; }, node.value);
       case Kind::Text:
-        return {std::string_view(node.text)};
+        return {TemplateText(node.text)};
       case Kind::Name:
         return find(node.text);
       case Kind::List:
@@ -250,7 +250,7 @@ class Run {
         Value left = evaluate(node.parts[0]);
         for (std::size_t i = 1; i < node.parts.size(); ++i) {
           const Value right = evaluate(node.parts[i].parts[0]);
-          if (!compare(node.parts[i].text, left, right, budget_)) return {false};
+          if (!compare(node.parts[i].text, left, right, heap_)) return {false};
           left = right;
         }
         return {true};
@@ -276,11 +276,6 @@ class Run {
       const Value value = evaluate(part.kind == Kind::Named ? part.parts[0] : part);
       if (part.kind != Kind::Named) {
         all.list.push_back(value);
-      } else if (part.text == "*") {
-        for (const Value& one : elements_of(value, budget_)) all.list.push_back(one);
-      } else if (part.text == "**") {
-        if (value.dict() == nullptr) throw Error("a dictionary is needed, not {}", kind_of(value));
-        for (const auto& [key, one] : value.dict()->members) all.named.emplace_back(text_of(key), one);
       } else {
         all.named.emplace_back(part.text, value);
       }
@@ -297,34 +292,24 @@ class Run {
       if (found->macro != nullptr) return call_macro(*found, std::move(given));
       return call_template_function(*found->function, found->of, given, heap_);
     }
-    if (const TemplateSpace* space = function.space(); space != nullptr && space->loop != nullptr)
-      return call_loop(*space, given);
     if (!function.is_undefined()) throw Error("a call of {}, which is no function", kind_of(function));
     if (callee.kind == Kind::Attribute) throw Error("Headlight doesn't know the method {}()", callee.text);
     if (callee.kind != Kind::Name) throw Error("a call of what is no function");
     if (callee.text == "raise_exception")
-      throw PlacedError("it refuses this chat: {}", given.list.empty() ? "" : to_python_text(given.list[0], budget_));
+      throw PlacedError("it refuses this chat: {}", given.list.empty() ? "" : to_python_text(given.list[0], heap_));
     return apply_template_function(TemplateUse::Global, callee.text, {}, given, heap_);
-  }
-
-  /// What the body of a recursive loop writes of another list.
-  Value call_loop(const TemplateSpace& space, const TemplateArguments& given) {
-    if (space.loop->text.empty() || given.list.size() != 1) throw Error("a call of a loop that isn't recursive");
-    const std::int64_t depth = space.members.find("depth")->second.whole();
-    std::string before = std::exchange(out_, {});
-    loop(*space.loop, given.list[0], depth + 1);
-    return heap_.text(std::exchange(out_, std::move(before)));
   }
 
   Value call_macro(const TemplateCallable& callable, TemplateArguments given) {
     const Node& macro = *callable.macro;
-    const auto names = [&](std::string_view name) {
+    const auto names = [&](TemplateText name) {
       return std::ranges::any_of(macro.parts[2].parts, [&](const Node& special) { return special.text == name; });
     };
     Scope own;
     std::size_t place = 0;
     for (const Node& parameter : macro.parts[0].parts) {
       const auto found = std::ranges::find(given.named, parameter.text, [](const auto& one) { return one.first; });
+      heap_.spend(Budget::kStep + given.named.size());
       Value& value = own[parameter.text];
       if (place < given.list.size())
         value = given.list[place++];
@@ -359,7 +344,6 @@ class Run {
     return written;
   }
 
-  Budget& budget_;
   TemplateHeap heap_;
   std::vector<Scope> scopes_;  ///< the outermost first
   std::string out_;

@@ -16,10 +16,10 @@ struct TemplateNode {
     Block,  ///< parts in their order
     Text,   ///< `text`
     Output,
-    If,    ///< condition, block, block otherwise
-    For,   ///< targets, list, condition or an empty block, block, block where the list is empty; `text` of a recursive one
-    Set,   ///< target, value or block
-    With,  ///< targets and values in turn, then a block
+    If,         ///< condition, block, block otherwise
+    For,        ///< targets, list, condition or an empty block, block, block where the list is empty
+    Set,        ///< target, value or block
+    With,       ///< targets and values in turn, then a block
     Filtered,   ///< value with filters of the name that follows, and the block that this name has the text of
     Macro,      ///< `text`: its name; parameters, block, which of varargs, kwargs and caller the block names
     CallBlock,  ///< a call, and the macro that is its caller
@@ -38,7 +38,7 @@ struct TemplateNode {
     Call,       ///< parts[0] with arguments
     Filter,     ///< `text` of parts[0] with arguments
     Test,       ///< likewise
-    Named,      ///< an argument or a parameter `text` and its value; "*" and "**" are lists of arguments
+    Named,      ///< an argument or a parameter `text` and its value
     Unary,      ///< `text`: not, -, +
     Binary,     ///< `text`: and, or, ~, …
     Compare,    ///< a value, and Named ones: a sign and the value that is compared by it with the one before

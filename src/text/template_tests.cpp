@@ -8,7 +8,7 @@ using Value = TemplateValue;
 using Call = TemplateCall;
 
 /// `detail`: the sign of the comparison.
-Value compared(const Call& call) { return {compare(call.detail, call.value, call[0], call.budget())}; }
+Value compared(const Call& call) { return {compare(call.detail, call.value, call[0], call.heap)}; }
 
 std::int64_t rest_of(const Call& call, std::int64_t divisor) {
   if (divisor == 0) throw Error("a division by zero");
@@ -27,7 +27,7 @@ constexpr TemplateFunction kTests[] = {
     {"i defined", [](const Call& c) { return Value{!c.value.is_undefined()}; }},
     {"i undefined", has_type<std::monostate>},
     {"i none", has_type<std::nullptr_t>},
-    {"i string", has_type<std::string_view>},
+    {"i string", has_type<TemplateText>},
     {"i mapping", has_type<const TemplateDict*>},
     {"i sequence", [](const Call& c) { return Value{has_elements(c.value) || c.value.is_undefined()}; }},
     {"i iterable", [](const Call& c) { return Value{has_elements(c.value) || c.value.is_undefined()}; }},
@@ -42,7 +42,7 @@ constexpr TemplateFunction kTests[] = {
     {"i odd", [](const Call& c) { return Value{rest_of(c, 2) != 0}; }},
     {"i divisibleby num", [](const Call& c) { return Value{rest_of(c, number_or(c[0], 0)) == 0}; }},
     {"i sameas other",
-     [](const Call& c) { return Value{c.value.data.index() == c[0].data.index() && are_equal(c.value, c[0], c.budget())}; }},
+     [](const Call& c) { return Value{c.value.data.index() == c[0].data.index() && are_equal(c.value, c[0], c.heap)}; }},
     {"i equalto other", compared, "=="},
     {"i eq other", compared, "=="},
     {"i == other", compared, "=="},

@@ -12,29 +12,29 @@ namespace {
 using Value = TemplateValue;
 using Call = TemplateCall;
 
-Value made_of(const std::vector<std::string_view>& parts, TemplateHeap& heap, bool is_tuple = false) {
+Value made_of(const std::vector<TemplateText>& parts, TemplateHeap& heap, bool is_tuple = false) {
   TemplateValues values;
-  for (const std::string_view part : parts) values.push_back({part});
+  for (const TemplateText part : parts) values.push_back({part});
   return heap.list(std::move(values), is_tuple);
 }
 
 /// str() of the value, which lives as long as the heap.
-std::string_view subject(const Call& call) {
+TemplateText subject(const Call& call) {
   return call.value.is_text() ? call.value.text() : call.heap.text(call.text()).text();
 }
 
 /// `detail`: the ends.
 Value strip(const Call& call) {
-  return {stripped(subject(call), call[0], call.detail != "right", call.detail != "left", call.budget())};
+  return {stripped(subject(call), call[0], call.detail != "right", call.detail != "left", call.heap)};
 }
 
 Value replaced(const Call& call) {
-  const std::string_view text = subject(call), from = text_of(call[0]), to = text_of(call[1]);
+  const TemplateText text = subject(call), from = text_of(call[0]), to = text_of(call[1]);
   std::int64_t count = number_or(call[2], -1);
   std::string result;
   std::size_t at = 0;
   for (; count != 0; --count) {
-    const std::size_t found = find_text(text, from, at, call.budget());
+    const std::size_t found = find_text(text, from, at, call.heap);
     if (found == std::string::npos) break;
     const std::size_t step = from.empty() ? (found < text.size() ? character_length(text, found) : 1) : 0;
     call.heap.spend(to.size() + found - at + 1);
@@ -57,7 +57,7 @@ bool has_case(char32_t c) {
 Value cased(const Call& call) {
   std::string result;
   bool begins = true;
-  const std::string_view text = subject(call);
+  const TemplateText text = subject(call);
   const bool is_python = call.detail == "Python", is_filter = call.detail == "Jinja", all = call.detail == "all";
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t before = at;
@@ -76,38 +76,38 @@ Value cased(const Call& call) {
 /// str.split(separator, most) and rsplit(): without a separator at runs of white space.
 Value split_text(const Call& call) {
   const bool from_right = call.detail == "right";
-  std::string_view rest = call.value.text();
+  TemplateText rest = call.value.text();
   std::int64_t most = number_or(call[1], -1);
-  std::vector<std::string_view> parts;
+  std::vector<TemplateText> parts;
   const bool at_spaces = call[0].is_missing();
-  const std::string_view cut = at_spaces ? " " : text_of(call[0]);
+  const TemplateText cut = at_spaces ? " " : text_of(call[0]);
   if (cut.empty()) throw Error("a text is split at nothing");
   const auto find = [&] {
-    if (!at_spaces) return from_right ? rfind_text(rest, cut, call.budget()) : find_text(rest, cut, 0, call.budget());
+    if (!at_spaces) return from_right ? rfind_text(rest, cut, call.heap) : find_text(rest, cut, 0, call.heap);
     const std::size_t found = from_right ? rest.find_last_of(" \t\n\r\v\f") : rest.find_first_of(" \t\n\r\v\f");
-    call.heap.spend(found == std::string_view::npos ? rest.size() : from_right ? rest.size() - found : found);
+    call.heap.spend(found == TemplateText::npos ? rest.size() : from_right ? rest.size() - found : found);
     return found;
   };
-  if (at_spaces) rest = stripped(rest, {}, true, true, call.budget());
+  if (at_spaces) rest = stripped(rest, {}, true, true, call.heap);
   for (; most != 0; --most) {
     const std::size_t found = find();
-    if (found == std::string_view::npos) break;
+    if (found == TemplateText::npos) break;
     call.heap.spend(Budget::kStep);
     parts.push_back(from_right ? rest.substr(found + cut.size()) : rest.substr(0, found));
     rest = from_right ? rest.substr(0, found) : rest.substr(found + cut.size());
-    if (at_spaces) rest = stripped(rest, {}, !from_right, from_right, call.budget());
+    if (at_spaces) rest = stripped(rest, {}, !from_right, from_right, call.heap);
   }
   if (!at_spaces || !rest.empty()) parts.push_back(rest);
   if (from_right) std::ranges::reverse(parts);
   return made_of(parts, call.heap);
 }
 
-std::vector<std::string_view> lines_of(std::string_view text, Budget& budget) {
-  std::vector<std::string_view> lines;
-  budget.spend(text.size());
+std::vector<TemplateText> lines_of(TemplateText text, TemplateHeap& heap) {
+  std::vector<TemplateText> lines;
+  heap.spend(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find_first_of("\n\r\v\f", at), text.size());
-    budget.spend(Budget::kStep);
+    heap.spend(Budget::kStep);
     lines.push_back(text.substr(at, end - at));
     at = end + (text.substr(end, 2) == "\r\n" ? 2 : 1);
   }
@@ -123,7 +123,7 @@ Value indented(const Call& call) {
   std::string result;
   bool is_first = true;
   const std::string whole = std::string(subject(call)) + "\n";
-  for (const std::string_view line : lines_of(whole, call.budget())) {
+  for (const TemplateText line : lines_of(whole, call.heap)) {
     call.heap.spend(before.size());
     if (!is_first) result += '\n';
     if (is_first ? is_true(call[1]) : is_true(call[2]) || !line.empty()) result += before;
@@ -135,7 +135,7 @@ Value indented(const Call& call) {
 
 /// startswith() and endswith(), of a text or any of a list of texts.
 Value meets(const Call& call) {
-  const TemplateValues all = call[0].is_text() ? TemplateValues{call[0]} : elements_of(call[0], call.budget());
+  const TemplateValues all = call[0].is_text() ? TemplateValues{call[0]} : elements_of(call[0], call.heap);
   return {std::ranges::any_of(all, [&](const Value& one) {
     call.heap.spend(text_of(one).size());
     return call.detail == "end" ? call.value.text().ends_with(one.text()) : call.value.text().starts_with(one.text());
@@ -144,15 +144,13 @@ Value meets(const Call& call) {
 
 /// The number of the character where the text is, or -1.
 Value place_of(const Call& call) {
-  const std::string_view text = call.value.text(), part = text_of(call[0]);
-  const std::size_t at =
-      call.detail == "last" ? rfind_text(text, part, call.budget()) : find_text(text, part, 0, call.budget());
-  return {at == std::string_view::npos ? std::int64_t{-1}
-                                       : static_cast<std::int64_t>(count_code_points(text.substr(0, at)))};
+  const TemplateText text = call.value.text(), part = text_of(call[0]);
+  const std::size_t at = call.detail == "last" ? rfind_text(text, part, call.heap) : find_text(text, part, 0, call.heap);
+  return {at == TemplateText::npos ? std::int64_t{-1} : static_cast<std::int64_t>(count_code_points(text.substr(0, at)))};
 }
 
 Value without(const Call& call) {
-  std::string_view text = call.value.text();
+  TemplateText text = call.value.text();
   if (!is_true(meets(call))) return {text};
   if (call.detail == "end")
     text.remove_suffix(text_of(call[0]).size());
@@ -162,11 +160,10 @@ Value without(const Call& call) {
 }
 
 Value occurrences(const Call& call) {
-  const std::string_view text = call.value.text(), part = text_of(call[0]);
+  const TemplateText text = call.value.text(), part = text_of(call[0]);
   if (part.empty()) return {static_cast<std::int64_t>(count_code_points(text)) + 1};
   std::int64_t count = 0;
-  for (std::size_t at = 0; (at = find_text(text, part, at, call.budget())) != std::string_view::npos; at += part.size())
-    ++count;
+  for (std::size_t at = 0; (at = find_text(text, part, at, call.heap)) != TemplateText::npos; at += part.size()) ++count;
   return {count};
 }
 
@@ -175,7 +172,7 @@ Value formatted_text(const Call& call) {
   std::vector<std::pair<Value, Value>> named;
   for (const auto& [name, value] : call.named) named.emplace_back(Value{name}, value);
   const Value values = named.empty() ? call.heap.list(call.given, true) : call.heap.dict(named);
-  return call.heap.text(percent_format(subject(call), values, call.budget()));
+  return call.heap.text(percent_format(subject(call), values, call.heap));
 }
 
 constexpr TemplateFunction kTexts[] = {
@@ -191,7 +188,7 @@ constexpr TemplateFunction kTexts[] = {
     {"ft replace old new count?", replaced},
     {"t split sep? maxsplit?", split_text},
     {"t rsplit sep? maxsplit?", split_text, "right"},
-    {"t splitlines", [](const Call& c) { return made_of(lines_of(c.value.text(), c.budget()), c.heap); }},
+    {"t splitlines", [](const Call& c) { return made_of(lines_of(c.value.text(), c.heap), c.heap); }},
     {"t startswith prefix", meets},
     {"t endswith suffix", meets, "end"},
     {"t removeprefix prefix", without},
@@ -199,7 +196,6 @@ constexpr TemplateFunction kTexts[] = {
     {"t find sub", place_of},
     {"t rfind sub", place_of, "last"},
     {"t count sub", occurrences},
-    {"t format * **", [](const Call& c) { return c.heap.text(brace_format(c.value.text(), c.given, c.named, c.budget())); }},
     {"f format * **", formatted_text},
     {"f indent width? first? blank?", indented},
     {"f tojson ensure_ascii? indent? separators? sort_keys?", [](const Call& c) { return c.heap.text(to_json_text(c)); }},
@@ -210,10 +206,10 @@ constexpr TemplateFunction kTexts[] = {
 
 std::span<const TemplateFunction> template_text_functions() { return kTexts; }
 
-std::string_view stripped(std::string_view text, const Value& set, bool left, bool right, Budget& budget) {
+TemplateText stripped(TemplateText text, const Value& set, bool left, bool right, TemplateHeap& heap) {
   const std::u32string letters = to_utf32(set.text());
   const auto goes = [&](char32_t c) {
-    budget.spend(1 + letters.size());
+    heap.spend(1 + letters.size());
     return set.is_text() ? letters.find(c) != std::u32string::npos : is_white_space(c) || (c >= 0x1C && c <= 0x1F);
   };
   while (left && !text.empty()) {
@@ -229,24 +225,24 @@ std::string_view stripped(std::string_view text, const Value& set, bool left, bo
   return text;
 }
 
-std::size_t find_text(std::string_view text, std::string_view part, std::size_t from, Budget& budget) {
-  if (part.empty()) return from <= text.size() ? from : std::string_view::npos;
+std::size_t find_text(TemplateText text, TemplateText part, std::size_t from, TemplateHeap& heap) {
+  if (part.empty()) return from <= text.size() ? from : TemplateText::npos;
   for (std::size_t at = from; (at = text.find(part.front(), at)) < text.size(); ++at) {
     const auto same = static_cast<std::size_t>(std::ranges::mismatch(part, text.substr(at)).in1 - part.begin());
-    budget.spend(same + at - std::exchange(from, at) + 1);
+    heap.spend(same + at - std::exchange(from, at) + 1);
     if (same == part.size()) return at;
   }
-  budget.spend(text.size() - std::min(from, text.size()));
-  return std::string_view::npos;
+  heap.spend(text.size() - std::min(from, text.size()));
+  return TemplateText::npos;
 }
 
-std::size_t rfind_text(std::string_view text, std::string_view part, Budget& budget) {
+std::size_t rfind_text(TemplateText text, TemplateText part, TemplateHeap& heap) {
   for (std::size_t at = text.size() - std::min(part.size(), text.size()) + 1; at-- > 0;) {
     const auto same = static_cast<std::size_t>(std::ranges::mismatch(part, text.substr(at)).in1 - part.begin());
-    budget.spend(same + 1);
+    heap.spend(same + 1);
     if (same == part.size()) return at;
   }
-  return std::string_view::npos;
+  return TemplateText::npos;
 }
 
 }  // namespace headlight::text

@@ -13,12 +13,12 @@ namespace {
 constexpr unsigned kDeepestValue = 100;
 
 /// Python's repr() of a text.
-std::string quoted(std::string_view text) {
+std::string quoted(TemplateText text) {
   const char quote = text.find('\'') != std::string::npos && text.find('"') == std::string::npos ? '"' : '\'';
   std::string result(1, quote);
   for (const char c : text) {
-    const std::size_t escape = std::string_view("\n\t\r").find(c);
-    if (escape != std::string_view::npos) {
+    const std::size_t escape = TemplateText("\n\t\r").find(c);
+    if (escape != TemplateText::npos) {
       result += '\\';
       result += "ntr"[escape];
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
@@ -31,9 +31,9 @@ std::string quoted(std::string_view text) {
   return result + quote;
 }
 
-void append_python(std::string& out, const TemplateValue& value, bool is_inside, Budget& budget) {
-  budget.spend(Budget::kStep + value.text().size());
-  const auto append_all = [&](const auto& parts, std::string_view brackets, auto append) {
+void append_python(std::string& out, const TemplateValue& value, bool is_inside, TemplateHeap& heap) {
+  heap.spend(Budget::kStep + value.text().size());
+  const auto append_all = [&](const auto& parts, TemplateText brackets, auto append) {
     out += brackets[0];
     for (const auto& part : parts) {
       if (&part != parts.data()) out += ", ";
@@ -53,13 +53,13 @@ void append_python(std::string& out, const TemplateValue& value, bool is_inside,
     out += "None";
   } else if (const TemplateList* list = value.list()) {
     append_all(list->parts, list->is_tuple ? "()" : "[]",
-               [&](const TemplateValue& part) { append_python(out, part, true, budget); });
+               [&](const TemplateValue& part) { append_python(out, part, true, heap); });
     if (list->is_tuple && list->parts.size() == 1) out.insert(out.size() - 1, ",");
   } else if (const TemplateDict* dict = value.dict()) {
     append_all(dict->members, "{}", [&](const auto& member) {
-      append_python(out, member.first, true, budget);
+      append_python(out, member.first, true, heap);
       out += ": ";
-      append_python(out, member.second, true, budget);
+      append_python(out, member.second, true, heap);
     });
   } else if (!value.is_undefined()) {
     throw Error("{} is no text", kind_of(value));
@@ -101,7 +101,7 @@ const TemplateValue* TemplateDict::find(const TemplateValue& key) const {
 
 TemplateValue TemplateHeap::text(std::string text) {
   spend(text.size() + sizeof(text));
-  return {std::string_view(texts_.emplace_back(std::move(text)))};
+  return {TemplateText(texts_.emplace_back(std::move(text)))};
 }
 
 TemplateValue TemplateHeap::list(TemplateValues parts, bool is_tuple) {
@@ -127,9 +127,9 @@ TemplateValue TemplateHeap::dict(const std::vector<std::pair<TemplateValue, Temp
   return {&made};
 }
 
-TemplateValue TemplateHeap::space(TemplateScope members, const TemplateNode* loop) {
+TemplateValue TemplateHeap::space(TemplateScope members, bool is_loop) {
   spend(sizeof(TemplateSpace));
-  return {&spaces_.emplace_back(std::move(members), loop)};
+  return {&spaces_.emplace_back(std::move(members), is_loop)};
 }
 
 TemplateValue TemplateHeap::callable(TemplateCallable made) {
@@ -140,7 +140,7 @@ TemplateValue TemplateHeap::callable(TemplateCallable made) {
 
 TemplateValue TemplateHeap::json(const nlohmann::ordered_json& json) {
   if (json.is_boolean()) return {json.get<bool>()};
-  if (json.is_string()) return {std::string_view(json.get_ref<const std::string&>())};
+  if (json.is_string()) return {TemplateText(json.get_ref<const std::string&>())};
   if (json.is_number_unsigned() && json.get<std::uint64_t>() >> 63 != 0) return {json.get<double>()};
   if (json.is_number_integer()) return {json.get<std::int64_t>()};
   if (json.is_number()) return {json.get<double>()};
@@ -151,14 +151,14 @@ TemplateValue TemplateHeap::json(const nlohmann::ordered_json& json) {
     for (const auto& part : json) parts.push_back(this->json(part));
   else
     for (const auto& [key, part] : json.get_ref<const nlohmann::ordered_json::object_t&>())
-      members.emplace_back(TemplateValue{std::string_view(key)}, this->json(part));
+      members.emplace_back(TemplateValue{TemplateText(key)}, this->json(part));
   return json.is_array() ? list(std::move(parts)) : dict(members);
 }
 
-std::string_view kind_of(const TemplateValue& value) {
-  static constexpr std::array<std::string_view, 10> kKinds = {
-      "an undefined value", "None",        "a switch",  "a whole number", "a number", "a text", "a list",
-      "a dictionary",       "a namespace", "a function"};
+TemplateText kind_of(const TemplateValue& value) {
+  static constexpr std::array<TemplateText, 10> kKinds = {"an undefined value", "None",      "a switch", "a whole number",
+                                                          "a number",           "a text",    "a list",   "a dictionary",
+                                                          "a namespace",        "a function"};
   return kKinds.at(value.data.index());
 }
 
@@ -180,27 +180,27 @@ std::string real_text(double value) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-std::string to_python_text(const TemplateValue& value, Budget& budget) {
+std::string to_python_text(const TemplateValue& value, TemplateHeap& heap) {
   std::string text;
-  append_python(text, value, false, budget);
+  append_python(text, value, false, heap);
   return text;
 }
 
-TemplateValues elements_of(const TemplateValue& value, Budget& budget) {
+TemplateValues elements_of(const TemplateValue& value, TemplateHeap& heap) {
   TemplateValues all;
   if (value.is_undefined()) return all;
   if (const TemplateList* list = value.list()) {
-    budget.spend(list->parts.size() * sizeof(TemplateValue));
+    heap.spend(list->parts.size() * sizeof(TemplateValue));
     return list->parts;
   }
   if (const TemplateDict* dict = value.dict()) {
-    budget.spend(dict->members.size() * sizeof(TemplateValue));
+    heap.spend(dict->members.size() * sizeof(TemplateValue));
     for (const auto& member : dict->members) all.push_back(member.first);
     return all;
   }
   if (!value.is_text()) throw Error("{} has no elements", kind_of(value));
-  const std::string_view text = value.text();
-  budget.spend(text.size() * sizeof(TemplateValue));
+  const TemplateText text = value.text();
+  heap.spend(text.size() * sizeof(TemplateValue));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = character_length(text, at);
     all.push_back({text.substr(at, length)});
@@ -210,7 +210,7 @@ TemplateValues elements_of(const TemplateValue& value, Budget& budget) {
 }
 
 TemplateValue item_of(const TemplateValue& value, const TemplateValue& key, TemplateHeap& heap) {
-  if (value.is_undefined()) throw Error("an undefined value has no \"{}\"", to_python_text(key, heap.budget()));
+  if (value.is_undefined()) throw Error("an undefined value has no \"{}\"", to_python_text(key, heap));
   if (value.dict() != nullptr) {
     heap.spend(key.text().size());
     const TemplateValue* found = value.dict()->find(key);
@@ -221,7 +221,7 @@ TemplateValue item_of(const TemplateValue& value, const TemplateValue& key, Temp
     return found == value.space()->members.end() ? TemplateValue() : found->second;
   }
   if (!key.is_whole() || (value.list() == nullptr && !value.is_text())) return {};
-  const TemplateValues letters = value.is_text() ? elements_of(value, heap.budget()) : TemplateValues();
+  const TemplateValues letters = value.is_text() ? elements_of(value, heap) : TemplateValues();
   const TemplateValues& all = value.is_text() ? letters : value.list()->parts;
   const std::size_t place = place_among(key.whole(), all.size());
   return place < all.size() ? all[place] : TemplateValue();
@@ -230,7 +230,7 @@ TemplateValue item_of(const TemplateValue& value, const TemplateValue& key, Temp
 TemplateValue slice_of(const TemplateValue& value, const TemplateValue& begin, const TemplateValue& end,
                        const TemplateValue& step, TemplateHeap& heap) {
   if (value.dict() != nullptr) throw Error("a slice of a dictionary");
-  const TemplateValues all = elements_of(value, heap.budget());
+  const TemplateValues all = elements_of(value, heap);
   const auto size = static_cast<std::int64_t>(all.size());
   const std::int64_t stride = number_or(step, 1);
   if (stride == 0) throw Error("a slice has the step 0");

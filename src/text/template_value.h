@@ -18,15 +18,18 @@
 
 namespace headlight::text {
 
+/// Part of the template, of the chat or of the heap's texts, which outlive it.
+using TemplateText = std::string_view;
+
 struct TemplateList;
 struct TemplateDict;
 struct TemplateSpace;
 struct TemplateCallable;
 
 /// A value of a running template: nothing, as an undefined name has, None, a switch, a number, a text, or what a
-/// TemplateHeap owns. Texts are parts of the template, of the chat or of the heap's texts: copying a value copies no letter.
+/// TemplateHeap owns. Copying a value copies no letter.
 struct TemplateValue {
-  std::variant<std::monostate, std::nullptr_t, bool, std::int64_t, double, std::string_view, const TemplateList*,
+  std::variant<std::monostate, std::nullptr_t, bool, std::int64_t, double, TemplateText, const TemplateList*,
                const TemplateDict*, TemplateSpace*, const TemplateCallable*>
       data = {};
 
@@ -42,10 +45,10 @@ struct TemplateValue {
   }
   bool is_undefined() const { return is<std::monostate>(); }
   bool is_missing() const { return is_undefined() || is<std::nullptr_t>(); }
-  bool is_text() const { return is<std::string_view>(); }
+  bool is_text() const { return is<TemplateText>(); }
   bool is_whole() const { return is<std::int64_t>() || is<bool>(); }
   bool is_number() const { return is_whole() || is<double>(); }
-  std::string_view text() const { return as<std::string_view>(); }
+  TemplateText text() const { return as<TemplateText>(); }
   const TemplateList* list() const { return as<const TemplateList*>(); }
   const TemplateDict* dict() const { return as<const TemplateDict*>(); }
   TemplateSpace* space() const { return as<TemplateSpace*>(); }
@@ -55,7 +58,7 @@ struct TemplateValue {
 };
 
 using TemplateValues = std::vector<TemplateValue>;
-using TemplateScope = std::map<std::string_view, TemplateValue>;
+using TemplateScope = std::map<TemplateText, TemplateValue>;
 
 struct TemplateList {
   TemplateValues parts;
@@ -75,7 +78,7 @@ struct TemplateDict {
 /// A namespace, whose members {% set %} changes, or a loop.
 struct TemplateSpace {
   TemplateScope members;
-  const TemplateNode* loop = nullptr;
+  bool is_loop = false;
 };
 
 struct TemplateFunction;
@@ -94,13 +97,12 @@ class TemplateHeap {
   explicit TemplateHeap(Budget& budget) : budget_(budget) {}
 
   void spend(std::size_t bytes) { budget_.spend(bytes); }
-  Budget& budget() { return budget_; }
 
   TemplateValue text(std::string text);
   TemplateValue list(TemplateValues parts, bool is_tuple = false);
   /// Of two members with the same key the last one is used. Throws Error for keys that Python can't take.
   TemplateValue dict(const std::vector<std::pair<TemplateValue, TemplateValue>>& members);
-  TemplateValue space(TemplateScope members, const TemplateNode* loop = nullptr);
+  TemplateValue space(TemplateScope members, bool is_loop = false);
   TemplateValue callable(TemplateCallable made);
   /// The JSON's texts must outlive the heap's values.
   TemplateValue json(const nlohmann::ordered_json& json);
@@ -116,29 +118,29 @@ class TemplateHeap {
 
 bool is_true(const TemplateValue& value);
 /// "a text", "an undefined value".
-std::string_view kind_of(const TemplateValue& value);
+TemplateText kind_of(const TemplateValue& value);
 /// A whole number; `fallback` of undefined and none. Throws Error for others.
 std::int64_t number_or(const TemplateValue& value, std::int64_t fallback);
 /// A number as Python's repr() writes it.
 std::string real_text(double value);
 /// As Python's str() writes it: None, True, ['a', 1]. Spends the parts.
-std::string to_python_text(const TemplateValue& value, Budget& budget);
+std::string to_python_text(const TemplateValue& value, TemplateHeap& heap);
 /// The elements of a list, the keys of a dictionary, the characters of a text; none of an undefined value. Throws Error for
 /// others.
-TemplateValues elements_of(const TemplateValue& value, Budget& budget);
+TemplateValues elements_of(const TemplateValue& value, TemplateHeap& heap);
 /// A member, or an element by its number, which may count from the end; undefined where there is none.
 TemplateValue item_of(const TemplateValue& value, const TemplateValue& key, TemplateHeap& heap);
 TemplateValue slice_of(const TemplateValue& value, const TemplateValue& begin, const TemplateValue& end,
                        const TemplateValue& step, TemplateHeap& heap);
 
 // Operators (template_operators.cpp).
-bool are_equal(const TemplateValue& left, const TemplateValue& right, Budget& budget);
+bool are_equal(const TemplateValue& left, const TemplateValue& right, TemplateHeap& heap);
 /// Throws Error where Python has no order.
-bool is_less(const TemplateValue& left, const TemplateValue& right, Budget& budget);
-bool contains(const TemplateValue& all, const TemplateValue& part, Budget& budget);
+bool is_less(const TemplateValue& left, const TemplateValue& right, TemplateHeap& heap);
+bool contains(const TemplateValue& all, const TemplateValue& part, TemplateHeap& heap);
 /// The result of "==", "<", "in" and the other comparisons.
-bool compare(std::string_view sign, const TemplateValue& left, const TemplateValue& right, Budget& budget);
+bool compare(TemplateText sign, const TemplateValue& left, const TemplateValue& right, TemplateHeap& heap);
 /// The result of "+" and the other operators of values. Throws Error where Python does.
-TemplateValue operate(std::string_view sign, const TemplateValue& left, const TemplateValue& right, TemplateHeap& heap);
+TemplateValue operate(TemplateText sign, const TemplateValue& left, const TemplateValue& right, TemplateHeap& heap);
 
 }  // namespace headlight::text

@@ -112,8 +112,7 @@ TEST_SUITE("cpu") {
     CHECK(refusal("{{ 'a'.split(by=' ') }}") == unknown + "the argument \"by\" of split");
     CHECK(refusal("{{ range(stop=2) }}") == unknown + "the argument \"stop\" of range");
     CHECK(refusal("{{ strftime_now('%Y %q') }}") == unknown + "the directive %q of strftime_now()");
-    CHECK(refusal("{{ 'a'.encode() }}") == unknown + "the method encode() of a text");
-    CHECK(refusal("{{ {}.copy is defined }}") == unknown + "the method copy() of a dictionary");
+    CHECK(refusal("{{ 'a'.encode() }}") == unknown + "the method encode()");
     CHECK(refusal("{{ 'a'.nothing() }}") == unknown + "the method nothing()");
     CHECK(refusal("{{ '%q' % 1 }}") ==
           "the model's chat template: line 1: Headlight doesn't write a whole number in the format \"q\"");
@@ -145,11 +144,41 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a hostile template ends soon, in one line") {
     const std::string budget = "it takes more steps or makes more text than a chat template may";
-    CHECK(refusal("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}").find(budget) !=
-          std::string::npos);
-    CHECK(refusal("{% set ns = namespace(x='a') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}")
-              .find(budget) != std::string::npos);
-    CHECK(refusal("{{ 'a' * 999999999999 }}").find(budget) != std::string::npos);
+    for (
+        const std::string source :
+        {"{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+         "{% set ns = namespace(x='a') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+         "{{ 'a' * 999999999999 }}",
+         // What is read costs as well as what is made.
+         "{% set n = namespace() %}{% for i in range(150000) %}{% set n.x = namespace(x=n.x) %}{% endfor %}",
+         "{{ ('x' * 30000000) | list | length }}",
+         "{% set a = 'x' * 8000000 %}{% set b = 'x' * 8000000 %}{% for i in range(200000) %}{% if a < b %}{% endif %}{% "
+         "endfor %}",
+         "{% set a = 'x' * 8000000 %}{% set b = 'x' * 8000000 %}{% for i in range(200000) %}{% if a == b %}{% endif %}{% "
+         "endfor %}",
+         "{% set a = 'x' * 4000000 %}{% set b = ('x' * 2000000) ~ 'y' %}{{ b in a }}",
+         "{% set a = 'x' * 4000000 %}{% set b = ('x' * 2000000) ~ 'y' %}{{ a.find(b) }}",
+         "{% set a = 'x' * 4000000 %}{% set b = 'y' ~ ('x' * 2000000) %}{% for i in range(99) %}{{ a.rfind(b) }}{% endfor "
+         "%}",
+         "{{ range(600000) | unique | length }}",
+         "{% set r = range(200000) | list %}{{ r | select('in', r) | list | length }}",
+         "{% set a = 'x' * 4000000 %}{{ a.strip('abcdefghijklmnopqrstuvwxyz' * 1000) }}",
+         "{% set d = {'a' * 8000000: 1} %}{% for i in range(99) %}{{ 'a' * 80 in d }}{{ d.get('a' * 8000000) }}{% endfor %}",
+         "{% for i in range(1000000) %}{{ strftime_now('%Y' * 1000) }}{% endfor %}",
+         "{% set n = namespace(x=[1]) %}{% for i in range(90) %}{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x }}",
+         "{% set n = namespace(x=[1]) %}{% for i in range(90) %}{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x | tojson }}"}) {
+      CAPTURE(source);
+      CHECK(refusal(source).find(budget) != std::string::npos);
+    }
+    // The middle of a chain of comparisons is read once.
+    std::string comparisons = "1";
+    for (int i = 0; i < 30; ++i) comparisons = "1<(" + comparisons + ")<1";
+    CHECK(ChatTemplate("{{ " + comparisons + " }}", {}).render("a", Thinking::Unset) == "False");
+    std::string list;
+    for (int i = 0; i < 400'000; ++i) list += "1,";
+    CHECK(refusal("{{ [" + list + "] }}") == "the chat template can't be run: it has more parts than a chat template may");
+    CHECK(refusal("{% set n = namespace(x=[]) %}{% for i in range(999) %}{% set n.x = [n.x] %}{% endfor %}")
+              .find("too deeply") != std::string::npos);
     CHECK(refusal("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("too deeply") != std::string::npos);
     CHECK(refusal(std::string(100'000, '(')).empty());
     for (const char* part :
@@ -164,6 +193,26 @@ TEST_SUITE("cpu") {
     for (int i = 0; i < 20'000; ++i) chain += " + 1";
     CHECK(refusal(chain + " }}") == "the chat template can't be run: line 1: the template is nested too deeply");
     CHECK(refusal(std::string(2 << 20, 'a')).find("more than 1048576") != std::string::npos);
+  }
+
+  TEST_CASE("all that is written of a chat has one budget") {
+    const Tokenizer tokenizer = Tokenizer::load(kGolden / "tokenizers/qwen2");
+    std::string chat = "user: The";
+    for (int i = 0; i < 30; ++i) chat += "\nassistant: cat\nuser: sat";
+    // Each rendering takes more than a tenth of the budget: the turns of which none is left end with their contents.
+    const ChatTemplate spends(
+        "{% for m in messages %}<{{ m.content }}>\n{% endfor %}{% for i in range(30000) %}{% if i %}{% endif %}{% endfor %}",
+        {});
+    const EncodedChat found = spends.encode(tokenizer, chat, Thinking::Unset);
+    std::string first, last;
+    for (std::uint32_t i = found.turns[0].first; i < found.turns[0].end; ++i) first += found.tokens[i].text;
+    for (std::uint32_t i = found.turns[60].first; i < found.turns[60].end; ++i) last += found.tokens[i].text;
+    CHECK(first == "<The>Ċ");
+    CHECK(last == ">Ċ<sat");
+    // A text that would be millions of tokens is refused before it is cut into them.
+    CHECK(test::error_message([&] {
+            (void)ChatTemplate("{{ 'a ' * 9000000 }}", {}).encode(tokenizer, "a", Thinking::Unset);
+          }).find("more text than a chat template may") != std::string::npos);
   }
 
   TEST_CASE("turns are typed as lines with roles, or as JSON") {
@@ -260,9 +309,10 @@ TEST_SUITE("cpu") {
   TEST_CASE("a template's marks that aren't one token each are named") {
     const Tokenizer tokenizer = Tokenizer::load(kGolden / "tokenizers/qwen2");
     const auto note = [&](const char* source) { return ChatTemplate(source, {}).note_of_marks(tokenizer); };
-    CHECK(note("<|im_start|>{{ '<|im_end|>' }}{{ x <|y }} <|a b|> <||>").empty());
+    CHECK(note("<|im_start|>{{ '<|im_end|>' }}<|y <|a b|> <||>").empty());
     CHECK(note("{{ '<|user|>' }}<|im_start|><|user|><|end|>") ==
-          "the chat template writes <|user|>, <|end|>, which this vocabulary has in pieces: the model may not know them as marks");
+          "the chat template writes <|user|>, <|end|>, which this vocabulary has in pieces: the model may not know them as "
+          "marks");
   }
 
   TEST_CASE("turns are the tokens of their contents and what the template wrote around them") {
@@ -342,7 +392,7 @@ TEST_SUITE("cpu") {
     write_file_atomically(folder / "chat_template.jinja", std::string_view("j{{ enable_thinking }}"));
     CHECK(ChatTemplate::load(folder)->render("a", Thinking::Off) == "jFalse");
     CHECK(ChatTemplate::load(folder)->can_think());
-    write_file_atomically(folder / "chat_template.jinja", std::string_view("{% x %}"));
+    write_file_atomically(folder / "chat_template.jinja", std::string_view("{% if %}"));
     CHECK(test::error_message([&] {
             ChatTemplate::load(folder);
           }).starts_with((folder / "chat_template.jinja").string() + ": the chat template can't"));
