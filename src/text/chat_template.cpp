@@ -115,10 +115,8 @@ class ChatWriter {
         budget_(kLargestText + kPasses * chat.size(), "it takes more steps or makes more text than a chat template may") {}
 
   std::string write(std::span<const ChatTurn> turns, bool asks) {
-    nlohmann::ordered_json variables = {{"tools", nullptr},
-                                        {"documents", nullptr},
-                                        {"add_generation_prompt", asks},
-                                        {"messages", nlohmann::ordered_json::array()}};
+    ChatJson variables = {
+        {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", asks}, {"messages", ChatJson::array()}};
     for (const auto& [name, token] : strings_) variables[name] = token;
     for (const ChatTurn& turn : turns) variables["messages"].push_back(turn.message);
     if (thinking_ != Thinking::Unset) variables["enable_thinking"] = thinking_ == Thinking::On;
@@ -182,7 +180,7 @@ std::vector<TurnBytes> turns_in(ChatWriter& writer, const Chat& chat, const std:
   std::vector<TurnBytes> found;
   std::size_t content_end = 0, begin = 0;
   for (std::size_t turn = 0; turn < chat.turns.size(); ++turn) {
-    const nlohmann::ordered_json& message = chat.turns[turn].message;
+    const ChatJson& message = chat.turns[turn].message;
     const std::string content = message.contains("content") && message["content"].is_string()
                                     ? std::string(trim_chat(message["content"].get_ref<const std::string&>()))
                                     : std::string();
@@ -270,11 +268,11 @@ std::string ChatTemplate::with_answer(std::string_view chat, std::string_view mo
   const Chat now(chat);
   const std::string_view content = trim_chat(chat);
   if (now.turns.front().typed.is_empty() && content.starts_with('[')) {
-    nlohmann::ordered_json messages = nlohmann::ordered_json::parse(content, nullptr, false);
+    ChatJson messages = ChatJson::parse(content, nullptr, false);
     const bool has_answer = messages.back()["role"] == "assistant" && text_of(messages.back()) != nullptr;
-    if (!has_answer) messages.push_back({{"role", "assistant"}, {"content", ""}});
+    if (!has_answer) messages.push_back(ChatJson{{"role", "assistant"}, {"content", ""}});
     *text_of(messages.back()) += more;
-    return to_text(messages, -1);
+    return messages.dump(-1, ' ', false, ChatJson::error_handler_t::replace);
   }
   const std::size_t line = chat.rfind('\n') == std::string_view::npos ? 0 : chat.rfind('\n') + 1;
   const bool has_turn = now.is_open || !now.trailing.empty() || role_of_line(chat.substr(line)) == "assistant";

@@ -14,14 +14,14 @@ constexpr std::array<std::string_view, 5> kTurnRoles = {"system", "developer", "
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
 /// As transformers gives messages to templates: members that are null are left out, and a model's thoughts have both names.
-nlohmann::ordered_json as_given(const nlohmann::ordered_json& message) {
-  nlohmann::ordered_json given = nlohmann::ordered_json::object();
+ChatJson as_given(const ChatJson& message) {
+  ChatJson given = ChatJson::object();
   for (const auto& [key, value] : message.items()) {
     if (!value.is_null()) given[key] = value;
   }
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     if (!given.contains(name)) continue;
-    const nlohmann::ordered_json thoughts = given[name];
+    const ChatJson thoughts = given[name];
     if (!given.contains("thinking")) given["thinking"] = thoughts;
     given["reasoning_content"] = thoughts;
     break;
@@ -31,12 +31,11 @@ nlohmann::ordered_json as_given(const nlohmann::ordered_json& message) {
 
 std::vector<ChatTurn> messages_of(std::string_view text) {
   // The check bounds depth and size; parsed again, members keep their order.
-  const nlohmann::ordered_json list =
-      parse_json(text) ? nlohmann::ordered_json::parse(text, nullptr, false) : nlohmann::ordered_json();
+  const ChatJson list = parse_json(text) ? ChatJson::parse(text, nullptr, false) : ChatJson();
   if (!list.is_array())
     throw Error("the chat begins as JSON, but isn't a list of messages: [{{\"role\": \"user\", \"content\": \"…\"}}]");
   std::vector<ChatTurn> turns;
-  for (const nlohmann::ordered_json& message : list) {
+  for (const ChatJson& message : list) {
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
       throw Error("message {} of the chat has no \"role\"", turns.size() + 1);
     turns.push_back({as_given(message)});
@@ -117,12 +116,12 @@ Chat::Chat(std::string_view text) {
   if (turns.empty()) throw Error("the chat has no turn: type at least one");
 }
 
-std::string* text_of(nlohmann::ordered_json& message) {
+std::string* text_of(ChatJson& message) {
   const auto content = message.find("content");
   if (content == message.end()) return nullptr;
   if (content->is_string()) return content->get_ptr<std::string*>();
   for (std::size_t i = content->is_array() ? content->size() : 0; i-- > 0;) {
-    nlohmann::ordered_json& part = (*content)[i];
+    ChatJson& part = (*content)[i];
     if (part.is_object() && part.contains("text")) return part["text"].get_ptr<std::string*>();
   }
   return nullptr;

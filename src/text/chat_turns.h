@@ -4,15 +4,14 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "text/chat_json.h"
 #include "text/token.h"
 
 namespace headlight::text {
 
 /// A message of a chat, {"role": …, "content": …}, and where its content is in the typed text; nowhere in JSON.
 struct ChatTurn {
-  nlohmann::ordered_json message;
+  ChatJson message;
   ByteRange typed = {};
 };
 
@@ -29,7 +28,7 @@ struct Chat {
 };
 
 /// The text that a message's content is, or the last text among its parts; null where it has none.
-std::string* text_of(nlohmann::ordered_json& message);
+std::string* text_of(ChatJson& message);
 
 /// Without white space at the ends.
 std::string_view trim_chat(std::string_view text);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "text/template_functions.h"
 
 namespace headlight::text {
@@ -24,10 +22,9 @@ class PlacedError : public Error {
 
 class Run {
  public:
-  Run(const nlohmann::ordered_json& variables, Budget& budget) : heap_(budget) {
+  Run(const ChatJson& variables, Budget& budget) : heap_(budget) {
     Scope& globals = scopes_.emplace_back();
-    for (const auto& [name, value] : variables.get_ref<const nlohmann::ordered_json::object_t&>())
-      globals[name] = heap_.json(value);
+    for (const auto& [name, value] : variables.get_ref<const ChatJson::object_t&>()) globals[name] = heap_.json(value);
   }
 
   std::string text(const Node& whole) {
@@ -352,7 +349,7 @@ class Run {
 
 }  // namespace
 
-std::string run_template(const TemplateNode& parsed, const nlohmann::ordered_json& variables, Budget& budget) {
+std::string run_template(const TemplateNode& parsed, const ChatJson& variables, Budget& budget) {
   return Run(variables, budget).text(parsed);
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "text/unicode.h"
 
 namespace headlight::text {
@@ -138,7 +136,7 @@ TemplateValue TemplateHeap::callable(TemplateCallable made) {
   return {&callables_.emplace_back(std::move(made))};
 }
 
-TemplateValue TemplateHeap::json(const nlohmann::ordered_json& json) {
+TemplateValue TemplateHeap::json(const ChatJson& json) {
   if (json.is_boolean()) return {json.get<bool>()};
   if (json.is_string()) return {TemplateText(json.get_ref<const std::string&>())};
   if (json.is_number_unsigned() && json.get<std::uint64_t>() >> 63 != 0) return {json.get<double>()};
@@ -150,7 +148,7 @@ TemplateValue TemplateHeap::json(const nlohmann::ordered_json& json) {
   if (json.is_array())
     for (const auto& part : json) parts.push_back(this->json(part));
   else
-    for (const auto& [key, part] : json.get_ref<const nlohmann::ordered_json::object_t&>())
+    for (const auto& [key, part] : json.get_ref<const ChatJson::object_t&>())
       members.emplace_back(TemplateValue{TemplateText(key)}, this->json(part));
   return json.is_array() ? list(std::move(parts)) : dict(members);
 }

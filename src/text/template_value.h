@@ -11,9 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "core/budget.h"
+#include "text/chat_json.h"
 #include "text/template_syntax.h"
 
 namespace headlight::text {
@@ -105,7 +104,7 @@ class TemplateHeap {
   TemplateValue space(TemplateScope members, bool is_loop = false);
   TemplateValue callable(TemplateCallable made);
   /// The JSON's texts must outlive the heap's values.
-  TemplateValue json(const nlohmann::ordered_json& json);
+  TemplateValue json(const ChatJson& json);
 
  private:
   Budget& budget_;

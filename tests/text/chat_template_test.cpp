@@ -240,6 +240,13 @@ TEST_SUITE("cpu") {
         "content,role;role,tool_calls;");
     CHECK(names(R"([{"role": "assistant", "content": "a", "thinking": "t"}, {"role": "user", "content": "b"}])") ==
           "content,reasoning_content,role,thinking;content,role;");
+    // Members keep their order, of two with the same name the last is used, and each of many is found by a map.
+    const ChatTemplate prints("{{ messages[0] | tojson }}", {});
+    CHECK(prints.render(R"([{"role": "user", "z": 1, "content": "a", "b": {"y": 1, "x": 2}, "z": 3}])", Thinking::Unset) ==
+          R"({"role": "user", "z": 3, "content": "a", "b": {"y": 1, "x": 2}})");
+    std::string many = R"([{"role": "user", "content": "a")";
+    for (int i = 0; i < 300'000; ++i) many += fmt::format(R"(, "k{}": 0)", i);
+    CHECK(ChatTemplate("{{ messages[0].k299999 }}", {}).render(many + "}]", Thinking::Unset) == "0");
     CHECK(refusal(source, "assistant: ") == "the chat has no turn: type at least one");
     CHECK(refusal(source, "[{\"content\": 1}]") == "message 1 of the chat has no \"role\"");
     CHECK(refusal(source, "[{").starts_with("the chat begins as JSON"));
