@@ -108,7 +108,7 @@ TEST_SUITE("gpu") {
     CHECK(on > unset);
     chat.click("text.thinks.2");
     chat.settle();
-    CHECK(chat.result().input->source.length > on);
+    CHECK(chat.result().input->source.length != on);
     chat.click("text.thinks.0");
     chat.settle();
     CHECK(chat.result().input->source.length == unset);
