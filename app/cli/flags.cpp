@@ -12,7 +12,7 @@
 
 #include "app/cli/command_text.h"
 #include "app/models/starter_view.h"
-#include "app/state/usage.h"
+#include "app/state/state_names.h"
 #include "core/text_bytes.h"
 #include "platform/process.h"
 
@@ -245,6 +245,11 @@ void add_model_flag(const FlagGroup& group, const std::string& help, const std::
   group.add("-m,--model", "PATH", fmt::format("{}: {}{}", help, kModelNames, rest),
             [&model](const std::string& text) { model = named_model(text); });
   offer_words(group.app(), "--model", {kCaptionWriter, kTranslator});
+}
+
+void add_thinking_flag(const FlagGroup& group, text::Thinking& thinking) {
+  group.take_choice("--thinking", "unset|on|off", fmt::format("{} (default unset)", kThinkingHelp), thinking,
+                    {{"unset", text::Thinking::Unset}, {"on", text::Thinking::On}, {"off", text::Thinking::Off}});
 }
 
 void add_texts_flags(const FlagGroup& group, const std::string& help,

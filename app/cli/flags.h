@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/state/usage.h"
+#include "text/chat_template.h"
 
 // CLI11 is compiled in flags.cpp and command_line.cpp alone: all its code is in headers.
 namespace CLI {  // NOLINT(readability-identifier-naming): its name in CLI11
@@ -116,6 +117,8 @@ class FlagGroup {
 /// --model PATH: a bundled model's name as its folder, anything else as typed. `help` is followed by what it may name, and
 /// by `rest`.
 void add_model_flag(const FlagGroup& group, const std::string& help, const std::string& rest, std::string& model);
+/// --thinking on|off of the commands that write chats.
+void add_thinking_flag(const FlagGroup& group, text::Thinking& thinking);
 /// --text of the commands that answer texts one by one, which a word without a flag is as well. `use` gets none where they
 /// are the lines of standard input: of "-".
 void add_texts_flags(const FlagGroup& group, const std::string& help,

@@ -20,7 +20,8 @@ using Ids = std::vector<std::uint32_t>;
 
 struct GenerateFlags {
   WritingFlags writing;
-  bool is_chat = false, thinks = true;
+  bool is_chat = false;
+  text::Thinking thinking = text::Thinking::Unset;
   float temperature = 0.8f;  ///< 0: the likeliest token each time
   std::uint32_t samples = 1;
 };
@@ -97,7 +98,7 @@ class Generator {
   Ids ids(const std::string& line) const {
     Ids ids;
     const auto tokens =
-        flags_.is_chat ? inference::chat_template(writer_.model()).encode(writer_.tokenizer(), line, flags_.thinks).tokens
+        flags_.is_chat ? inference::chat_template(writer_.model()).encode(writer_.tokenizer(), line, flags_.thinking).tokens
                        : writer_.tokenizer().encode(line);
     for (const text::Token& token : tokens) ids.push_back(token.id);
     if (!ids.empty()) return ids;
@@ -162,8 +163,7 @@ Subcommand add_generate_command(CLI::App& app) {
       "texts are chats: lines 'system: ...', 'user: ...', 'assistant: ...' begin turns, anything else is the user's; the "
       "answer alone is printed",
       flags->is_chat);
-  text.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", flags->thinks,
-                   {{"on", true}, {"off", false}});
+  add_thinking_flag(text, flags->thinking);
   add_sampling_flags(*command, *flags);
   return {.app = command, .run = [flags] { return run_generate(*flags); }};
 }

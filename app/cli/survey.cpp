@@ -294,8 +294,7 @@ void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
               "texts are chats, which the model's template writes: each is the user's turn, or has lines 'system: ...', "
               "'user: ...', 'assistant: ...'",
               choices.is_chat);
-  corpus.take_choice("--thinking", "on|off", "the switch of a chat template that has one (default on)", choices.thinks,
-                     {{"on", true}, {"off", false}});
+  add_thinking_flag(corpus, choices.thinking);
 }
 
 Subcommand add_merge_command(CLI::App& survey) {

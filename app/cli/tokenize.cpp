@@ -29,6 +29,8 @@ struct TextFlags {
   std::vector<std::string> lines;                ///< given on the command line; none: standard input's
   bool is_target = false;                        ///< for an encoder-decoder's target
   bool adds_special = true;                      ///< tokenize
+  bool is_chat = false;                          ///< tokenize: as the model's template writes it
+  text::Thinking thinking = text::Thinking::Unset;
   bool skips_special = true;                     ///< detokenize
   std::optional<text::WordLanguage> words = {};  ///< tokenize: by the rules of a language
 };
@@ -106,8 +108,16 @@ int run_words(const TextFlags& flags) {
 int run_tokenize(const TextFlags& flags) {
   if (flags.words) return run_words(flags);
   const text::Tokenizer tokenizer = open(flags);
-  answer_lines(flags.lines,
-               [&](const std::string& line) { return tokens_json("tokens", tokenizer.encode(line, flags.adds_special)); });
+  std::shared_ptr<const text::ChatTemplate> chat;
+  if (flags.is_chat) {
+    chat = inference::open_chat_template(inference::find_model(flags.model), tokenizer);
+    if (!chat) throw Error("{} has no chat template: leave --chat out", flags.model);
+    if (const std::string note = chat->note_of_marks(tokenizer); !note.empty()) tell_note(note);
+  }
+  answer_lines(flags.lines, [&](const std::string& line) {
+    return tokens_json("tokens", chat ? chat->encode(tokenizer, line, flags.thinking).tokens
+                                      : tokenizer.encode(line, flags.adds_special));
+  });
   return 0;
 }
 
@@ -151,6 +161,10 @@ Subcommand add_tokenize_command(CLI::App& app) {
             });
   group.turn("--no-special", "without the tokens that the model expects around a text ([CLS], <s>, ...)",
              flags->adds_special, false);
+  group.turn("--chat",
+             "texts are chats, which the model's template writes: each is the user's turn, or JSON, a list of messages",
+             flags->is_chat);
+  add_thinking_flag(group, flags->thinking);
   return {.app = command, .run = [flags] { return run_tokenize(*flags); }};
 }
 

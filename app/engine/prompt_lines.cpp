@@ -61,7 +61,7 @@ inference::PromptText prompt_text(const Model& model, bool has_pairs, bool has_t
   inference::PromptText prompt;
   prompt.adds_special = model.adds_special;
   prompt.is_chat = model.is_chat;
-  prompt.thinks = model.thinks;
+  prompt.thinking = model.thinking;
   prompt.padding = model.padding;
   prompt.stretches_positions = model.stretches_positions;
   prompt.ids = model.ids;

@@ -85,6 +85,14 @@ void read_ids(const JsonReader& object, const char* key, IdLists& value) {
   }
 }
 
+void read_thinking(const JsonReader& object, const char* key, text::Thinking& value) {
+  const json* found = object.find(key);
+  if (found != nullptr && found->is_boolean())
+    value = found->get<bool>() ? text::Thinking::On : text::Thinking::Off;
+  else
+    object.read_enum<text::Thinking>(key, value, kThinking);
+}
+
 json write_gains(const inference::HeadGains& gains) {
   return write_by_head(gains, "gain", [](float gain) { return json(gain); });
 }

@@ -21,6 +21,9 @@ void read_scale(const JsonReader& object, const char* key, model::Scale& value);
 void read_ids(const JsonReader& object, const char* key, IdLists& value);
 
 /// [{"kind", "layer", "head", "gain"}, …].
+/// Files of older versions say true or false.
+void read_thinking(const JsonReader& object, const char* key, text::Thinking& value);
+
 nlohmann::json write_gains(const inference::HeadGains& gains);
 void read_gains(const JsonReader& object, const char* key, inference::HeadGains& value);
 

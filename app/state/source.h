@@ -42,7 +42,7 @@ struct Model {
   bool translates = true;
   bool adds_special = true;  ///< [CLS], <s>, …
   bool is_chat = false;      ///< a text is a chat, which the model's template writes (text/chat_template.h)
-  bool thinks = true;        ///< the template's switch for thinking, where it has one
+  text::Thinking thinking = text::Thinking::Unset;
   inference::PaddingSide padding = inference::PaddingSide::Right;
   inference::Precision precision = inference::Precision::F32;
   bool applies_adapter = true;  ///< of a LoRA adapter's folder; false: the model that it changes, as it is

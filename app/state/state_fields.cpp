@@ -176,8 +176,12 @@ void add_model(std::vector<Field>& fields) {
                  return [](State& state) { state.model().is_chat = true; };
                }};
   fields.push_back(std::move(chat));
-  fields.push_back(switch_field("model", "thinks", "Switch thinking", in_model<&Model::thinks>(),
-                                {.name = "--thinking", .help = "the switch of a chat template that has one"}));
+  Field thinking = choice_field("model", "thinks", "Choose thinking", in_model<&Model::thinking>(), kThinking,
+                                {.name = "--thinking", .help = kThinkingHelp});
+  thinking.read = [](const JsonReader& object, const char* name, State& state) {
+    read_thinking(object, name, state.model().thinking);
+  };
+  fields.push_back(std::move(thinking));
   fields.push_back(choice_field("model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
                                 {.name = "--precision",
                                  .help = "how weights are kept on the device: exactly, as the file has them (f32), or "

@@ -10,6 +10,10 @@ inline constexpr std::array<EnumName<inference::PaddingSide>, 2> kPaddingSides =
     {{inference::PaddingSide::Right, "right"}, {inference::PaddingSide::Left, "left"}}};
 inline constexpr std::array<EnumName<inference::Precision>, 2> kPrecisions = {
     {{inference::Precision::F32, "f32"}, {inference::Precision::F16, "f16"}}};
+inline constexpr std::array<EnumName<text::Thinking>, 3> kThinking = {
+    {{text::Thinking::Unset, "unset"}, {text::Thinking::On, "on"}, {text::Thinking::Off, "off"}}};
+inline constexpr const char* kThinkingHelp =
+    "the switch of a chat template that has one; unset, the template does what it does by itself";
 inline constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
     {{inference::SamplingMethod::Greedy, "greedy"}, {inference::SamplingMethod::Random, "random"}}};
 inline constexpr std::array<EnumName<Theme>, 3> kThemes = {

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/field_values.h"
 #include "app/state/session_file.h"
+#include "app/state/state_names.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "text/chat_template.h"
@@ -45,7 +47,7 @@ OpenedSurvey open_survey(SurveyChoices choices, const fs::path& directory) {
   OpenedSurvey opened;
   opened.model = inference::open_model(choices.model);
   // Refused before anything is measured: a model without a template, or one that takes no user's turn.
-  if (choices.is_chat) static_cast<void>(inference::chat_template(*opened.model).render("text", choices.thinks));
+  if (choices.is_chat) static_cast<void>(inference::chat_template(*opened.model).render("text", choices.thinking));
   choices.format.takes_targets = !opened.model->network->layers->decoder.empty();
   if (choices.corpus != kStandardInput) choices.corpus = fs::weakly_canonical(choices.corpus);
   opened.corpus = std::make_unique<const CorpusFile>(choices.corpus, directory, choices.format);
@@ -54,7 +56,7 @@ OpenedSurvey open_survey(SurveyChoices choices, const fs::path& directory) {
   if (choices.packs && measures.layout.has_kinds())
     throw Error("{} has pairs of texts, which can't be packed into rows: leave --pack out", utf8(opened.corpus->path()));
   measures.is_chat = choices.is_chat;
-  measures.thinks = choices.thinks;
+  measures.thinking = choices.thinking;
   measures.packs = choices.packs;
   measures.activations = {.sites = evaluation::activation_sites(*opened.model, choices.activations),
                           .every = choices.every,
@@ -80,7 +82,7 @@ nlohmann::ordered_json choices_json(const SurveyChoices& choices) {
           {"top", choices.top},
           {"samples", choices.samples},
           {"chat", choices.is_chat},
-          {"thinks", choices.thinks},
+          {"thinks", enum_name<text::Thinking>(kThinking, choices.thinking)},
           {"pack", choices.packs},
           {"precision", choices.is_half ? "f16" : "f32"},
           {"jsonl", choices.format.is_json},
@@ -115,7 +117,7 @@ SurveyChoices read_choices(const fs::path& directory) {
     choices.top = static_cast<std::uint32_t>(count_in(json, "top", kMost));
     choices.samples = static_cast<std::uint32_t>(count_in(json, "samples", kMost));
     choices.is_chat = json.at("chat").get<bool>();
-    choices.thinks = json.at("thinks").get<bool>();
+    read_thinking(JsonReader(json, {}), "thinks", choices.thinking);
     choices.packs = json.at("pack").get<bool>();
     choices.is_half = json.at("precision").get<std::string>() == "f16";
     choices.format = {.is_json = json.at("jsonl").get<bool>(),

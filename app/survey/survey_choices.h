@@ -17,7 +17,8 @@ struct SurveyChoices {
   CorpusFormat format = {};
   std::vector<evaluation::CorpusMetric> metrics = {};
   std::uint32_t tokens = 512, top = 20, samples = 50;
-  bool is_chat = false, thinks = true;
+  bool is_chat = false;
+  text::Thinking thinking = text::Thinking::Unset;
   bool packs = false;                         ///< texts one after the other in rows of `tokens`
   bool is_half = false;                       ///< weights are rounded to float16
   std::vector<std::string> activations = {};  ///< names of activation_sites()

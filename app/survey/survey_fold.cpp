@@ -59,6 +59,8 @@ std::string activations_text(const evaluation::ActivationChoice& choice) {
 }  // namespace
 
 std::string SurveyIdentity::text() const {
+  // Older versions wrote "; chats" where thinking was on.
+  static constexpr std::array kChats = {"; chats, thinking unset", "; chats", "; chats without thinking"};
   std::vector<std::string> names;
   for (const evaluation::CorpusMetric& metric : measures.metrics) {
     names.push_back(metric.is_own() ? fmt::format("{} = {}", metric.own_name, metric.pattern) : metric.name());
@@ -70,10 +72,7 @@ std::string SurveyIdentity::text() const {
       "corpus {}; model {}; {} layers of {} heads{}; metrics {}; texts of {} tokens at most; {} examples, {} "
       "samples{}{}{}{}",
       corpus, model, layout.layers, layout.heads, decoder, fmt::join(names, ","), measures.most_tokens, measures.top,
-      measures.samples,
-      !measures.is_chat ? ""
-      : measures.thinks ? "; chats"
-                        : "; chats without thinking",
+      measures.samples, measures.is_chat ? kChats.at(static_cast<std::size_t>(measures.thinking)) : "",
       measures.packs ? "; packed" : "", is_half ? "; float16 weights" : "", activations_text(measures.activations));
 }
 

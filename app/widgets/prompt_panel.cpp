@@ -114,8 +114,11 @@ void draw_chat_switches(Frame& frame, Form& form) {
   if (!choice.is_chat) return;
   if (has_lines(frame.state.text())) choice.joins_lines = true;
   if (model && model->chat && model->chat->can_think()) {
-    form.toggle("thinks", "Thinking", choice.thinks, {},
-                "The template's switch: off, the model answers without writing thoughts first.");
+    int thinking = static_cast<int>(choice.thinking);
+    form.segments("thinks", "Thinking", std::array{"unset", "on", "off"}, thinking,
+                  "The template's switch. Unset, the template does what it does by itself; off, the model answers without "
+                  "writing thoughts first.");
+    choice.thinking = static_cast<text::Thinking>(thinking);
   }
 }
 

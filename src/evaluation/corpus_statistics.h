@@ -6,6 +6,7 @@
 #include "evaluation/corpus_metric.h"
 #include "evaluation/head_layout.h"
 #include "evaluation/head_profile.h"
+#include "text/chat_template.h"
 
 namespace headlight::evaluation {
 
@@ -79,7 +80,7 @@ struct CorpusMeasures {
   std::uint32_t samples = 0;      ///< examples of each head and metric for the deciles
   bool packs = false;    ///< the texts that follow one are in the same row, as long as there is room (corpus_rows())
   bool is_chat = false;  ///< texts are chats, which the model's template writes: each the user's turn
-  bool thinks = true;    ///< the template's switch, where it has one
+  text::Thinking thinking = text::Thinking::Unset;
   ActivationChoice activations = {};  ///< that are kept beside
 
   std::size_t cells() const { return metrics.size() * layout.count(); }

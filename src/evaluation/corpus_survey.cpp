@@ -149,7 +149,7 @@ std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, con
   if (!measures.is_chat) return text_ids(model, text);
   std::vector<std::uint32_t> ids;
   try {
-    const auto tokens = inference::chat_template(model).encode(*model.tokenizer, text, measures.thinks).tokens;
+    const auto tokens = inference::chat_template(model).encode(*model.tokenizer, text, measures.thinking).tokens;
     if (!text::has_own_token(tokens)) return {};
     for (const text::Token& token : tokens) ids.push_back(token.id);
   } catch (const Error&) {  // a text without a turn, or one that the template takes no chat of

@@ -59,6 +59,9 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
   std::ranges::for_each(model->notes, add_note);
   try {
     if (model->tokenizer) model->chat = open_chat_template(model->path, *model->tokenizer);
+    if (model->chat) {
+      if (std::string note = model->chat->note_of_marks(*model->tokenizer); !note.empty()) model->notes.push_back(std::move(note));
+    }
   } catch (const Error& error) {
     model->chat_problem = error.what();  // texts can be shown nevertheless
   }

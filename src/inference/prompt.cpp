@@ -141,7 +141,7 @@ Lines source_tokens(const LanguageModel& model, const PromptText& text, const Si
   Lines result;
   if (text.is_chat) {
     for (const std::string& line : text.lines) {
-      text::EncodedChat chat = chat_template(model).encode(tokenizer, line, text.thinks);
+      text::EncodedChat chat = chat_template(model).encode(tokenizer, line, text.thinking);
       result.push_back(std::move(chat.tokens));
       turns.push_back(std::move(chat.turns));
     }

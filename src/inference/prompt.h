@@ -3,7 +3,7 @@
 #include "attention/expression.h"
 #include "attention/mask.h"
 #include "model/network.h"
-#include "text/token.h"
+#include "text/chat_template.h"
 
 namespace headlight::inference {
 
@@ -21,7 +21,7 @@ struct PromptText {
   std::vector<std::vector<std::uint32_t>> target_ids = {};
   bool adds_special = true;  ///< [CLS], <s>, …
   bool is_chat = false;      ///< each line is a chat, which the model's template writes (text/chat_template.h)
-  bool thinks = true;        ///< the template's switch for thinking, where it has one
+  text::Thinking thinking = text::Thinking::Unset;
   PaddingSide padding = PaddingSide::Right;
   /// Take texts that are longer than a table of positions: the network needs a longer one (inference/stretch_positions.h).
   bool stretches_positions = false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/atomic_file.h"
@@ -142,10 +143,12 @@ class TorchReader {
     const PickleValue* found = nullptr;
     std::string names;
     std::size_t dictionaries = 0;
+    std::set<const PickleValue*> seen;  // several names of one dictionary are one
     for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
       const PickleValue &name = pickle_.at(root.items[i]), &value = pickle_.at(root.items[i + 1]);
       std::size_t tensors = 0;
-      if (value.kind == Kind::Dict) for_each_tensor(value, [&](std::string_view, const PickleValue&) { ++tensors; });
+      if (value.kind == Kind::Dict && seen.insert(&value).second)
+        for_each_tensor(value, [&](std::string_view, const PickleValue&) { ++tensors; });
       if (tensors == 0) continue;
       found = &value;
       ++dictionaries;
@@ -255,10 +258,18 @@ TensorTable read_archive(const fs::path& path) {
       order != nullptr && !order->is_compressed && order->size == 3) {
     cursor.fail("its numbers are big-endian, which isn't supported");
   }
+  // Of compressed members those that a tensor names are unpacked.
   Storages storages;
+  std::set<std::string_view> keys;
+  const TorchReader reader(zip.file(), pickle, storages);
+  for (const PickleValue& value : pickle.values) {
+    if (value.kind == Kind::Storage) keys.insert(reader.key(value));
+  }
   for (const ZipMember& member : zip.members()) {
     const std::string data = folder + "data/";
-    if (member.name.starts_with(data)) storages.emplace(member.name.substr(data.size()), bytes_of(member));
+    if (!member.name.starts_with(data)) continue;
+    const std::string_view key = member.name.substr(data.size());
+    if (!member.is_compressed || keys.contains(key)) storages.emplace(key, bytes_of(member));
   }
   return TensorTable(TorchReader(zip.file(), pickle, storages).read());
 }

@@ -1,8 +1,9 @@
 #include "text/chat_template.h"
 
 #include <algorithm>
-#include <map>
 #include <span>
+
+#include <fmt/ranges.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -18,6 +19,10 @@ namespace headlight::text {
 namespace {
 
 constexpr std::size_t kLargestTemplate = std::size_t{1} << 20;
+constexpr std::size_t kLargestText = std::size_t{64} << 20;  // bytes that are made on the way, and steps (core/budget.h)
+constexpr std::size_t kMaxMarks = 64;                        // that a note could name
+constexpr std::size_t kTokenCost = 16;                       // of a byte that may be a token by itself
+constexpr std::size_t kPasses = 64;                          // over the whole chat, on top
 ChatTemplate::Variables variables_of(const std::filesystem::path& folder) {
   const SpecialTokenStrings special = read_folder_notes(folder).special;
   ChatTemplate::Variables variables;
@@ -68,56 +73,85 @@ ChatTemplate::ChatTemplate(std::string_view source, Variables variables) : varia
   if (source.size() > kLargestTemplate)
     throw Error("the chat template has {} bytes, more than {}", source.size(), kLargestTemplate);
   can_think_ = source.find("enable_thinking") != std::string_view::npos;
+  for (std::size_t at = 0; (at = source.find("<|", at)) != std::string_view::npos; ++at) {
+    const std::size_t end = source.find_first_of(" \n'\"{>", at + 2);
+    if (end == std::string_view::npos || source[end] != '>' || source[end - 1] != '|' || end < at + 4) continue;
+    const std::string mark(source.substr(at, end + 1 - at));
+    if (std::ranges::find(marks_, mark) == marks_.end() && marks_.size() < kMaxMarks) marks_.push_back(mark);
+  }
   const RepairedUtf8 repaired(source);
   try {
-    parsed_ = std::make_unique<const TemplateNode>(parse_template(repaired.text()));
+    Budget nodes(kLargestTemplate * 32, "it has more parts than a chat template may");
+    parsed_ = std::make_unique<const TemplateNode>(parse_template(repaired.text(), nodes));
   } catch (const Error& error) {
     throw Error("the chat template can't be run: {}", error.what());
   }
 }
+
+std::string ChatTemplate::note_of_marks(const Tokenizer& tokenizer) const {
+  std::vector<std::string> pieces;
+  for (const std::string& mark : marks_) {
+    if (tokenizer.encode(mark, false).size() != 1) pieces.push_back(mark);
+  }
+  if (pieces.empty()) return {};
+  return fmt::format(
+      "the chat template writes {}, which this vocabulary has in pieces: the model may not know them as marks",
+      fmt::join(pieces, ", "));
+}
+
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
 namespace {
 
-/// What a template writes of messages.
+/// What a template writes of messages, with one budget for all that it writes of a chat.
 class ChatWriter {
  public:
-  ChatWriter(const TemplateNode& parsed, const ChatTemplate::Variables& strings, bool has_switch, bool thinks)
-      : parsed_(parsed), has_switch_(has_switch), thinks_(thinks) {
-    for (const auto& [name, token] : strings) strings_[name] = token;
-  }
+  ChatWriter(const TemplateNode& parsed, const ChatTemplate::Variables& strings, Thinking thinking, std::string_view chat)
+      : parsed_(parsed),
+        strings_(strings),
+        thinking_(thinking),
+        budget_(kLargestText + kPasses * chat.size(), "it takes more steps or makes more text than a chat template may") {}
 
-  std::string write(std::span<const ChatTurn> turns, bool asks) const {
-    TemplateJson variables = {
-        {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", asks}, {"messages", TemplateJson::array()}};
+  std::string write(std::span<const ChatTurn> turns, bool asks) {
+    ChatJson variables = {
+        {"tools", nullptr}, {"documents", nullptr}, {"add_generation_prompt", asks}, {"messages", ChatJson::array()}};
     for (const auto& [name, token] : strings_) variables[name] = token;
     for (const ChatTurn& turn : turns) variables["messages"].push_back(turn.message);
-    if (has_switch_) variables["enable_thinking"] = thinks_;
+    if (thinking_ != Thinking::Unset) variables["enable_thinking"] = thinking_ == Thinking::On;
     try {
-      return run_template(parsed_, variables);
+      return run_template(parsed_, variables, budget_);
     } catch (const Error& error) {
       throw Error("the model's chat template: {}", error.what());
     }
   }
 
-  std::string write(const Chat& chat) const {
-    std::string text = write(chat.turns, !chat.is_open);
-    if (chat.is_open) {
-      const std::string_view last = trim_chat(chat.last_text());
-      const std::size_t at = text.rfind(last);
-      if (at == std::string::npos)
-        throw Error("the model's chat template changes the assistant's last turn: end with another one");
-      text.resize(at + last.size());
-    }
+  /// Of what is made of each byte of a text.
+  void spend_tokens(const std::string& text) { budget_.spend(text.size() * kTokenCost); }
+
+  /// An open answer ends where a mark after its content is: the template may write the same letters around it.
+  std::string write(const Chat& chat) {
+    if (!chat.is_open) return write(chat.turns, true) + chat.trailing;
+    constexpr std::string_view kMark =
+        "\uE000\uE001\uE000";  // letters for private use: no case, no white space, in no JSON escape
+    std::vector<ChatTurn> turns = chat.turns;
+    std::string& content = *text_of(turns.back().message);
+    const std::string answer(trim_chat(content));
+    content += kMark;
+    std::string text = write(turns, false);
+    const std::size_t end = text.rfind(kMark);
+    if (end == std::string::npos || !std::string_view(text).substr(0, end).ends_with(answer))
+      throw Error("the model's chat template changes the assistant's last turn: end with another one");
+    text.resize(end);
     return text + chat.trailing;
   }
 
  private:
   const TemplateNode& parsed_;
-  std::map<std::string, std::string> strings_;
-  bool has_switch_, thinks_;
+  const ChatTemplate::Variables& strings_;
+  Thinking thinking_;
+  Budget budget_;
 };
 
 /// Each turn of a chat is found by writing the chat until there once more: longer chats have no marked turns.
@@ -141,12 +175,12 @@ std::size_t begin_of_first(std::string_view before, const std::string& role) {
 /// Turns in the text that the template made of all of them. A turn ends where the text of the turns until there alone ends,
 /// as far as that is the same: a template may write other things around the last turn, or refuse a chat that ends there.
 /// Then it ends with its content.
-std::vector<TurnBytes> turns_in(const ChatWriter& writer, const Chat& chat, const std::string& text) {
+std::vector<TurnBytes> turns_in(ChatWriter& writer, const Chat& chat, const std::string& text) {
   if (chat.turns.size() > kMaxMarkedTurns) return {};
   std::vector<TurnBytes> found;
   std::size_t content_end = 0, begin = 0;
   for (std::size_t turn = 0; turn < chat.turns.size(); ++turn) {
-    const nlohmann::ordered_json& message = chat.turns[turn].message;
+    const ChatJson& message = chat.turns[turn].message;
     const std::string content = message.contains("content") && message["content"].is_string()
                                     ? std::string(trim_chat(message["content"].get_ref<const std::string&>()))
                                     : std::string();
@@ -198,16 +232,17 @@ std::uint32_t tokens_before(const std::vector<Token>& tokens, std::size_t byte) 
 
 }  // namespace
 
-std::string ChatTemplate::render(std::string_view chat, bool thinks) const {
+std::string ChatTemplate::render(std::string_view chat, Thinking thinking) const {
   const RepairedUtf8 repaired(chat);
-  return ChatWriter(*parsed_, variables_, can_think_, thinks).write(Chat(repaired.text()));
+  return ChatWriter(*parsed_, variables_, thinking, chat).write(Chat(repaired.text()));
 }
 
-EncodedChat ChatTemplate::encode(const Tokenizer& tokenizer, std::string_view chat, bool thinks) const {
+EncodedChat ChatTemplate::encode(const Tokenizer& tokenizer, std::string_view chat, Thinking thinking) const {
   const RepairedUtf8 repaired(chat);
   const Chat turns(repaired.text());
-  const ChatWriter writer(*parsed_, variables_, can_think_, thinks);
+  ChatWriter writer(*parsed_, variables_, thinking, chat);
   const std::string text = writer.write(turns);
+  writer.spend_tokens(text);
   const auto places = place_turns(turns, repaired.text(), text);
   EncodedChat encoded{.tokens = tokenizer.encode(text, false)};
   for (const TurnBytes& turn : turns_in(writer, turns, text))
@@ -233,10 +268,11 @@ std::string ChatTemplate::with_answer(std::string_view chat, std::string_view mo
   const Chat now(chat);
   const std::string_view content = trim_chat(chat);
   if (now.turns.front().typed.is_empty() && content.starts_with('[')) {
-    TemplateJson messages = TemplateJson::parse(content, nullptr, false);
-    if (!now.is_open) messages.push_back({{"role", "assistant"}, {"content", ""}});
-    messages.back()["content"] = std::string(now.is_open ? now.last_text() : "") + std::string(more);
-    return to_text(messages, -1);
+    ChatJson messages = ChatJson::parse(content, nullptr, false);
+    const bool has_answer = messages.back()["role"] == "assistant" && text_of(messages.back()) != nullptr;
+    if (!has_answer) messages.push_back(ChatJson{{"role", "assistant"}, {"content", ""}});
+    *text_of(messages.back()) += more;
+    return messages.dump(-1, ' ', false, ChatJson::error_handler_t::replace);
   }
   const std::size_t line = chat.rfind('\n') == std::string_view::npos ? 0 : chat.rfind('\n') + 1;
   const bool has_turn = now.is_open || !now.trailing.empty() || role_of_line(chat.substr(line)) == "assistant";

@@ -13,6 +13,9 @@ namespace headlight::text {
 class Tokenizer;
 struct TemplateNode;
 
+/// What a template's enable_thinking is: undefined, as long as the user has chosen neither.
+enum class Thinking : std::uint8_t { Unset, On, Off };
+
 /// Tokens [first, end) of a turn, those that the template wrote around its content included.
 struct TurnSpan {
   std::string role;
@@ -50,18 +53,22 @@ class ChatTemplate {
   /// Has it a switch for a model's thinking (enable_thinking)?
   bool can_think() const { return can_think_; }
 
+  /// Names the marks, such as <|im_start|>, that the template has and that aren't one token each; empty where all are.
+  std::string note_of_marks(const Tokenizer& tokenizer) const;
+
   /// The tokens of a typed chat, without any that the tokenizer adds by itself. Their byte ranges are those of the typed
   /// text, empty where the template wrote them. The generation prompt is a turn of the assistant. Throws Error in one line
   /// where the chat has no turn or the template refuses it.
-  EncodedChat encode(const Tokenizer& tokenizer, std::string_view chat, bool thinks) const;
+  EncodedChat encode(const Tokenizer& tokenizer, std::string_view chat, Thinking thinking) const;
   /// The text that is tokenized.
-  std::string render(std::string_view chat, bool thinks) const;
+  std::string render(std::string_view chat, Thinking thinking) const;
   /// A typed chat with `more` at the end of the assistant's open turn, which begins here where there is none.
   static std::string with_answer(std::string_view chat, std::string_view more);
 
  private:
   std::unique_ptr<const TemplateNode> parsed_;
   Variables variables_;
+  std::vector<std::string> marks_;
   bool can_think_ = false;
 };
 

@@ -13,17 +13,32 @@ constexpr std::array<std::string_view, 5> kTurnRoles = {"system", "developer", "
 
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
+/// As transformers gives messages to templates: members that are null are left out, and a model's thoughts have both names.
+ChatJson as_given(const ChatJson& message) {
+  ChatJson given = ChatJson::object();
+  for (const auto& [key, value] : message.items()) {
+    if (!value.is_null()) given[key] = value;
+  }
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    if (!given.contains(name)) continue;
+    const ChatJson thoughts = given[name];
+    if (!given.contains("thinking")) given["thinking"] = thoughts;
+    given["reasoning_content"] = thoughts;
+    break;
+  }
+  return given;
+}
+
 std::vector<ChatTurn> messages_of(std::string_view text) {
   // The check bounds depth and size; parsed again, members keep their order.
-  const nlohmann::ordered_json list =
-      parse_json(text) ? nlohmann::ordered_json::parse(text, nullptr, false) : nlohmann::ordered_json();
+  const ChatJson list = parse_json(text) ? ChatJson::parse(text, nullptr, false) : ChatJson();
   if (!list.is_array())
     throw Error("the chat begins as JSON, but isn't a list of messages: [{{\"role\": \"user\", \"content\": \"…\"}}]");
   std::vector<ChatTurn> turns;
-  for (const nlohmann::ordered_json& message : list) {
+  for (const ChatJson& message : list) {
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
       throw Error("message {} of the chat has no \"role\"", turns.size() + 1);
-    turns.push_back({message});
+    turns.push_back({as_given(message)});
   }
   return turns;
 }
@@ -91,20 +106,25 @@ Chat::Chat(std::string_view text) {
   if (content.empty()) throw Error("the chat has no turn: type at least one");
   const bool is_json = content.starts_with("[{") || content.starts_with("[ {") || content.starts_with("[\n");
   turns = is_json ? messages_of(content) : turns_of(text);
-  if (last_role() == "assistant") {
-    const std::string_view all = last_text();
-    const std::size_t end = all.find_last_not_of(kSpaces);
-    trailing = all.substr(end == std::string_view::npos ? 0 : end + 1);
-    if (end == std::string_view::npos) turns.pop_back();
-  }
+  std::string* last = last_role() == "assistant" ? text_of(turns.back().message) : nullptr;
+  if (last == nullptr) return;
+  const std::size_t end = last->find_last_not_of(kSpaces) + 1;
+  trailing = last->substr(end);
+  last->resize(end);
+  is_open = end > 0;
+  if (!is_open && turns.back().message.size() == 2) turns.pop_back();
   if (turns.empty()) throw Error("the chat has no turn: type at least one");
-  is_open = last_role() == "assistant";
 }
 
-std::string_view Chat::last_text() const {
-  const auto content = turns.back().message.find("content");
-  const bool is_text = content != turns.back().message.end() && content->is_string();
-  return is_text ? std::string_view(content->get_ref<const std::string&>()) : std::string_view();
+std::string* text_of(ChatJson& message) {
+  const auto content = message.find("content");
+  if (content == message.end()) return nullptr;
+  if (content->is_string()) return content->get_ptr<std::string*>();
+  for (std::size_t i = content->is_array() ? content->size() : 0; i-- > 0;) {
+    ChatJson& part = (*content)[i];
+    if (part.is_object() && part.contains("text")) return part["text"].get_ptr<std::string*>();
+  }
+  return nullptr;
 }
 
 }  // namespace headlight::text

@@ -4,15 +4,14 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "text/chat_json.h"
 #include "text/token.h"
 
 namespace headlight::text {
 
 /// A message of a chat, {"role": …, "content": …}, and where its content is in the typed text; nowhere in JSON.
 struct ChatTurn {
-  nlohmann::ordered_json message;
+  ChatJson message;
   ByteRange typed = {};
 };
 
@@ -20,15 +19,16 @@ struct ChatTurn {
 /// the generation prompt, as none does.
 struct Chat {
   std::vector<ChatTurn> turns;
-  bool is_open = false;  ///< its last turn is the assistant's
+  bool is_open = false;  ///< its last turn is the assistant's and has a text, which the model would go on with
   std::string trailing;  ///< white space at the end of that turn, which templates may trim but a model may have written
 
   /// Throws Error in one line where it has no turn or is JSON of another form.
   explicit Chat(std::string_view text);
   std::string last_role() const { return turns.empty() ? "" : turns.back().message["role"].get<std::string>(); }
-  /// Empty where its content is no text.
-  std::string_view last_text() const;
 };
+
+/// The text that a message's content is, or the last text among its parts; null where it has none.
+std::string* text_of(ChatJson& message);
 
 /// Without white space at the ends.
 std::string_view trim_chat(std::string_view text);

@@ -61,6 +61,9 @@ class Lexer {
     if (strips || keeps) ++at_;
     if (kind == '#') {
       skip_comment();
+    } else if (const std::size_t raw = kind == '%' ? after_word(end, "raw") : std::string_view::npos;
+               raw != std::string_view::npos) {
+      read_raw(raw);
     } else if (kind != '\0') {
       read_tag(kind == '%');
     }
@@ -72,6 +75,35 @@ class Lexer {
     if (last != std::string_view::npos && text[last] != '\n') return text;
     const bool starts_line = last != std::string_view::npos || begin == 0 || source_[begin - 1] == '\n';
     return starts_line ? text.substr(0, last == std::string_view::npos ? 0 : last + 1) : text;
+  }
+
+  /// After the tag at this place, "{% word %}"; npos where it is another one.
+  std::size_t after_word(std::size_t tag, std::string_view word) const {
+    const auto skip = [&](std::size_t at) {
+      at += source_.substr(at, 1).find_first_of("-+") == 0 ? 1U : 0U;
+      return std::min(source_.find_first_not_of(" \t\n\r", at), source_.size());
+    };
+    const std::size_t at = skip(tag + 2);
+    if (!source_.substr(at).starts_with(word)) return std::string_view::npos;
+    const std::size_t end = source_.find("%}", at);
+    return end != std::string_view::npos && skip(skip(at + word.size())) == end ? end + 2 : std::string_view::npos;
+  }
+
+  /// The text up to {% endraw %}, as it is.
+  void read_raw(std::size_t begin) {
+    std::size_t tag = source_.find("{%", begin), after = 0;
+    while (tag != std::string_view::npos && (after = after_word(tag, "endraw")) == std::string_view::npos)
+      tag = source_.find("{%", tag + 1);
+    if (tag == std::string_view::npos) fail("{% endraw %} is missing");
+    std::string_view text = source_.substr(begin, tag - begin);
+    if (source_[begin - 3] == '-') text.remove_prefix(std::min(text.find_first_not_of(" \t\n\r"), text.size()));
+    if (source_[tag + 2] == '-')
+      text = text.substr(0, text.find_last_not_of(" \t\n\r") + 1);
+    else if (source_[tag + 2] != '+')
+      text = without_indent(text, begin);
+    push(TokenKind::Text, text);
+    at_ = after;
+    after_tag(source_[after - 3] == '-', source_[after - 3] != '+');
   }
 
   void skip_comment() {
@@ -120,6 +152,13 @@ class Lexer {
       while (at_ < source_.size() && (is_digit_letter(source_[at_]) || source_[at_] == '_')) ++at_;
       if (has(".") && at_ + 1 < source_.size() && is_digit_letter(source_[at_ + 1])) {
         ++at_;
+        while (at_ < source_.size() && is_digit_letter(source_[at_])) ++at_;
+      }
+      const std::size_t sign = has("e") || has("E") ? at_ + 1 : source_.size();
+      const std::size_t digits =
+          sign + (source_.substr(std::min(sign, source_.size()), 1).find_first_of("+-") == 0 ? 1U : 0U);
+      if (digits < source_.size() && is_digit_letter(source_[digits])) {
+        at_ = digits;
         while (at_ < source_.size() && is_digit_letter(source_[at_])) ++at_;
       }
       return push(TokenKind::Number, source_.substr(begin, at_ - begin));

@@ -1,25 +1,18 @@
 #include "text/template_run.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "core/error.h"
+#include "text/template_functions.h"
 
 namespace headlight::text {
 namespace {
 
 using Node = TemplateNode;
+using Kind = TemplateNode::Kind;
 using Value = TemplateValue;
-using Scope = std::map<std::string, Value, std::less<>>;
+using Scope = TemplateScope;
 
-constexpr std::size_t kLargestText = std::size_t{64} << 20;  // bytes that are made on the way, and a charge for each step
-constexpr std::size_t kPasses = 64;                          // over the whole chat, on top
-constexpr std::size_t kStepCost = 32;
 constexpr unsigned kDeepestRun = 700;
-/// strftime_now() gives this day, so that a chat has the same tokens on every day.
-constexpr std::string_view kDate[][2] = {{"%d", "26"},   {"%e", "26"}, {"%-d", "26"},    {"%b", "Jul"}, {"%B", "July"},
-                                         {"%Y", "2024"}, {"%m", "07"}, {"%A", "Friday"}, {"%a", "Fri"}, {"%y", "24"},
-                                         {"%H", "12"},   {"%M", "00"}, {"%S", "00"}};
 
 /// An Error that names its line already.
 class PlacedError : public Error {
@@ -29,9 +22,9 @@ class PlacedError : public Error {
 
 class Run {
  public:
-  explicit Run(const TemplateJson& variables) : budget_(kLargestText + kPasses * cost_of(variables)) {
+  Run(const ChatJson& variables, Budget& budget) : heap_(budget) {
     Scope& globals = scopes_.emplace_back();
-    for (const auto& [name, value] : variables.items()) globals[name] = value_of(value);
+    for (const auto& [name, value] : variables.get_ref<const ChatJson::object_t&>()) globals[name] = heap_.json(value);
   }
 
   std::string text(const Node& whole) {
@@ -45,7 +38,7 @@ class Run {
   /// Counts a step, bounds recursion, and names the line of errors.
   template <typename Do>
   auto at(const Node& node, Do act) {
-    budget_.spend(kStepCost);
+    heap_.spend(Budget::kStep);
     if (depth_ >= kDeepestRun) throw PlacedError("line {}: macros call each other too deeply", node.line);
     ++depth_;
     struct Leave {
@@ -61,42 +54,46 @@ class Run {
     }
   }
 
-  void write(std::string_view text) {
-    budget_.spend(text.size());
-    out_ += text;
-  }
-
   Flow execute(const Node& node) {
     return at(node, [&] { return statement(node); });
   }
 
   Flow statement(const Node& node) {
     switch (node.kind) {
-      case Node::Kind::Block:
+      case Kind::Block:
         for (const Node& part : node.parts) {
           if (const Flow flow = execute(part); flow != Flow::On) return flow;
         }
         return Flow::On;
-      case Node::Kind::Text:
-        write(node.text);
+      case Kind::Text:
+        heap_.spend(node.text.size());
+        out_ += node.text;
         return Flow::On;
-      case Node::Kind::Output:
-        write(to_python_text(evaluate(node.parts[0])));
+      case Kind::Output:
+        out_ += to_python_text(evaluate(node.parts[0]), heap_);
         return Flow::On;
-      case Node::Kind::If:
+      case Kind::If:
         return execute(node.parts[is_true(evaluate(node.parts[0])) ? 1 : 2]);
-      case Node::Kind::For:
-        return loop(node);
-      case Node::Kind::Set:
-        set(node.parts[0], node.parts[1].kind == Node::Kind::Block ? written_by(node.parts[1]) : evaluate(node.parts[1]));
+      case Kind::For:
+        loop(node, evaluate(node.parts[1]));
         return Flow::On;
-      case Node::Kind::Macro:
-        scopes_.back()[node.text] = {.macro = &node};
+      case Kind::Set:
+        set(node.parts[0], node.parts[1].kind == Kind::Block ? written_by(node.parts[1]) : evaluate(node.parts[1]));
         return Flow::On;
-      case Node::Kind::Break:
+      case Kind::With:
+        return with(node);
+      case Kind::Macro:
+        scopes_.back()[node.text] = heap_.callable({.macro = &node});
+        return Flow::On;
+      case Kind::CallBlock:
+        out_ += to_python_text(call(node.parts[0], heap_.callable({.macro = &node.parts[1], .scopes = scopes_})), heap_);
+        return Flow::On;
+      case Kind::Break:
         return Flow::Break;
-      case Node::Kind::Continue:
+      case Kind::Continue:
         return Flow::Continue;
+      case Kind::Unknown:
+        throw Error("Headlight doesn't know the tag {{% {} %}}", node.text);
       default:
         throw Error("an expression stands where a statement belongs");
     }
@@ -108,32 +105,47 @@ class Run {
     scopes_.emplace_back();
     execute(block);
     scopes_.pop_back();
-    return value_of(std::exchange(out_, std::move(before)));
+    return heap_.text(std::exchange(out_, std::move(before)));
+  }
+
+  /// The text of a block after its filters, which have it by the name of the block's second part.
+  Value filtered(const Node& node) {
+    scopes_.emplace_back()[""] = written_by(node.parts[1]);
+    const Value value = evaluate(node.parts[0]);
+    scopes_.pop_back();
+    return value;
+  }
+
+  Flow with(const Node& node) {
+    Scope own;
+    for (std::size_t i = 0; i + 1 < node.parts.size(); i += 2) own[node.parts[i].text] = evaluate(node.parts[i + 1]);
+    scopes_.push_back(std::move(own));
+    const Flow flow = execute(node.parts.back());
+    scopes_.pop_back();
+    return flow;
   }
 
   void set(const Node& targets, const Value& value) {
-    if (targets.parts.size() == 1) return set_one(targets.parts[0], value);
-    const std::vector<Value> parts = elements_of(value);
+    if (targets.kind != Kind::Tuple) return set_one(targets, value);
+    const TemplateValues parts = elements_of(value, heap_);
     if (parts.size() != targets.parts.size()) throw Error("{} names for {} values", targets.parts.size(), parts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) set_one(targets.parts[i], parts[i]);
+    for (std::size_t i = 0; i < parts.size(); ++i) set(targets.parts[i], parts[i]);
   }
 
   void set_one(const Node& target, const Value& value) {
-    if (target.kind == Node::Kind::Name) {
+    heap_.spend(Budget::kNode);
+    if (target.kind == Kind::Name) {
       scopes_.back()[target.text] = value;
       return;
     }
-    const Value space = evaluate(target.parts[0]);
-    if (!space.members) throw Error("only a namespace's members can be set");
-    (*space.members)[target.text] = value;
+    TemplateSpace* space = evaluate(target.parts[0]).space();
+    if (space == nullptr) throw Error("only a namespace's members can be set");
+    space->members[target.text] = value;
   }
 
-  Flow loop(const Node& node) {
-    const Value list = evaluate(node.parts[1]);
-    charge(list);
-    std::vector<Value> items = elements_of(list);
-    const bool has_condition = node.parts[2].kind != Node::Kind::Literal;
-    if (has_condition) {
+  void loop(const Node& node, const Value& list) {
+    TemplateValues items = elements_of(list, heap_);
+    if (node.parts[2].kind != Kind::Block) {
       std::erase_if(items, [&](const Value& item) {
         scopes_.emplace_back();
         set(node.parts[0], item);
@@ -142,39 +154,36 @@ class Run {
         return !keeps;
       });
     }
-    if (items.empty()) return execute(node.parts[4]);
+    if (items.empty()) {
+      execute(node.parts[4]);
+      return;
+    }
+    const Value variable = heap_.space({{"depth", {std::int64_t{1}}}, {"depth0", {std::int64_t{0}}}}, true);
     const std::size_t scopes = scopes_.size();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      scopes_.emplace_back()["loop"] = loop_variable(items, i);
+      place_loop(variable.space()->members, items, i);
+      scopes_.emplace_back()["loop"] = variable;
       set(node.parts[0], items[i]);
       const Flow flow = execute(node.parts[3]);
       scopes_.resize(scopes);
       if (flow == Flow::Break) break;
     }
-    return Flow::On;
   }
 
-  static Value loop_variable(const std::vector<Value>& items, std::size_t i) {
-    Value loop{.members = std::make_shared<Scope>()};
-    Scope& members = *loop.members;
-    members["index"] = value_of(i + 1);
-    members["index0"] = value_of(i);
-    members["revindex"] = value_of(items.size() - i);
-    members["revindex0"] = value_of(items.size() - i - 1);
-    members["length"] = value_of(items.size());
-    members["first"] = value_of(i == 0);
-    members["last"] = value_of(i + 1 == items.size());
-    if (i > 0) members["previtem"] = items[i - 1];
-    if (i + 1 < items.size()) members["nextitem"] = items[i + 1];
-    return loop;
+  static void place_loop(Scope& members, const TemplateValues& items, std::size_t i) {
+    const auto at = static_cast<std::int64_t>(i), size = static_cast<std::int64_t>(items.size());
+    members["index"] = {at + 1};
+    members["index0"] = {at};
+    members["revindex"] = {size - at};
+    members["revindex0"] = {size - at - 1};
+    members["length"] = {size};
+    members["first"] = {i == 0};
+    members["last"] = {at + 1 == size};
+    members["previtem"] = i > 0 ? items[i - 1] : Value();
+    members["nextitem"] = i + 1 < items.size() ? items[i + 1] : Value();
   }
 
-  /// What reading the parts of a value costs.
-  void charge(const Value& value) {
-    if (value.data) budget_.spend(cost_of(*value.data));
-  }
-
-  Value find(std::string_view name) const {
+  Value find(TemplateText name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       if (const auto found = scope->find(name); found != scope->end()) return found->second;
     }
@@ -187,171 +196,152 @@ class Run {
 
   Value expression(const Node& node) {
     switch (node.kind) {
-      case Node::Kind::Literal:
-        return value_of(node.value);
-      case Node::Kind::Name:
+      case Kind::Literal:
+        return std::visit([](const auto& value) { return Value{value}; }, node.value);
+      case Kind::Text:
+        return {TemplateText(node.text)};
+      case Kind::Name:
         return find(node.text);
-      case Node::Kind::List:
-      case Node::Kind::Dict:
-        return collection(node);
-      case Node::Kind::Attribute:
-        return item_of(evaluate(node.parts[0]), value_of(node.text));
-      case Node::Kind::Item: {
-        const Value of = evaluate(node.parts[0]);
-        if (of.is_text()) charge(of);
-        return item_of(of, evaluate(node.parts[1]));
+      case Kind::List:
+      case Kind::Tuple:
+        return heap_.list(evaluated(node.parts), node.kind == Kind::Tuple);
+      case Kind::Dict: {
+        const TemplateValues parts = evaluated(node.parts);
+        std::vector<std::pair<Value, Value>> members;
+        for (std::size_t i = 0; i < parts.size(); i += 2) members.emplace_back(parts[i], parts[i + 1]);
+        return heap_.dict(members);
       }
-      case Node::Kind::Slice: {
-        const Value of = evaluate(node.parts[0]);
-        charge(of);
-        return slice_of(of, evaluate(node.parts[1]), evaluate(node.parts[2]), evaluate(node.parts[3]));
+      case Kind::Attribute:
+        return attribute_of(evaluate(node.parts[0]), node.text, heap_);
+      case Kind::Item: {
+        const Value of = evaluate(node.parts[0]), key = evaluate(node.parts[1]);
+        const Value found = item_of(of, key, heap_);
+        return found.is_undefined() && key.is_text() ? attribute_of(of, key.text(), heap_) : found;
       }
-      case Node::Kind::Call:
-        return call(node);
-      case Node::Kind::Filter: {
-        const Value of = evaluate(node.parts[0]);
-        charge(of);
-        return apply_template_filter(node.text, of, arguments(node), budget_);
+      case Kind::Slice: {
+        const TemplateValues parts = evaluated(node.parts);
+        return slice_of(parts[0], parts[1], parts[2], parts[3], heap_);
       }
-      case Node::Kind::Test: {
+      case Kind::Filtered:
+        return filtered(node);
+      case Kind::Call:
+        return call(node, {});
+      case Kind::Filter:
+      case Kind::Test: {
         const Value of = evaluate(node.parts[0]);
-        return value_of(meets_template_test(node.text, of, arguments(node)));
+        return apply_template_function(node.kind == Kind::Filter ? TemplateUse::Filter : TemplateUse::Test, node.text, of,
+                                       arguments(node), heap_);
       }
-      case Node::Kind::Unary: {
+      case Kind::Unary: {
         const Value of = evaluate(node.parts[0]);
-        if (node.text == "not") return value_of(!is_true(of));
-        return operate(node.text, value_of(0), of, budget_);
+        if (node.text == "not") return {!is_true(of)};
+        return node.text == "-" && of.is<double>() ? Value{-of.real()} : operate(node.text, {std::int64_t{0}}, of, heap_);
       }
-      case Node::Kind::Binary:
-        return binary(node);
-      case Node::Kind::Choice:
+      case Kind::Binary: {
+        const Value left = evaluate(node.parts[0]);
+        if (node.text == "and") return is_true(left) ? evaluate(node.parts[1]) : left;
+        if (node.text == "or") return is_true(left) ? left : evaluate(node.parts[1]);
+        return operate(node.text, left, evaluate(node.parts[1]), heap_);
+      }
+      case Kind::Compare: {
+        Value left = evaluate(node.parts[0]);
+        for (std::size_t i = 1; i < node.parts.size(); ++i) {
+          const Value right = evaluate(node.parts[i].parts[0]);
+          if (!compare(node.parts[i].text, left, right, heap_)) return {false};
+          left = right;
+        }
+        return {true};
+      }
+      case Kind::Choice:
         return evaluate(node.parts[is_true(evaluate(node.parts[0])) ? 1 : 2]);
       default:
         throw Error("a statement stands where an expression belongs");
     }
   }
 
-  Value binary(const Node& node) {
-    const Value left = evaluate(node.parts[0]);
-    if (node.text == "and") return is_true(left) ? evaluate(node.parts[1]) : left;
-    if (node.text == "or") return is_true(left) ? left : evaluate(node.parts[1]);
-    const Value right = evaluate(node.parts[1]);
-    if (node.text == "in" || node.text == "==" || node.text == "!=") charge(right);
-    return operate(node.text, left, right, budget_);
+  TemplateValues evaluated(const std::vector<Node>& nodes) {
+    TemplateValues values;
+    for (const Node& node : nodes) values.push_back(evaluate(node));
+    return values;
   }
 
-  Value collection(const Node& node) {
-    TemplateJson all = node.kind == Node::Kind::List ? TemplateJson::array() : TemplateJson::object();
-    std::string key;
-    for (std::size_t i = 0; i < node.parts.size(); ++i) {
-      const Value part = evaluate(node.parts[i]);
-      charge(part);
-      if (!part.data) {
-        if (part.is_undefined()) continue;
-        throw Error("a namespace or a macro is in a list");
-      }
-      if (node.kind == Node::Kind::List) {
-        all.push_back(*part.data);
-      } else if (i % 2 == 0) {
-        key = to_python_text(part);
-      } else {
-        all[key] = *part.data;
-      }
-    }
-    return value_of(std::move(all));
-  }
-
+  /// Of all parts but the first.
   TemplateArguments arguments(const Node& node) {
     TemplateArguments all;
     for (std::size_t i = 1; i < node.parts.size(); ++i) {
-      if (node.parts[i].kind == Node::Kind::Named) {
-        all.named[node.parts[i].text] = evaluate(node.parts[i].parts[0]);
+      const Node& part = node.parts[i];
+      const Value value = evaluate(part.kind == Kind::Named ? part.parts[0] : part);
+      if (part.kind != Kind::Named) {
+        all.list.push_back(value);
       } else {
-        all.list.push_back(evaluate(node.parts[i]));
+        all.named.emplace_back(part.text, value);
       }
     }
     return all;
   }
 
-  Value call(const Node& node) {
+  Value call(const Node& node, const Value& caller) {
     const Node& callee = node.parts[0];
-    if (callee.kind == Node::Kind::Attribute) {
-      const Value of = evaluate(callee.parts[0]);
-      charge(of);
-      return call_method(of, callee.text, arguments(node), budget_);
+    const Value function = evaluate(callee);
+    TemplateArguments given = arguments(node);
+    if (!caller.is_undefined()) given.named.emplace_back("caller", caller);
+    if (const TemplateCallable* found = function.callable()) {
+      if (found->macro != nullptr) return call_macro(*found, std::move(given));
+      return call_template_function(*found->function, found->of, given, heap_);
     }
-    const Value macro = evaluate(callee);
-    const TemplateArguments given = arguments(node);
-    if (macro.macro != nullptr) return call_macro(*macro.macro, given);
-    if (callee.kind != Node::Kind::Name) throw Error("a call of what is no function");
-    return call_function(callee.text, given);
+    if (!function.is_undefined()) throw Error("a call of {}, which is no function", kind_of(function));
+    if (callee.kind == Kind::Attribute) throw Error("Headlight doesn't know the method {}()", callee.text);
+    if (callee.kind != Kind::Name) throw Error("a call of what is no function");
+    if (callee.text == "raise_exception")
+      throw PlacedError("it refuses this chat: {}", given.list.empty() ? "" : to_python_text(given.list[0], heap_));
+    return apply_template_function(TemplateUse::Global, callee.text, {}, given, heap_);
   }
 
-  Value call_macro(const Node& macro, const TemplateArguments& given) {
+  Value call_macro(const TemplateCallable& callable, TemplateArguments given) {
+    const Node& macro = *callable.macro;
+    const auto names = [&](TemplateText name) {
+      return std::ranges::any_of(macro.parts[2].parts, [&](const Node& special) { return special.text == name; });
+    };
     Scope own;
-    const std::vector<Node>& parameters = macro.parts[0].parts;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      Value value = given.get(i, parameters[i].text);
-      if (value.is_undefined() && !parameters[i].parts.empty()) value = evaluate(parameters[i].parts[0]);
-      own[parameters[i].text] = std::move(value);
+    std::size_t place = 0;
+    for (const Node& parameter : macro.parts[0].parts) {
+      const auto found = std::ranges::find(given.named, parameter.text, [](const auto& one) { return one.first; });
+      heap_.spend(Budget::kStep + given.named.size());
+      Value& value = own[parameter.text];
+      if (place < given.list.size())
+        value = given.list[place++];
+      else if (found != given.named.end())
+        value = found->second;
+      else if (!parameter.parts.empty())
+        value = evaluate(parameter.parts[0]);
+      if (found != given.named.end()) given.named.erase(found);
     }
-    // It sees what the template's outermost level defines, and its own parameters.
-    std::vector<Scope> outer(std::make_move_iterator(scopes_.begin() + 1), std::make_move_iterator(scopes_.end()));
-    scopes_.resize(1);
+    const auto caller = std::ranges::find(given.named, "caller", [](const auto& one) { return one.first; });
+    if (names("caller") && caller != given.named.end()) {
+      own["caller"] = caller->second;
+      given.named.erase(caller);
+    }
+    if (names("varargs"))
+      own["varargs"] = heap_.list({given.list.begin() + static_cast<std::ptrdiff_t>(place), given.list.end()}, true);
+    else if (place < given.list.size())
+      throw Error("the macro {} takes {} arguments", macro.text, place);
+    std::vector<std::pair<Value, Value>> others;
+    for (const auto& [name, value] : given.named) others.emplace_back(Value{name}, value);
+    if (names("kwargs"))
+      own["kwargs"] = heap_.dict(others);
+    else if (!others.empty())
+      throw Error("the macro {} has no argument \"{}\"", macro.text, others[0].first.text());
+    // It sees what the template's outermost level defines, a caller what its place sees, and its own parameters.
+    std::vector<Scope> before = callable.scopes;
+    before.swap(scopes_);
+    if (scopes_.empty()) scopes_.push_back(before.front());
     scopes_.push_back(std::move(own));
-    Value written = written_by(macro.parts[1]);
-    scopes_.resize(1);
-    scopes_.insert(scopes_.end(), std::make_move_iterator(outer.begin()), std::make_move_iterator(outer.end()));
+    const Value written = written_by(macro.parts[1]);
+    scopes_ = std::move(before);
     return written;
   }
 
-  Value call_function(const std::string& name, const TemplateArguments& given) {
-    if (name == "raise_exception") throw PlacedError("it refuses this chat: {}", to_python_text(given.get(0, "message")));
-    if (name == "namespace") return {.members = std::make_shared<Scope>(given.named)};
-    if (name == "strftime_now") return value_of(date(to_python_text(given.get(0, "format"))));
-    if (name == "range") return range(given);
-    if (name == "dict") {
-      TemplateJson all = TemplateJson::object();
-      for (const auto& [key, value] : given.named) {
-        charge(value);
-        if (value.data) all[key] = *value.data;
-      }
-      return value_of(std::move(all));
-    }
-    throw Error("Headlight doesn't know the function {}()", name);
-  }
-
-  static std::string date(const std::string& format) {
-    std::string text;
-    for (std::size_t at = 0; at < format.size();) {
-      const auto found = std::ranges::find_if(
-          kDate, [&](const auto& part) { return std::string_view(format).substr(at).starts_with(part[0]); });
-      text += found == std::end(kDate) ? std::string_view(format).substr(at, 1) : (*found)[1];
-      at += found == std::end(kDate) ? 1 : (*found)[0].size();
-    }
-    return text;
-  }
-
-  Value range(const TemplateArguments& given) {
-    std::int64_t bounds[3] = {0, 0, 1};
-    const std::size_t count = given.list.size();
-    if (count == 0 || count > 3) throw Error("range() takes one to three numbers");
-    for (std::size_t i = 0; i < count; ++i) {
-      const Value& bound = given.list[i];
-      if (!bound.data || !bound.data->is_number_integer()) throw Error("range() takes whole numbers");
-      bounds[count == 1 ? 1 : i] = bound.data->get<std::int64_t>();
-    }
-    if (bounds[2] == 0) throw Error("range() has the step 0");
-    TemplateJson list = TemplateJson::array();
-    for (std::int64_t at = bounds[0]; bounds[2] > 0 ? at < bounds[1] : at > bounds[1];) {
-      budget_.spend(kStepCost);
-      list.push_back(at);
-      if (__builtin_add_overflow(at, bounds[2], &at)) break;
-    }
-    return value_of(std::move(list));
-  }
-
-  TemplateBudget budget_;
+  TemplateHeap heap_;
   std::vector<Scope> scopes_;  ///< the outermost first
   std::string out_;
   unsigned depth_ = 0;
@@ -359,6 +349,8 @@ class Run {
 
 }  // namespace
 
-std::string run_template(const TemplateNode& parsed, const TemplateJson& variables) { return Run(variables).text(parsed); }
+std::string run_template(const TemplateNode& parsed, const ChatJson& variables, Budget& budget) {
+  return Run(variables, budget).text(parsed);
+}
 
 }  // namespace headlight::text

@@ -1,68 +1,63 @@
-#include <algorithm>
-#include <iterator>
-
-#include "text/template_syntax.h"
-#include "text/template_value.h"
+#include "text/template_functions.h"
 
 // What a template's "is" asks: {{ value is defined }}.
 namespace headlight::text {
 namespace {
 
 using Value = TemplateValue;
-using Arguments = TemplateArguments;
+using Call = TemplateCall;
 
-bool has_type(const Value& value, bool (TemplateJson::*is_type)() const noexcept) {
-  return value.data && (*value.data.*is_type)();
+/// `detail`: the sign of the comparison.
+Value compared(const Call& call) { return {compare(call.detail, call.value, call[0], call.heap)}; }
+
+std::int64_t rest_of(const Call& call, std::int64_t divisor) {
+  if (divisor == 0) throw Error("a division by zero");
+  return number_or(call.value, 0) % divisor;
 }
 
-bool are_same(const Value& value, const Arguments& arguments) {
-  const Value other = arguments.get(0, "");
-  return value.data && other.data ? *value.data == *other.data : value.is_undefined() && other.is_undefined();
+template <typename T>
+Value has_type(const Call& call) {
+  return {call.value.is<T>()};
 }
 
-struct Test {
-  std::string_view name;
-  bool (*run)(const Value& value, const Arguments& arguments);
-};
-constexpr Test kTests[] = {
-    {"defined", [](const Value& v, const Arguments&) { return !v.is_undefined(); }},
-    {"undefined", [](const Value& v, const Arguments&) { return v.is_undefined(); }},
-    {"none", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_null); }},
-    {"string", [](const Value& v, const Arguments&) { return v.is_text(); }},
-    {"mapping", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_object); }},
-    {"sequence", [](const Value& v, const Arguments&) { return v.is_text() || has_type(v, &TemplateJson::is_structured); }},
-    {"iterable",
-     [](const Value& v, const Arguments&) {
-       return v.is_undefined() || v.is_text() || has_type(v, &TemplateJson::is_structured);
-     }},
-    {"number",
-     [](const Value& v, const Arguments&) {
-       return has_type(v, &TemplateJson::is_number) || has_type(v, &TemplateJson::is_boolean);
-     }},
-    {"integer", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_number_integer); }},
-    {"float", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_number_float); }},
-    {"boolean", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_boolean); }},
-    {"true", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_boolean) && is_true(v); }},
-    {"false", [](const Value& v, const Arguments&) { return has_type(v, &TemplateJson::is_boolean) && !is_true(v); }},
-    {"callable", [](const Value& v, const Arguments&) { return v.macro != nullptr; }},
-    {"even", [](const Value& v, const Arguments&) { return number_or(v, 1) % 2 == 0; }},
-    {"odd", [](const Value& v, const Arguments&) { return number_or(v, 0) % 2 != 0; }},
-    {"equalto", are_same},
-    {"eq", are_same},
-    {"==", are_same},
-    {"sameas", are_same},
-    {"ne", [](const Value& v, const Arguments& a) { return !are_same(v, a); }},
-    {"in", [](const Value& v, const Arguments& a) {
-       TemplateBudget none(0);
-       return is_true(operate("in", v, a.get(0, "seq"), none));
-     }}};
+/// Text, list and dictionary have a length and elements.
+bool has_elements(const Value& value) { return value.is_text() || value.list() != nullptr || value.dict() != nullptr; }
+
+constexpr TemplateFunction kTests[] = {
+    {"i defined", [](const Call& c) { return Value{!c.value.is_undefined()}; }},
+    {"i undefined", has_type<std::monostate>},
+    {"i none", has_type<std::nullptr_t>},
+    {"i string", has_type<TemplateText>},
+    {"i mapping", has_type<const TemplateDict*>},
+    {"i sequence", [](const Call& c) { return Value{has_elements(c.value) || c.value.is_undefined()}; }},
+    {"i iterable", [](const Call& c) { return Value{has_elements(c.value) || c.value.is_undefined()}; }},
+    {"i number", [](const Call& c) { return Value{c.value.is_number()}; }},
+    {"i integer", has_type<std::int64_t>},
+    {"i float", has_type<double>},
+    {"i boolean", has_type<bool>},
+    {"i true", [](const Call& c) { return Value{c.value.as<bool>()}; }},
+    {"i false", [](const Call& c) { return Value{c.value.is<bool>() && !c.value.as<bool>()}; }},
+    {"i callable", [](const Call& c) { return Value{c.value.callable() != nullptr}; }},
+    {"i even", [](const Call& c) { return Value{rest_of(c, 2) == 0}; }},
+    {"i odd", [](const Call& c) { return Value{rest_of(c, 2) != 0}; }},
+    {"i divisibleby num", [](const Call& c) { return Value{rest_of(c, number_or(c[0], 0)) == 0}; }},
+    {"i sameas other",
+     [](const Call& c) { return Value{c.value.data.index() == c[0].data.index() && are_equal(c.value, c[0], c.heap)}; }},
+    {"i equalto other", compared, "=="},
+    {"i eq other", compared, "=="},
+    {"i == other", compared, "=="},
+    {"i ne other", compared, "!="},
+    {"i != other", compared, "!="},
+    {"i lt other", compared, "<"},
+    {"i lessthan other", compared, "<"},
+    {"i le other", compared, "<="},
+    {"i gt other", compared, ">"},
+    {"i greaterthan other", compared, ">"},
+    {"i ge other", compared, ">="},
+    {"i in seq", compared, "in"}};
 
 }  // namespace
 
-bool is_template_test(std::string_view name) { return std::ranges::find(kTests, name, &Test::name) != std::end(kTests); }
-
-bool meets_template_test(std::string_view name, const Value& value, const Arguments& arguments) {
-  return std::ranges::find(kTests, name, &Test::name)->run(value, arguments);
-}
+std::span<const TemplateFunction> template_tests() { return kTests; }
 
 }  // namespace headlight::text

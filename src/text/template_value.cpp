@@ -1,253 +1,256 @@
 #include "text/template_value.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
-#include "core/error.h"
 #include "text/unicode.h"
 
 namespace headlight::text {
 namespace {
 
+constexpr unsigned kDeepestValue = 100;
+
 /// Python's repr() of a text.
-std::string quoted(const std::string& text) {
+std::string quoted(TemplateText text) {
   const char quote = text.find('\'') != std::string::npos && text.find('"') == std::string::npos ? '"' : '\'';
   std::string result(1, quote);
   for (const char c : text) {
-    if (c == quote || c == '\\') result += '\\';
-    result += c == '\n'   ? std::string("\\n")
-              : c == '\t' ? std::string("\\t")
-              : c == '\r' ? std::string("\\r")
-                          : std::string(1, c);
+    const std::size_t escape = TemplateText("\n\t\r").find(c);
+    if (escape != TemplateText::npos) {
+      result += '\\';
+      result += "ntr"[escape];
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      result += fmt::format("\\x{:02x}", c);
+    } else {
+      if (c == quote || c == '\\') result += '\\';
+      result += c;
+    }
   }
   return result + quote;
 }
 
-std::string python_text(const TemplateJson& value, bool is_inside) {
-  if (value.is_string()) return is_inside ? quoted(value.get_ref<const std::string&>()) : value.get<std::string>();
-  if (value.is_null()) return "None";
-  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
-  if (!value.is_structured()) return value.dump();
-  std::string text;
-  for (const auto& [key, part] : value.items()) {
-    if (!text.empty()) text += ", ";
-    if (value.is_object()) text += quoted(key) + ": ";
-    text += python_text(part, true);
+void append_python(std::string& out, const TemplateValue& value, bool is_inside, TemplateHeap& heap) {
+  heap.spend(Budget::kStep + value.text().size());
+  const auto append_all = [&](const auto& parts, TemplateText brackets, auto append) {
+    out += brackets[0];
+    for (const auto& part : parts) {
+      if (&part != parts.data()) out += ", ";
+      append(part);
+    }
+    out += brackets[1];
+  };
+  if (value.is_text()) {
+    out += is_inside ? quoted(value.text()) : value.text();
+  } else if (value.is<bool>()) {
+    out += value.as<bool>() ? "True" : "False";
+  } else if (value.is_whole()) {
+    out += std::to_string(value.whole());
+  } else if (value.is<double>()) {
+    out += real_text(value.real());
+  } else if (value.is<std::nullptr_t>()) {
+    out += "None";
+  } else if (const TemplateList* list = value.list()) {
+    append_all(list->parts, list->is_tuple ? "()" : "[]",
+               [&](const TemplateValue& part) { append_python(out, part, true, heap); });
+    if (list->is_tuple && list->parts.size() == 1) out.insert(out.size() - 1, ",");
+  } else if (const TemplateDict* dict = value.dict()) {
+    append_all(dict->members, "{}", [&](const auto& member) {
+      append_python(out, member.first, true, heap);
+      out += ": ";
+      append_python(out, member.second, true, heap);
+    });
+  } else if (!value.is_undefined()) {
+    throw Error("{} is no text", kind_of(value));
+  } else if (is_inside) {
+    out += "Undefined";
   }
-  return value.is_array() ? "[" + text + "]" : "{" + text + "}";
 }
 
-std::string kind_name(const TemplateValue& value) {
-  if (value.is_undefined()) return "an undefined value";
-  return value.data ? std::string("a value of type ") + value.data->type_name() : "a function";
+/// What a dictionary finds its members by: equal values have the same, as 1, 1.0 and True do.
+std::string key_of(const TemplateValue& key) {
+  if (key.is_text()) return "'" + std::string(key.text());
+  if (key.is_number()) return real_text(key.real());
+  if (key.is<std::nullptr_t>()) return "None";
+  throw Error("{} is the key of a dictionary", kind_of(key));
 }
 
-std::int64_t whole(const TemplateValue& value) {
-  if (!value.data || !value.data->is_number_integer()) throw Error("{} stands for a whole number", kind_name(value));
-  return value.data->get<std::int64_t>();
+unsigned depth_of(const TemplateValue& value) {
+  return value.list() != nullptr ? value.list()->depth : value.dict() != nullptr ? value.dict()->depth : 0;
+}
+void nest(unsigned& depth, const TemplateValue& part) {
+  depth = std::max(depth, depth_of(part) + 1);
+  if (depth > kDeepestValue) throw Error("lists are nested too deeply");
 }
 
-bool are_numbers(const TemplateValue& left, const TemplateValue& right) {
-  return left.data && right.data && left.data->is_number() && right.data->is_number();
-}
-
-TemplateJson arithmetic(std::string_view sign, const TemplateJson& left, const TemplateJson& right) {
-  const bool are_whole = left.is_number_integer() && right.is_number_integer();
-  const double a = left.get<double>(), b = right.get<double>();
-  if ((sign == "/" || sign == "//" || sign == "%") && b == 0.0) throw Error("a division by zero");
-  if (sign == "/") return a / b;
-  if (!are_whole) {
-    return sign == "+"    ? a + b
-           : sign == "-"  ? a - b
-           : sign == "*"  ? a * b
-           : sign == "//" ? std::floor(a / b)
-                          : a - b * std::floor(a / b);
-  }
-  const auto m = left.get<std::int64_t>(), n = right.get<std::int64_t>();
-  std::int64_t result = 0;
-  const bool is_too_large = sign == "+"   ? __builtin_add_overflow(m, n, &result)
-                            : sign == "-" ? __builtin_sub_overflow(m, n, &result)
-                            : sign == "*" ? __builtin_mul_overflow(m, n, &result)
-                                          : n == -1 && __builtin_sub_overflow(std::int64_t{0}, m, &result);
-  if (is_too_large) throw Error("a number is too large");
-  if (sign != "//" && sign != "%") return result;
-  const std::int64_t rest = n == -1 ? 0 : m % n;
-  const bool rounds_down = rest != 0 && (rest < 0) != (n < 0);
-  if (sign == "%") return rounds_down ? rest + n : rest;
-  return n == -1 ? result : m / n - (rounds_down ? 1 : 0);
-}
-
-bool contains(const TemplateValue& all, const TemplateValue& part) {
-  if (all.is_undefined()) return false;
-  if (all.is_text() && part.is_text()) return all.text().find(part.text()) != std::string::npos;
-  if (all.members) return part.is_text() && all.members->contains(part.text());
-  if (!all.data || !all.data->is_structured()) throw Error("nothing is in {}", kind_name(all));
-  if (all.data->is_object()) return part.is_text() && all.data->contains(part.text());
-  return part.data && std::ranges::find(*all.data, *part.data) != all.data->end();
-}
-
-bool are_equal(const TemplateValue& left, const TemplateValue& right) {
-  if (left.data && right.data) return *left.data == *right.data;
-  return left.is_undefined() && right.is_undefined();
-}
-
-bool is_less(const TemplateValue& left, const TemplateValue& right) {
-  const bool fits = are_numbers(left, right) || (left.is_text() && right.is_text());
-  if (!fits) throw Error("{} and {} have no order", kind_name(left), kind_name(right));
-  return *left.data < *right.data;
-}
-
-TemplateValue sum(const TemplateValue& left, const TemplateValue& right, TemplateBudget& budget) {
-  if (left.is_text() && right.is_text()) {
-    budget.spend(left.text().size() + right.text().size());
-    return value_of(left.text() + right.text());
-  }
-  if (left.data && right.data && left.data->is_array() && right.data->is_array()) {
-    TemplateJson joined = *left.data;
-    for (const TemplateJson& part : *right.data) joined.push_back(part);
-    budget.spend(cost_of(joined));
-    return value_of(std::move(joined));
-  }
-  throw Error("{} and {} can't be added", kind_name(left), kind_name(right));
-}
-
-TemplateValue repeated(const TemplateValue& text, const TemplateValue& times, TemplateBudget& budget) {
-  const std::int64_t count = std::max<std::int64_t>(whole(times), 0);
-  std::string all;
-  for (std::int64_t i = 0; i < count && !text.text().empty(); ++i) {
-    budget.spend(text.text().size());
-    all += text.text();
-  }
-  return value_of(std::move(all));
+/// The place that a number names among `size`, from the end where it is negative; `size` where there is none.
+std::size_t place_among(std::int64_t number, std::size_t size) {
+  const auto all = static_cast<std::int64_t>(size);
+  if (number < 0) number += all;
+  return number >= 0 && number < all ? static_cast<std::size_t>(number) : size;
 }
 
 }  // namespace
 
-void TemplateBudget::spend(std::size_t bytes) {
-  if (bytes > bytes_) throw Error("it takes more steps or makes more text than a chat template may");
-  bytes_ -= bytes;
+const TemplateValue* TemplateDict::find(const TemplateValue& key) const {
+  if (!key.is_text() && !key.is_number() && !key.is<std::nullptr_t>()) return nullptr;
+  const auto found = places.find(key_of(key));
+  return found == places.end() ? nullptr : &members[found->second].second;
 }
 
-TemplateValue TemplateArguments::get(std::size_t place, std::string_view name) const {
-  if (place < list.size()) return list[place];
-  const auto found = named.find(name);
-  return found == named.end() ? TemplateValue() : found->second;
+TemplateValue TemplateHeap::text(std::string text) {
+  spend(text.size() + sizeof(text));
+  return {TemplateText(texts_.emplace_back(std::move(text)))};
+}
+
+TemplateValue TemplateHeap::list(TemplateValues parts, bool is_tuple) {
+  spend(sizeof(TemplateList) + parts.size() * sizeof(TemplateValue));
+  TemplateList& made = lists_.emplace_back(std::move(parts), is_tuple);
+  for (const TemplateValue& part : made.parts) nest(made.depth, part);
+  return {&made};
+}
+
+TemplateValue TemplateHeap::dict(const std::vector<std::pair<TemplateValue, TemplateValue>>& members) {
+  constexpr std::size_t kMember = 160;  // of both tables
+  TemplateDict& made = dicts_.emplace_back();
+  spend(sizeof(made));
+  for (const auto& [key, value] : members) {
+    spend(kMember + key.text().size());
+    nest(made.depth, value);
+    const auto [place, is_new] = made.places.emplace(key_of(key), made.members.size());
+    if (is_new)
+      made.members.emplace_back(key, value);
+    else
+      made.members[place->second].second = value;
+  }
+  return {&made};
+}
+
+TemplateValue TemplateHeap::space(TemplateScope members, bool is_loop) {
+  spend(sizeof(TemplateSpace));
+  return {&spaces_.emplace_back(std::move(members), is_loop)};
+}
+
+TemplateValue TemplateHeap::callable(TemplateCallable made) {
+  spend(sizeof(made) + made.scopes.size() * sizeof(TemplateScope));
+  for (const TemplateScope& scope : made.scopes) spend(scope.size() * Budget::kNode);
+  return {&callables_.emplace_back(std::move(made))};
+}
+
+TemplateValue TemplateHeap::json(const ChatJson& json) {
+  if (json.is_boolean()) return {json.get<bool>()};
+  if (json.is_string()) return {TemplateText(json.get_ref<const std::string&>())};
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() >> 63 != 0) return {json.get<double>()};
+  if (json.is_number_integer()) return {json.get<std::int64_t>()};
+  if (json.is_number()) return {json.get<double>()};
+  if (!json.is_structured()) return {nullptr};
+  TemplateValues parts;
+  std::vector<std::pair<TemplateValue, TemplateValue>> members;
+  if (json.is_array())
+    for (const auto& part : json) parts.push_back(this->json(part));
+  else
+    for (const auto& [key, part] : json.get_ref<const ChatJson::object_t&>())
+      members.emplace_back(TemplateValue{TemplateText(key)}, this->json(part));
+  return json.is_array() ? list(std::move(parts)) : dict(members);
+}
+
+TemplateText kind_of(const TemplateValue& value) {
+  static constexpr std::array<TemplateText, 10> kKinds = {"an undefined value", "None",      "a switch", "a whole number",
+                                                          "a number",           "a text",    "a list",   "a dictionary",
+                                                          "a namespace",        "a function"};
+  return kKinds.at(value.data.index());
 }
 
 std::int64_t number_or(const TemplateValue& value, std::int64_t fallback) {
-  if (value.is_undefined() || (value.data && value.data->is_null())) return fallback;
-  if (!value.data || !value.data->is_number_integer()) throw Error("a whole number is needed");
-  return value.data->get<std::int64_t>();
+  if (value.is_missing()) return fallback;
+  if (!value.is_whole()) throw Error("{} stands for a whole number", kind_of(value));
+  return value.whole();
 }
 
 bool is_true(const TemplateValue& value) {
-  if (!value.data) return !value.is_undefined();
-  const TemplateJson& data = *value.data;
-  if (data.is_boolean()) return data.get<bool>();
-  if (data.is_number()) return data.get<double>() != 0.0;
-  if (data.is_string()) return !value.text().empty();
-  return data.is_structured() && !data.empty();
+  if (value.is_number()) return value.real() != 0.0;
+  if (value.is_text()) return !value.text().empty();
+  if (value.list() != nullptr) return !value.list()->parts.empty();
+  return value.dict() != nullptr ? !value.dict()->members.empty() : !value.is_missing();
 }
 
-std::size_t cost_of(const TemplateJson& value, unsigned depth) {
-  constexpr unsigned kDeepestValue = 150;
-  if (depth > kDeepestValue) throw Error("lists are nested too deeply");
-  if (value.is_string()) return 16 + value.get_ref<const std::string&>().size();
-  std::size_t cost = 16;
-  for (const auto& [key, part] : value.items()) {
-    if (value.is_structured()) cost += key.size() + cost_of(part, depth + 1);
-  }
-  return cost;
+std::string real_text(double value) {
+  std::string text = fmt::format("{}", value);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-std::string to_python_text(const TemplateValue& value) {
-  if (value.is_undefined()) return {};
-  if (!value.data) throw Error("a namespace or a macro is no text");
-  return python_text(*value.data, false);
+std::string to_python_text(const TemplateValue& value, TemplateHeap& heap) {
+  std::string text;
+  append_python(text, value, false, heap);
+  return text;
 }
 
-std::vector<TemplateValue> elements_of(const TemplateValue& value) {
-  std::vector<TemplateValue> all;
+TemplateValues elements_of(const TemplateValue& value, TemplateHeap& heap) {
+  TemplateValues all;
   if (value.is_undefined()) return all;
-  if (value.is_text()) {
-    for (std::size_t at = 0; at < value.text().size();) {
-      const std::size_t length = character_length(value.text(), at);
-      all.push_back(value_of(value.text().substr(at, length)));
-      at += length;
-    }
+  if (const TemplateList* list = value.list()) {
+    heap.spend(list->parts.size() * sizeof(TemplateValue));
+    return list->parts;
+  }
+  if (const TemplateDict* dict = value.dict()) {
+    heap.spend(dict->members.size() * sizeof(TemplateValue));
+    for (const auto& member : dict->members) all.push_back(member.first);
     return all;
   }
-  if (!value.data || !value.data->is_structured()) throw Error("{} has no elements", kind_name(value));
-  for (const auto& [key, part] : value.data->items())
-    all.push_back(value.data->is_array() ? value.part(part) : value_of(key));
+  if (!value.is_text()) throw Error("{} has no elements", kind_of(value));
+  const TemplateText text = value.text();
+  heap.spend(text.size() * sizeof(TemplateValue));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_length(text, at);
+    all.push_back({text.substr(at, length)});
+    at += length;
+  }
   return all;
 }
 
-TemplateValue item_of(const TemplateValue& value, const TemplateValue& key) {
-  if (value.is_undefined()) throw Error("an undefined value has no \"{}\"", key.data ? to_python_text(key) : "");
-  if (key.is_text()) {
-    if (value.members) {
-      const auto found = value.members->find(key.text());
-      return found == value.members->end() ? TemplateValue() : found->second;
-    }
-    const auto found = value.data && value.data->is_object() ? value.data->find(key.text()) : TemplateJson::const_iterator();
-    return value.data && value.data->is_object() && found != value.data->end() ? value.part(*found) : TemplateValue();
+TemplateValue item_of(const TemplateValue& value, const TemplateValue& key, TemplateHeap& heap) {
+  if (value.is_undefined()) throw Error("an undefined value has no \"{}\"", to_python_text(key, heap));
+  if (value.dict() != nullptr) {
+    heap.spend(key.text().size());
+    const TemplateValue* found = value.dict()->find(key);
+    return found == nullptr ? TemplateValue() : *found;
   }
-  const bool is_list = value.data && (value.data->is_array() || value.is_text());
-  if (!is_list || !key.data || !key.data->is_number_integer()) return {};
-  const auto place = key.data->get<std::int64_t>();
-  if (value.data->is_array()) {
-    const auto size = static_cast<std::int64_t>(value.data->size());
-    const std::int64_t at = place < 0 ? place + size : place;
-    return at >= 0 && at < size ? value.part((*value.data)[static_cast<std::size_t>(at)]) : TemplateValue();
+  if (value.space() != nullptr) {
+    const auto found = value.space()->members.find(key.text());
+    return found == value.space()->members.end() ? TemplateValue() : found->second;
   }
-  const std::vector<TemplateValue> letters = elements_of(value);
-  const auto size = static_cast<std::int64_t>(letters.size());
-  const std::int64_t at = place < 0 ? place + size : place;
-  return at >= 0 && at < size ? letters[static_cast<std::size_t>(at)] : TemplateValue();
+  if (!key.is_whole() || (value.list() == nullptr && !value.is_text())) return {};
+  const TemplateValues letters = value.is_text() ? elements_of(value, heap) : TemplateValues();
+  const TemplateValues& all = value.is_text() ? letters : value.list()->parts;
+  const std::size_t place = place_among(key.whole(), all.size());
+  return place < all.size() ? all[place] : TemplateValue();
 }
 
 TemplateValue slice_of(const TemplateValue& value, const TemplateValue& begin, const TemplateValue& end,
-                       const TemplateValue& step) {
-  const std::vector<TemplateValue> all = elements_of(value);
+                       const TemplateValue& step, TemplateHeap& heap) {
+  if (value.dict() != nullptr) throw Error("a slice of a dictionary");
+  const TemplateValues all = elements_of(value, heap);
   const auto size = static_cast<std::int64_t>(all.size());
-  const auto given = [](const TemplateValue& bound) { return bound.data && !bound.data->is_null(); };
-  const std::int64_t stride = given(step) ? whole(step) : 1;
+  const std::int64_t stride = number_or(step, 1);
   if (stride == 0) throw Error("a slice has the step 0");
   const std::int64_t lowest = stride > 0 ? 0 : -1, highest = stride > 0 ? size : size - 1;
   const auto bound = [&](const TemplateValue& of, std::int64_t usual) {
-    if (!given(of)) return usual;
-    const std::int64_t place = whole(of);
+    if (of.is_missing()) return usual;
+    const std::int64_t place = number_or(of, 0);
     return std::clamp(place < 0 ? std::max(place, -size - 1) + size : place, lowest, highest);
   };
   const std::int64_t first = bound(begin, stride > 0 ? lowest : highest), last = bound(end, stride > 0 ? highest : lowest);
-  TemplateJson list = TemplateJson::array();
+  TemplateValues list;
   std::string text;
   for (std::int64_t at = first; stride > 0 ? at < last : at > last;) {
     const TemplateValue& part = all[static_cast<std::size_t>(at)];
     if (value.is_text())
       text += part.text();
     else
-      list.push_back(*part.data);
+      list.push_back(part);
     if (stride > 0 ? stride > last - at : stride < last - at) break;
     at += stride;
   }
-  return value.is_text() ? value_of(std::move(text)) : value_of(std::move(list));
-}
-
-TemplateValue operate(std::string_view sign, const TemplateValue& left, const TemplateValue& right, TemplateBudget& budget) {
-  if (sign == "==") return value_of(are_equal(left, right));
-  if (sign == "!=") return value_of(!are_equal(left, right));
-  if (sign == "in") return value_of(contains(right, left));
-  if (sign == "<") return value_of(is_less(left, right));
-  if (sign == ">") return value_of(is_less(right, left));
-  if (sign == "<=") return value_of(!is_less(right, left));
-  if (sign == ">=") return value_of(!is_less(left, right));
-  if (sign == "~") return sum(value_of(to_python_text(left)), value_of(to_python_text(right)), budget);
-  if (are_numbers(left, right)) return value_of(arithmetic(sign, *left.data, *right.data));
-  if (sign == "*" && left.is_text()) return repeated(left, right, budget);
-  if (sign == "+") return sum(left, right, budget);
-  throw Error("\"{}\" has no meaning between {} and {}", sign, kind_name(left), kind_name(right));
+  return value.is_text() ? heap.text(std::move(text)) : heap.list(std::move(list), value.list() && value.list()->is_tuple);
 }
 
 }  // namespace headlight::text

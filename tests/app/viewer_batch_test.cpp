@@ -90,7 +90,7 @@ TEST_SUITE("gpu") {
     chat.settle();
     const std::uint32_t plain = chat.result().input->source.length;
     REQUIRE(chat.sees("text.chat"));
-    CHECK_FALSE(chat.sees("text.thinks"));
+    CHECK_FALSE(chat.sees("text.thinks.1"));
     chat.click("text.chat");
     chat.settle();
     CHECK(chat.result().error == "");
@@ -98,12 +98,20 @@ TEST_SUITE("gpu") {
     CHECK(chat.result().input->source.length > plain + 2);
     CHECK(chat.result().input->source.texts[0].front() == "<|endoftext|>");
     check_tips(chat);
-    REQUIRE(chat.sees("text.thinks"));
+    REQUIRE(chat.sees("text.thinks.1"));
     CHECK_FALSE(chat.sees("text.special"));
-    const std::uint32_t thinking = chat.result().input->source.length;
-    chat.click("text.thinks");
+    // Undefined until it is chosen: nothing, then True, then False.
+    const std::uint32_t unset = chat.result().input->source.length;
+    chat.click("text.thinks.1");
     chat.settle();
-    CHECK(chat.result().input->source.length != thinking);
+    const std::uint32_t on = chat.result().input->source.length;
+    CHECK(on > unset);
+    chat.click("text.thinks.2");
+    chat.settle();
+    CHECK(chat.result().input->source.length != on);
+    chat.click("text.thinks.0");
+    chat.settle();
+    CHECK(chat.result().input->source.length == unset);
     chat.fill_in("text.edit", "system: a\nuser: the cat");
     chat.settle();
     CHECK(chat.result().input->source.batch == 1);

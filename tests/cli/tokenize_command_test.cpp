@@ -1,9 +1,14 @@
 // Tokens on the command line: tokenize and detokenize.
 #include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <nlohmann/json.hpp>
 
 #include "support/golden_model.h"
 #include "support/program.h"
+#include "support/temporary_directory.h"
 
 namespace tokenize_command_test {
 
@@ -65,6 +70,33 @@ TEST_SUITE("cpu") {
           "the cat\nthe\n");
     CHECK(complaint({"detokenize", "--model", golden_path("gpt2"), "--ids", "x"}, 1) ==
           "line 1: 'x' is no token id: give whole numbers from 0");
+  }
+
+  TEST_CASE("tokenize --chat has the tokens that the model's template writes") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path model = folder.path() / "chat";
+    std::filesystem::copy(golden_path("gpt2"), model, std::filesystem::copy_options::recursive);
+    const auto chat = [&](const char* source, std::vector<std::string> more = {}) {
+      std::ofstream(model / "chat_template.jinja") << source;
+      more.insert(more.begin(), {"tokenize", "--model", model.string(), "--chat", "--text", "the cat"});
+      return answer(more, "");
+    };
+    constexpr const char* kSource =
+        "{% for m in messages %}{{ m.content }}{% endfor %}<|endoftext|>{{ ' the' if enable_thinking is defined }}";
+    const std::string plain = answer({"tokenize", "--model", golden_path("gpt2"), "--text", "the cat<|endoftext|>"}, "").out;
+    const Outcome found = chat(kSource);
+    CHECK(found.status == 0);
+    CHECK(found.err.empty());
+    CHECK(json_lines(found.out).at(0)["ids"] == json_lines(plain).at(0)["ids"]);
+    CHECK(json_lines(chat(kSource, {"--thinking", "unset"}).out) == json_lines(found.out));
+    CHECK(json_lines(chat(kSource, {"--thinking", "off"}).out).at(0)["ids"].size() ==
+          json_lines(found.out).at(0)["ids"].size() + 1);
+    // A mark in pieces is told.
+    CHECK(chat("{{ messages[0].content }}<|im_end|>")
+              .err.find("the chat template writes <|im_end|>, which this vocabulary has "
+                        "in pieces") != std::string::npos);
+    CHECK(complaint({"tokenize", "--model", golden_path("gpt2"), "--chat", "--text", "a"}, 1)
+              .find("has no chat template: leave --chat out") != std::string::npos);
   }
 
   TEST_CASE("tokenize takes broken UTF-8 and writes strict JSON") {

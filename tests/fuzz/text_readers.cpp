@@ -112,8 +112,9 @@ void read_chat(std::string_view bytes) {
                                     : "system: Be brief.\nuser: na\u00efve \u4e2d\nassistant: <think>a</think> b\nuser: c";
   expect_error_at_most([&] {
     const text::ChatTemplate parsed(bytes.substr(0, end), {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
-    for (const bool thinks : {false, true}) expect_error_at_most([&] { (void)parsed.render(chat, thinks); });
-    expect_error_at_most([&] { (void)parsed.render(text::ChatTemplate::with_answer(chat, " more"), true); });
+    for (const text::Thinking thinking : {text::Thinking::Unset, text::Thinking::Off})
+      expect_error_at_most([&] { (void)parsed.render(chat, thinking); });
+    expect_error_at_most([&] { (void)parsed.render(text::ChatTemplate::with_answer(chat, " more"), text::Thinking::On); });
   });
 }
 

@@ -24,6 +24,7 @@ using namespace headlight::model;
 using namespace headlight::test;
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 namespace {
@@ -252,6 +253,28 @@ TEST_SUITE("cpu") {
     CHECK(holds(files.complaint(legacy(bomb)), "its pickle has more than 16777216 values in lists"));
     std::string many((std::size_t{1} << 22) + 1, 'N');
     CHECK(holds(files.complaint(legacy(many + ".")), "its pickle has more than 4194304 values"));
+  }
+
+  TEST_CASE("several names of one dictionary are one, however many they are") {
+    const Files files;
+    const std::string whole = tensor_pickle(kWhole);
+    const std::size_t begin = whole.find("ctorch"), end = whole.size() - 2;
+    // {name: {"w": the tensor}, …}: memo 0 is the name, 1 the tensor, 2 the inner dictionary.
+    const auto pickle = [&](std::size_t names, std::size_t tensors) {
+      std::string text =
+          "\x80\x02X\x01\0\0\0wq\0"
+          "0"s +
+          whole.substr(begin, end - begin) +
+          "q\1"
+          "0}q\2(";
+      for (std::size_t i = 0; i < tensors; ++i) text += "h\0h\1"s;
+      text += "u0}(";
+      for (std::size_t i = 0; i < names; ++i) text += "h\0h\2"s;
+      return text + "u.";
+    };
+    CHECK(read_torch_file(files.write(legacy(pickle(3, 1), kSixNumbers))).all().size() == 1);
+    // Each pair would be 10'000'000'000 steps.
+    CHECK(holds(files.complaint(legacy(pickle(100'000, 100'000), kSixNumbers)), "'w'"));
   }
 
   TEST_CASE("tensors that don't fit their storage are refused before anything is read") {

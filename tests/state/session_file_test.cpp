@@ -171,6 +171,22 @@ TEST_SUITE("cpu") {
     CHECK(state.view.tab == "steps");
   }
 
+  TEST_CASE("thinking is unset until it is chosen, and stays on or off where an older version wrote that") {
+    const TemporaryDirectory folder;
+    const fs::path path = folder.path() / "chat.headlight.json";
+    const auto thinking = [&](const std::string& member) {
+      write_file_atomically(path, fmt::format(R"({{"headlight": 1, "state": {{"model": {{"path": "gpt2"{}}}}}}})", member));
+      return load_session(path).value().model().thinking;
+    };
+    CHECK(thinking("") == text::Thinking::Unset);
+    CHECK(thinking(R"(, "thinks": true)") == text::Thinking::On);
+    CHECK(thinking(R"(, "thinks": false)") == text::Thinking::Off);
+    CHECK(thinking(R"(, "thinks": "unset")") == text::Thinking::Unset);
+    CHECK(thinking(R"(, "thinks": "on")") == text::Thinking::On);
+    CHECK(failure_of(R"({"headlight": 1, "state": {"model": {"path": "gpt2", "thinks": 1}}})") ==
+          "model.thinks: expected one of unset, on, off, found 1");
+  }
+
   TEST_CASE("newer versions and damage are one line each") {
     CHECK(failure_of(R"({"headlight": 1, "version": 1, "state": {}})").empty());
     CHECK(failure_of(R"({"headlight": 1, "version": 2, "state": {}})") ==

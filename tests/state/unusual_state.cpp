@@ -32,7 +32,7 @@ State unusual_state() {
                    .translates = false,
                    .adds_special = false,
                    .is_chat = true,
-                   .thinks = false,
+                   .thinking = text::Thinking::Off,
                    .padding = inference::PaddingSide::Left,
                    .precision = inference::Precision::F16,
                    .applies_adapter = false,

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "text/template_value.h"
+
+namespace headlight::text {
+
+/// Arguments of a call: by place, and by name.
+struct TemplateArguments {
+  using Named = std::vector<std::pair<TemplateText, TemplateValue>>;
+  TemplateValues list = {};
+  Named named = {};
+};
+
+/// What a function gets.
+struct TemplateCall {
+  TemplateHeap& heap;
+  TemplateValue value;                  ///< that a filter, a test or a method is of
+  TemplateValues given = {};            ///< by the places of its parameters; undefined where missing
+  TemplateArguments::Named named = {};  ///< those that it takes by any name
+  TemplateText detail = {};
+
+  const TemplateValue& operator[](std::size_t place) const { return given[place]; }
+  /// str() of the value.
+  std::string text() const { return to_python_text(value, heap); }
+};
+
+/// What calls a function: a filter, a test, a method of a text, a dictionary or a loop, or its name alone.
+enum class TemplateUse : char { Filter = 'f', Test = 'i', Text = 't', Dict = 'd', Loop = 'l', Global = 'g' };
+
+/// A function that Jinja and Python have too.
+struct TemplateFunction {
+  /// Letters of its uses, its name, and its parameters in their order: "ft replace old new count?". "?" is after those that
+  /// may be missing; "*" and "**" are any others, by place and by name.
+  TemplateText signature;
+  TemplateValue (*run)(const TemplateCall& call);
+  TemplateText detail = {};  ///< what functions with the same `run` do differently
+};
+
+std::span<const TemplateFunction> template_text_functions();
+std::span<const TemplateFunction> template_list_functions();
+std::span<const TemplateFunction> template_tests();
+
+/// Throws Error where Headlight knows none of this name and use, and for arguments that it doesn't take.
+TemplateValue apply_template_function(TemplateUse use, TemplateText name, const TemplateValue& value,
+                                      const TemplateArguments& arguments, TemplateHeap& heap);
+TemplateValue call_template_function(const TemplateFunction& function, const TemplateValue& value,
+                                     const TemplateArguments& arguments, TemplateHeap& heap);
+/// {{ value.name }}: a method, a member, or undefined.
+TemplateValue attribute_of(const TemplateValue& value, TemplateText name, TemplateHeap& heap);
+
+/// The value as a text. Throws Error where it is none.
+TemplateText text_of(const TemplateValue& value);
+/// A text of the value's or of another.
+TemplateText text_or(const TemplateValue& value, TemplateText fallback);
+/// Without the characters of `set` at the ends, or without white space where it is none.
+TemplateText stripped(TemplateText text, const TemplateValue& set, bool left, bool right, TemplateHeap& heap);
+/// str.lower().
+TemplateValue lower_value(const TemplateValue& value, TemplateHeap& heap);
+
+}  // namespace headlight::text
