@@ -329,7 +329,11 @@ void ImGuiLayer::end_frame(float scale) {
   ImGui::Render();
   typed_private_.clear();
   to_pixels(*ImGui::GetDrawData(), scale);
+}
+
+void ImGuiLayer::add_to(FrameTiles& tiles) {
   shapes_.read(*ImGui::GetDrawData());
+  shapes_.add_to(tiles);
 }
 
 void ImGuiLayer::drop_frame() {

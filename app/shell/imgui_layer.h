@@ -38,8 +38,8 @@ class ImGuiLayer {
   void record(vk::CommandBuffer commands, const std::vector<PixelRect>& rects);
   /// Instead of end_frame(): discards the frame.
   void drop_frame();
-  /// What end_frame() laid out.
-  void add_to(FrameTiles& tiles) const { shapes_.add_to(tiles); }
+  /// Adds what end_frame() laid out; before record(), once a frame.
+  void add_to(FrameTiles& tiles);
 
   /// Ends the editing of the text field that has the focus, keeping its text.
   void leave_text_field();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,7 @@ Ui::~Ui() {
 void Ui::release_device() {
   Impl& self = *impl_;
   if (self.canvas) self.canvas->finish();
+  self.is_undrawn = false;
   self.layer.release_device();
   self.heatmaps.replace(nullptr);
   self.canvas.reset();
@@ -130,6 +132,7 @@ void Ui::Impl::apply_input() {
 void Ui::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
   impl_->handles.guarded([&] { prepare_frame(size, scale); });
   Impl& self = *impl_;
+  self.is_undrawn = false;
   self.scale = scale;
   self.quiet_s += elapsed_s;
   self.pointer_rest_s += elapsed_s;
@@ -174,21 +177,27 @@ void Ui::end_frame() {
   self.layer.end_frame(self.scale);
   if (const std::string pasted = self.layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
   self.frames_wanted = std::max(self.frames_wanted - 1, 0);
-  FrameTiles tiles = self.tiles();
-  const std::vector<PixelRect> changed = tiles.changed_since(self.drawn.value_or(FrameTiles()));
+  self.is_undrawn = self.draws_when_read;
+  if (!self.is_undrawn) self.draw();
+}
+
+void Ui::draw_when_read(bool is_lazy) { impl_->draws_when_read = is_lazy; }
+
+void Ui::Impl::draw() {
+  FrameTiles shown = tiles();
+  const std::vector<PixelRect> changed = shown.changed_since(drawn.value_or(FrameTiles()));
   if (changed.empty()) return;
-  self.drawn.reset();  // until the frame is submitted the image may be anything
-  self.handles.guarded([&] {
-    const vk::CommandBuffer commands = self.canvas->begin(channels(self.theme->background), self.grounds, changed);
-    self.heatmaps.pipeline().recording = commands;
-    self.layer.record(commands, changed);
-    self.canvas->end_and_submit();
+  drawn.reset();  // until the frame is submitted the image may be anything
+  handles.guarded([&] {
+    const vk::CommandBuffer commands = canvas->begin(channels(theme->background), grounds, changed);
+    heatmaps.pipeline().recording = commands;
+    layer.record(commands, changed);
+    canvas->end_and_submit();
   });
-  self.drawn = std::move(tiles);
-  ++self.frames_drawn;
+  drawn = std::move(shown);
+  ++frames_drawn;
   for (const PixelRect& rect : changed) {
-    self.pixels_drawn +=
-        static_cast<std::uint64_t>(rect.right - rect.left) * static_cast<std::uint64_t>(rect.bottom - rect.top);
+    pixels_drawn += static_cast<std::uint64_t>(rect.right - rect.left) * static_cast<std::uint64_t>(rect.bottom - rect.top);
   }
 }
 
@@ -215,7 +224,7 @@ void Ui::paint_ground(const view::Rect& rect, Color color) {
     impl_->grounds.push_back({.origin = low, .size = glm::uvec2(size), .color = channels(color)});
 }
 
-FrameTiles Ui::Impl::tiles() const {
+FrameTiles Ui::Impl::tiles() {
   FrameHash everywhere;
   everywhere.add(theme->background);
   everywhere.add(font_uploads);
@@ -235,6 +244,7 @@ void Ui::wait_until_drawn() {
 }
 
 PixelImage Ui::read_pixels() {
+  if (std::exchange(impl_->is_undrawn, false)) impl_->draw();
   return impl_->handles.guarded([&] { return impl_->canvas->read(); });
 }
 

@@ -85,6 +85,9 @@ class Ui {
   void end_frame();
   /// Instead of end_frame(): ends the frame without drawing it, because another one follows immediately.
   void drop_frame();
+  /// From now on end_frame() leaves drawing to read_pixels(), where it is called before the next frame begins: for windows
+  /// that no display shows, of whose frames few are looked at. `false`: every frame is drawn again.
+  void draw_when_read(bool is_lazy = true);
   /// Number of frames drawn; end_frame() adds one where something changed.
   std::uint64_t frames_drawn() const;
   /// Number of pixels in the rectangles that were redrawn, over all frames.
@@ -98,7 +101,7 @@ class Ui {
   /// between. Input, text fields and windows are kept. Throws Error; both may then be tried again.
   void release_device();
   void use_device();
-  /// The frame that end_frame() drew.
+  /// The frame that end_frame() ended.
   PixelImage read_pixels();
 
   /// Width and height of the frame being built, UI units.

@@ -45,7 +45,9 @@ struct Ui::Impl {
   void follow_walk();
   void end_walk();
   /// What the ended frame draws.
-  FrameTiles tiles() const;
+  FrameTiles tiles();
+  /// Draws the ended frame, where it differs from the image.
+  void draw();
 
   RenderDevice::Handles& handles;
   std::optional<Canvas> canvas;  ///< none between release_device() and use_device()
@@ -67,6 +69,8 @@ struct Ui::Impl {
   std::uint64_t font_uploads = 0;
   std::uint64_t pixels_drawn = 0;
   std::optional<FrameTiles> drawn;  ///< the image's frame
+  bool draws_when_read = false;
+  bool is_undrawn = false;  ///< the ended frame waits for read_pixels()
 
   KeyboardFocus keyboard;
   std::vector<KeyPress> pressed;  ///< in this frame, without those that `keyboard` took

@@ -65,12 +65,14 @@ OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function
 
 std::string describe_view(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
+  viewer.ui().draw_when_read();
   settle(viewer.workspace(), options);
   return viewer.workspace().describe();
 }
 
 void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
+  viewer.ui().draw_when_read();
   Workspace& workspace = viewer.workspace();
   if (options.survey) workspace.show_survey(*options.survey);
   if (!options.steps.empty()) workspace.open_steps(options.steps);

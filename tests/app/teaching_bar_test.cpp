@@ -72,6 +72,7 @@ std::uint64_t frames_of_generation(bool reduces_motion, float speed) {
   UiDriver ui(state);
   show_golden_model(ui, "gpt2");
   REQUIRE(ui.state().view.tab == "head");
+  ui.draw_every_frame();
   const std::uint64_t before = ui.ui().frames_drawn();
   ui.press(Key::P, kControl);
   ui.type("Let the model write");

@@ -29,6 +29,7 @@ shell::RenderDevice& warm_device() {
 
 UiDriver::UiDriver(State state, RunnerFactory open, const std::string& device, bool shows_welcome, bool focuses_text)
     : device_(warm_device()), messages_before_(device_.validation_messages().size()), ui_(device_) {
+  ui_.draw_when_read();
   EngineOptions engine;
   engine.open = std::move(open);
   engine.device = device;
@@ -133,6 +134,11 @@ void UiDriver::paint_cell(std::uint32_t query, std::uint32_t key) {
   if (!workspace_->is_painting()) press(shell::Key::B);
   click_cell(query, key);
   press(shell::Key::B);
+}
+
+void UiDriver::draw_every_frame() {
+  ui_.draw_when_read(false);
+  settle();
 }
 
 void UiDriver::resize(std::uint32_t width, std::uint32_t height, float scale) {

@@ -13,7 +13,8 @@
 
 namespace headlight::app {
 
-/// A user at the window: finds things by name, clicks, types, and waits until all is computed and drawn. No display.
+/// A user at the window: finds things by name, clicks, types, and waits until all is computed. No display. A frame is drawn
+/// when its pixels are read, or each one after draw_every_frame().
 class UiDriver {
  public:
   /// `device`: as the settings of the last time have it.
@@ -56,6 +57,7 @@ class UiDriver {
   void wait(double seconds) { now_s_ += seconds; }
 
   void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F);
+  void draw_every_frame();
   void settle() { now_s_ = workspace_->settle(size_, scale_, now_s_); }
   /// Draws frames, a millisecond each, while a load or a pass goes on, at most 4,000. Returns whether it came about.
   bool frames_until(const std::function<bool()>& is_there);

@@ -153,6 +153,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("while the walk plays, frames follow each other without input, until it is at its end") {
     UiDriver ui(block_state());
+    ui.draw_every_frame();
     const std::uint64_t before = ui.ui().frames_drawn();
     ui.click("block.play");                        // waits until nothing moves any more
     CHECK(ui.ui().frames_drawn() - before > 300);  // observed 667

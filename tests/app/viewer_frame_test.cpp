@@ -85,6 +85,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a control's tooltip comes when the pointer rests, and goes with it") {
     UiDriver ui;
+    ui.draw_every_frame();
     ui.move_to("head.stage.3");
     const std::uint64_t before = ui.ui().frames_drawn();
     CHECK(ui.window().redraw_after_s() < 1.0);
@@ -96,6 +97,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("what the user does redraws a part of the window, and all pixels are as if everything were redrawn") {
     UiDriver ui;
+    ui.draw_every_frame();
     constexpr std::uint64_t kWindow = 1600ULL * 1000ULL;
     const auto check_pixels = [&] {
       ui.wait(1.0);  // a tooltip may come

@@ -252,6 +252,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.rect(name).origin.y >= status.origin.y);
       CHECK(ui.rect(name).end().y <= status.end().y);
     }
+    ui.draw_every_frame();
     const std::uint64_t before = ui.ui().frames_drawn();
     for (int i = 0; i < 5; ++i) ui.settle();
     CHECK(ui.ui().frames_drawn() == before);
@@ -342,6 +343,7 @@ TEST_SUITE("gpu") {
       state.view.theme = theme;
       UiDriver ui(state);
       walk_to(ui, "mask.causal");
+      ui.draw_every_frame();
       const std::uint64_t before = ui.ui().pixels_drawn();
       ui.press(Key::Tab);
       CHECK(ui.ui().pixels_drawn() > before);

@@ -75,6 +75,7 @@ TEST_SUITE("gpu") {
     change_to_model(state, find_bundled_model("captions-gpt2")->string());
     state.text() = "a girl with red hair and a dog";
     UiDriver ui(state, open_gpu_runner);
+    ui.draw_every_frame();
     for (const View& view : views()) {
       ui.show(view.id);
       CAPTURE(std::string(view.id));

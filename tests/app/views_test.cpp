@@ -80,6 +80,7 @@ TEST_SUITE("cpu") {
 TEST_SUITE("gpu") {
   TEST_CASE("each view is shown by its tab, its key and its menu entry, with an undo that names it") {
     UiDriver ui;
+    ui.draw_every_frame();  // all frames of every view, under the validation layer
     for (const View& view : views()) {
       const std::string id(view.id);
       CAPTURE(id);
