@@ -190,7 +190,11 @@ run_point() {
       comes_back 'words that were killed'
       ;;
     device-lost)
-      export VK_LAYER_PATH=$layer VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_FAULT='QueuePresentKHR 250 -4 always'
+      plain=$program
+      printf '#!/bin/sh\nVK_LAYER_PATH=%s VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_VALIDATION=0 %s exec %s "$@"\n' \
+        "$layer" "HEADLIGHT_FAULT='QueuePresentKHR 250 -4 always'" "$plain" >"$folder/headlight"
+      chmod +x "$folder/headlight"
+      program=$folder/headlight
       open_window && work 'words before the loss'
       for _ in $(seq 600); do
         kill -0 "$viewer" 2>/dev/null || break
@@ -198,7 +202,7 @@ run_point() {
         sleep 0.1
       done
       wait_for_end
-      unset VK_LAYER_PATH VK_INSTANCE_LAYERS HEADLIGHT_FAULT
+      program=$plain
       newest_has '^  "end": ".*lost' || say bad "$point: what happened is not noted"
       comes_back 'words before the loss'
       ;;

@@ -196,7 +196,7 @@ TEST_SUITE("cpu") {
       NextStart start = next_start(folder.path());
       CHECK_FALSE(start.resumed.window.has_value());
       CHECK(start.loaded.settings.state.text() == "newer");
-      CHECK(start.resumed.words == "There is a window that was not closed: File, Lost windows.");
+      CHECK(start.resumed.words == "Ended without being closed, and in File, Lost windows: 1.");
     }
     // Two that were killed: the one that was kept last, while the other one is offered.
     auto third = open_window(folder.path(), "third");
