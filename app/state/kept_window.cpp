@@ -37,6 +37,8 @@ LostWindow lost_from_json(const json& value) {
   const JsonReader reader(value, "");
   LostWindow lost;
   std::string session;
+  std::uint32_t version = 0;
+  reader.read("version", version, 1U, kKeptVersion);
   reader.read("session", session);
   reader.read("counter", lost.counter, std::uint64_t{0}, kMaxCounter);
   reader.read("end", lost.end);
@@ -278,7 +280,7 @@ std::string KeptWindow::write(bool has_state, const std::string& end) {
     }
   };
   platform::Descriptor held;
-  attempt("the window is not kept for the next start", [&] {
+  attempt(has_state ? "the window is not kept for the next start" : "the settings are not saved", [&] {
     make_private_directory(folder_);
     held = raise_counter();
     if (has_state) write_state(end);

@@ -42,6 +42,18 @@ open_window() {
   sleep 0.5
 }
 
+# begin_start: a start that has noted what it opens, and hasn't come to rest.
+begin_start() {
+  local _
+  "$program" view >"$folder/output" 2>&1 &
+  viewer=$!
+  for _ in $(seq 1000); do
+    is_starting && return
+    sleep 0.02
+  done
+  say bad "$point: the start is not noted"
+}
+
 # work WORDS: a text, which the settings have too, and a mask, which they leave out.
 work() {
   local keys
@@ -113,8 +125,7 @@ run_point() {
       open_window && work 'words that end the start'
       wait_until_kept 'words that end the start'
       finish KILL
-      start_window
-      wait_for is_starting || say bad "$point: the start is not noted"
+      begin_start
       finish KILL
       is_starting || say bad "$point: the end of the start is not noted"
       open_window
@@ -167,8 +178,7 @@ run_point() {
       open_window && work 'words that were killed'
       wait_until_kept 'words that were killed'
       finish KILL
-      start_window
-      wait_for is_starting || say bad "$point: the start is not noted"
+      begin_start
       finish TERM
       comes_back 'words that were killed'
       ;;

@@ -191,7 +191,8 @@ TEST_SUITE("cpu") {
                                           "[1, 2, 3]",
                                           "{}"};
     std::size_t tried = 0, accepted = 0;
-    for (const auto& [pointer, value] : whole.flatten().items()) {
+    const json members = whole.flatten();
+    for (const auto& [pointer, value] : members.items()) {
       json changed = whole;
       changed[json::json_pointer(pointer)] = "<here>";
       const std::string text = changed.dump();
