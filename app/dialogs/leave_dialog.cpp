@@ -19,13 +19,12 @@ LeaveChoice draw_leave_dialog(Frame& frame, const std::string& session, const st
     frame.mark("leave.trouble", last_item_rect());
   }
   ImGui::Spacing();
-  LeaveChoice choice = LeaveChoice::None;
+  LeaveChoice choice = frame.ui.take_key(shell::Key::Enter) ? LeaveChoice::Save : LeaveChoice::None;
   const auto answer = [&](const char* name, const char* label, const char* tip, LeaveChoice chosen) {
     if (draw_button(frame, name, label, tip, kAnswerWidth)) choice = chosen;
   };
-  answer("leave.save", trouble.empty() ? "Save" : "Try again", "Writes the session's file, then goes on.",
+  answer("leave.save", trouble.empty() ? "Save" : "Try again", "Writes the session's file, then goes on (Enter).",
          LeaveChoice::Save);
-  frame.ui.keyboard().prefer_last();
   ImGui::SameLine();
   answer("leave.discard", "Discard", "Goes on; the session's file stays as it is.", LeaveChoice::Discard);
   ImGui::SameLine();

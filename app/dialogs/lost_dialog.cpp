@@ -1,33 +1,33 @@
 #include "app/dialogs/lost_dialog.h"
 
+#include <chrono>
+
 #include "app/state/model_changes.h"
 #include "app/state/source.h"
 #include "app/widgets/controls.h"
-#include "platform/clock.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kLostWidth = 640.0F, kLostButton = 72.0F;
-
-std::string what_it_showed(const State& state) {
-  std::string text = state.text();
-  std::ranges::replace(text, '\n', ' ');
-  return text.empty() ? "(no text)" : text;
+/// "3 hours ago".
+std::string age(const LostWindow& lost) {
+  using namespace std::chrono;
+  const std::int64_t minutes = (duration_cast<seconds>(system_clock::now().time_since_epoch()).count() - lost.kept_s) / 60;
+  if (minutes < 120) return fmt::format("{} min ago", std::max(minutes, std::int64_t{0}));
+  return minutes < 48 * 60 ? fmt::format("{} hours ago", minutes / 60) : fmt::format("{} days ago", minutes / (24 * 60));
 }
 
-/// When, what and why, in one line.
+/// When it was kept, why it ended, and what it was of.
 std::string circumstances(const LostWindow& lost) {
-  std::string line = platform::local_time(lost.kept_s);
-  const auto add = [&line](const std::string& more) {
-    if (!more.empty()) line += " \u00B7 " + more;
-  };
   const Source& source = lost.window.state.source;
-  add(utf8(std::filesystem::path(model_path(source) + capture_path(source) + notebook_name(source)).filename()));
-  add(model_changes(lost.window.state));
-  if (!lost.window.session.empty()) add("session " + session_name(lost.window.session));
-  add(lost.has_ended_start ? "its start ended the program" : std::string());
-  add(lost.end.empty() && !lost.has_ended_start ? "killed, crashed or without power" : lost.end);
+  std::string line = age(lost);
+  for (const std::string& part :
+       {!lost.end.empty() ? lost.end
+                          : std::string(lost.has_ended_start ? "its start ended the program" : "killed or crashed"),
+        session_name(lost.window.session), model_path(source) + capture_path(source) + notebook_name(source),
+        model_changes(lost.window.state)}) {
+    if (!part.empty()) line += " \u00B7 " + part;
+  }
   return line;
 }
 
@@ -35,47 +35,46 @@ std::string circumstances(const LostWindow& lost) {
 
 std::optional<LostChoice> LostDialog::draw(Frame& frame) {
   using Action = LostChoice::Action;
-  constexpr float kAround = 190.0F, kHighest = 420.0F;  // title bar, sentence, button and margins
+  constexpr float kLostWidth = 720.0F, kLostButton = 72.0F, kGap = 12.0F;
+  constexpr float kAround = 190.0F;  // title bar, sentence, button and margins
   const Dialog dialog(frame, "Lost windows", is_open_, kLostWidth);
   if (!dialog.is_visible()) return std::nullopt;
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   write_wrapped(fonts.small, theme.text_dim,
-                windows_.empty() ? "Every window was closed, or goes on."
-                                 : fmt::format("These ended without being closed. Undo brings back what is shown now. They "
-                                               "are kept for 30 days, {} at most.",
-                                               KeptWindow::kMaxLost));
+                windows_.empty()
+                    ? "Every window was closed, or goes on."
+                    : "Windows that ended without being closed. The newest 20 are kept, for 30 days. Undo brings "
+                      "back what is shown now.");
   std::optional<LostChoice> choice;
   if (windows_.empty()) return choice;
   ImGui::Spacing();
-  const float row = font_size(fonts.body) + font_size(fonts.small) + 16.0F;
-  const float wanted = static_cast<float>(windows_.size()) * (row + ImGui::GetStyle().ItemSpacing.y);
-  begin_bare_region("lost", {0.0F, std::min({wanted, kHighest, std::max(frame.ui.size().y - kAround, row)})});
+  const float row = font_size(fonts.body) + font_size(fonts.small) + 2.5F * ImGui::GetStyle().ItemSpacing.y;
+  begin_bare_region("lost", {0.0F, std::min(static_cast<float>(windows_.size()) * row, frame.ui.size().y - kAround)});
   for (std::size_t i = 0; i < windows_.size(); ++i) {
-    const LostWindow& lost = windows_[i];
-    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-    const float buttons = 2.0F * kLostButton + ImGui::GetStyle().ItemSpacing.x;
-    const float width = ImGui::GetContentRegionAvail().x - buttons - 12.0F;
-    const std::string text = what_it_showed(lost.window.state), about = circumstances(lost);
-    frame.ui.ensure_glyphs(text + about);
-    put_text(fonts.body, {at.x, at.y + 4.0F}, theme.text, fit_text(fonts.body, frame.ui.shaped(text), width));
-    put_text(fonts.small, {at.x, at.y + font_size(fonts.body) + 8.0F}, theme.text_dim,
-             fit_text(fonts.small, frame.ui.shaped(about), width));
-    frame.mark(fmt::format("lost.{}", i), {.origin = at, .size = {width, row}});
+    const auto offer = [&](const char* label, const char* tip, Action action) {
+      const std::string name = fmt::format("lost.{}.{}", label, i);
+      if (draw_button(frame, name, label, tip, kLostButton)) choice = {.action = action, .windows = {windows_[i]}};
+    };
+    const float room = ImGui::GetContentRegionAvail().x - 2.0F * (kLostButton + kGap);
+    const auto write_line = [&](ImFont* font, shell::Color color, std::string text) {
+      std::ranges::replace(text, '\n', ' ');
+      frame.ui.ensure_glyphs(text);
+      write_text(font, color, fit_text(font, frame.ui.shaped(text), room));
+    };
     ImGui::PushID(static_cast<int>(i));
-    ImGui::SetCursorScreenPos({at.x + width + 12.0F, at.y + std::round((row - ImGui::GetFrameHeight()) * 0.5F)});
-    if (draw_button(frame, fmt::format("lost.open.{}", i), "Open", "Goes on with this window here.", kLostButton))
-      choice = {.action = Action::Open, .windows = {lost}};
+    ImGui::BeginGroup();
+    write_line(fonts.body, theme.text, windows_[i].window.state.text());
+    write_line(fonts.small, theme.text_dim, circumstances(windows_[i]));
+    ImGui::EndGroup();
+    ImGui::SameLine(room + kGap);
+    offer("Open", "Goes on with this window here.", Action::Open);
     ImGui::SameLine();
-    if (draw_button(frame, fmt::format("lost.delete.{}", i), "Delete", "Deletes what is kept of it.", kLostButton))
-      choice = {.action = Action::Delete, .windows = {lost}};
+    offer("Delete", "Deletes what is kept of it.", Action::Delete);
     ImGui::PopID();
-    ImGui::SetCursorScreenPos({at.x, at.y + row});
-    ImGui::Dummy({0.0F, 0.0F});
   }
   ImGui::EndChild();
-  ImGui::Spacing();
-  if (draw_button(frame, "lost.delete_all", "Delete all", "Deletes what is kept of all of them."))
+  if (draw_button(frame, "lost.all", "Delete all", "Deletes what is kept of all of them."))
     choice = {.action = Action::Delete, .windows = windows_};
   return choice;
 }

@@ -22,6 +22,11 @@ std::mutex g_glfw_mutex;  // wake() may be called on any thread, also while GLFW
 int g_sessions = 0;
 std::atomic<bool> g_is_woken = false;
 
+/// What panels leave of a display, in screen coordinates.
+struct ScreenArea {
+  glm::ivec2 origin{0}, size{0};
+};
+
 std::vector<ScreenArea> work_areas() {
   int count = 0;
   GLFWmonitor** monitors = glfwGetMonitors(&count);
@@ -45,6 +50,19 @@ void choose_size(WindowPlacement& placement) {
   }
 }
 
+/// A saved placement may be of other displays: it becomes no larger than `room`, and loses a position that leaves too little
+/// of the title bar on any display.
+WindowPlacement fitted(WindowPlacement saved, glm::ivec2 room) {
+  saved.size = glm::max(glm::min(saved.size, room), kSmallest);
+  const auto has_title_bar = [&](const ScreenArea& area) {
+    const glm::ivec2 at = *saved.position - area.origin;
+    return at.x + saved.size.x >= kReachable && at.x + kReachable <= area.size.x && at.y >= 0 &&
+           at.y + kReachable <= area.size.y;
+  };
+  if (saved.position && std::ranges::none_of(work_areas(), has_title_bar)) saved.position.reset();
+  return saved;
+}
+
 /// Where there can be no Wayland, GLFW 3.4 asks for it nevertheless, and Wayland's library writes lines of its own to
 /// standard error.
 void leave_out_wayland() {
@@ -55,17 +73,6 @@ void leave_out_wayland() {
 }
 
 }  // namespace
-
-WindowPlacement fitted(WindowPlacement saved, const std::vector<ScreenArea>& displays, glm::ivec2 room) {
-  saved.size = glm::max(glm::min(saved.size, room), kSmallest);
-  const auto has_title_bar = [&](const ScreenArea& area) {
-    const glm::ivec2 at = *saved.position - area.origin;
-    return at.x + saved.size.x >= kReachable && at.x + kReachable <= area.size.x && at.y >= 0 &&
-           at.y + kReachable <= area.size.y;
-  };
-  if (saved.position && std::ranges::none_of(displays, has_title_bar)) saved.position.reset();
-  return saved;
-}
 
 std::string GlfwSession::last_error() {
   const char* description = nullptr;
@@ -126,7 +133,7 @@ Window::Impl::~Impl() {
 void Window::Impl::open(const std::string& title, const WindowPlacement& wanted) {
   placement = wanted;
   choose_size(placement);
-  placement = fitted(placement, work_areas(), room());
+  placement = fitted(placement, room());
   glfwWindowHint(GLFW_MAXIMIZED, placement.maximized ? GLFW_TRUE : GLFW_FALSE);
   glfwWindowHintString(GLFW_X11_CLASS_NAME, "headlight");
   glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "headlight");

@@ -21,14 +21,6 @@ struct WindowPlacement {
   bool operator==(const WindowPlacement&) const = default;
 };
 
-/// A part of the desktop in screen coordinates: a display, or what panels leave of it.
-struct ScreenArea {
-  glm::ivec2 origin{0}, size{0};
-};
-/// A saved placement on these displays, which may be others than it was saved on: no larger than `room`, and without a
-/// position that leaves less than a hand's breadth of the title bar on any of them.
-WindowPlacement fitted(WindowPlacement saved, const std::vector<ScreenArea>& displays, glm::ivec2 room);
-
 /// A desktop window (X11 or Wayland) that feeds its input to a Ui and shows the Ui's image. Only on the main thread, except
 /// wake(). Both the device and the Ui must outlive it.
 ///

@@ -115,9 +115,8 @@ class JsonReader {
 
 /// Has the file a version that this program doesn't know yet? One without a version is old.
 inline bool is_of_newer_version(const nlohmann::json& file, std::uint32_t newest) {
-  if (!file.is_object() || !file.contains("version")) return false;
-  const nlohmann::json& version = file.at("version");
-  return version.is_number() && version > newest;
+  const auto version = file.find("version");
+  return version != file.end() && version->is_number() && *version > newest;
 }
 
 }  // namespace headlight::app

@@ -37,6 +37,8 @@ LostWindow lost_from_json(const json& value) {
   const JsonReader reader(value, "");
   LostWindow lost;
   std::string session;
+  std::uint32_t version = 0;
+  reader.read("version", version, 1U, kKeptVersion);
   reader.read("session", session);
   reader.read("counter", lost.counter, std::uint64_t{0}, kMaxCounter);
   reader.read("end", lost.end);
@@ -121,28 +123,29 @@ Resumed KeptWindow::resume(const State& remembered, bool may_resume) {
              inputs_at_start(other.window.state) == inputs_at_start(state);
     });
   };
+  const auto words_of_end = [](const LostWindow& lost) { return lost.end.empty() ? "" : fmt::format(" ({})", lost.end); };
   Resumed resumed;
-  for (std::size_t i = 0; may_resume && i < all.size() && all[i].counter >= settings_counter_; ++i) {
-    if (has_ended_start(all[i].window.state, all[i].counter) || !take(all[i])) continue;
-    const std::string changed = model_changes(all[i].window.state);
-    resumed.words =
-        fmt::format("Headlight was not closed the last time{}: its texts, masks and views are as they were{}{}. ",
-                    all[i].end.empty() ? "" : fmt::format(" ({})", all[i].end), changed.empty() ? "" : ", ", changed);
-    resumed.window = std::move(all[i]);
-    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-    break;
+  if (may_resume) {
+    const auto found = std::ranges::find_if(all, [&](const LostWindow& one) {
+      return one.counter >= settings_counter_ && !has_ended_start(one.window.state, one.counter) && take(one);
+    });
+    if (!all.empty() && all.front().has_ended_start && all.front().counter >= settings_counter_) {
+      resumed.words = fmt::format("The last start ended before all was computed{}; what it opened isn't opened again. ",
+                                  words_of_end(all.front()));
+    }
+    if (found != all.end()) {
+      const std::string changed = model_changes(found->window.state);
+      resumed.words +=
+          fmt::format("Headlight was not closed the last time{}: its texts, masks and views are as they were{}{}. ",
+                      words_of_end(*found), changed.empty() ? "" : ", ", changed);
+      resumed.window = std::move(*found);
+      all.erase(found);
+    } else {
+      resumed.avoids_settings = has_ended_start(remembered, settings_counter_);
+    }
   }
-  resumed.avoids_settings = may_resume && !resumed.window && has_ended_start(remembered, settings_counter_);
-  if (may_resume && !all.empty() && all.front().has_ended_start && all.front().counter >= settings_counter_) {
-    resumed.words += fmt::format("The last start ended before all was computed{}; what it opened isn't opened again. ",
-                                 all.front().end.empty() ? "" : fmt::format(" ({})", all.front().end));
-  }
-  if (!all.empty()) {
-    resumed.words += fmt::format("{} that {} not closed: File, Lost windows.",
-                                 all.size() == 1 ? "There is a window" : fmt::format("There are {} windows", all.size()),
-                                 all.size() == 1 ? "was" : "were");
-  }
-  while (resumed.words.ends_with(' ')) resumed.words.pop_back();
+  if (!all.empty()) resumed.words += fmt::format("Ended without being closed, and in File, Lost windows: {}.", all.size());
+  if (resumed.words.ends_with(' ')) resumed.words.pop_back();
   return resumed;
 }
 
@@ -277,7 +280,7 @@ std::string KeptWindow::write(bool has_state, const std::string& end) {
     }
   };
   platform::Descriptor held;
-  attempt("the window is not kept for the next start", [&] {
+  attempt(has_state ? "the window is not kept for the next start" : "the settings are not saved", [&] {
     make_private_directory(folder_);
     held = raise_counter();
     if (has_state) write_state(end);

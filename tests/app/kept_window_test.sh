@@ -42,6 +42,18 @@ open_window() {
   sleep 0.5
 }
 
+# begin_start: a start that has noted what it opens, and hasn't come to rest.
+begin_start() {
+  local _
+  "$program" view >"$folder/output" 2>&1 &
+  viewer=$!
+  for _ in $(seq 1000); do
+    is_starting && return
+    sleep 0.02
+  done
+  say bad "$point: the start is not noted"
+}
+
 # work WORDS: a text, which the settings have too, and a mask, which they leave out.
 work() {
   local keys
@@ -113,8 +125,7 @@ run_point() {
       open_window && work 'words that end the start'
       wait_until_kept 'words that end the start'
       finish KILL
-      start_window
-      wait_for is_starting || say bad "$point: the start is not noted"
+      begin_start
       finish KILL
       is_starting || say bad "$point: the end of the start is not noted"
       open_window
@@ -167,8 +178,7 @@ run_point() {
       open_window && work 'words that were killed'
       wait_until_kept 'words that were killed'
       finish KILL
-      start_window
-      wait_for is_starting || say bad "$point: the start is not noted"
+      begin_start
       finish TERM
       comes_back 'words that were killed'
       ;;
@@ -190,7 +200,11 @@ run_point() {
       comes_back 'words that were killed'
       ;;
     device-lost)
-      export VK_LAYER_PATH=$layer VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_FAULT='QueuePresentKHR 250 -4 always'
+      plain=$program
+      printf '#!/bin/sh\nVK_LAYER_PATH=%s VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_VALIDATION=0 %s exec %s "$@"\n' \
+        "$layer" "HEADLIGHT_FAULT='QueuePresentKHR 250 -4 always'" "$plain" >"$folder/headlight"
+      chmod +x "$folder/headlight"
+      program=$folder/headlight
       open_window && work 'words before the loss'
       for _ in $(seq 600); do
         kill -0 "$viewer" 2>/dev/null || break
@@ -198,7 +212,7 @@ run_point() {
         sleep 0.1
       done
       wait_for_end
-      unset VK_LAYER_PATH VK_INSTANCE_LAYERS HEADLIGHT_FAULT
+      program=$plain
       newest_has '^  "end": ".*lost' || say bad "$point: what happened is not noted"
       comes_back 'words before the loss'
       ;;

@@ -27,7 +27,8 @@ shell::RenderDevice& warm_device() {
 
 }  // namespace
 
-UiDriver::UiDriver(State state, RunnerFactory open, const std::string& device, bool shows_welcome, bool focuses_text)
+UiDriver::UiDriver(State state, RunnerFactory open, const std::string& device, bool shows_welcome, bool focuses_text,
+                   KeptWindow* kept)
     : device_(warm_device()), messages_before_(device_.validation_messages().size()), ui_(device_) {
   ui_.draw_when_read();
   EngineOptions engine;
@@ -43,7 +44,8 @@ UiDriver::UiDriver(State state, RunnerFactory open, const std::string& device, b
                                                                  .warning = {},
                                                                  .renderer = device_.name(),
                                                                  .may_use_another_device = true,
-                                                                 .focuses_text = focuses_text});
+                                                                 .focuses_text = focuses_text,
+                                                                 .kept = kept});
   settle();
 }
 

@@ -19,7 +19,7 @@ class UiDriver {
  public:
   /// `device`: as the settings of the last time have it.
   explicit UiDriver(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {},
-                    bool shows_welcome = false, bool focuses_text = false);
+                    bool shows_welcome = false, bool focuses_text = false, KeptWindow* kept = nullptr);
   ~UiDriver();
   UiDriver(const UiDriver&) = delete;
   UiDriver& operator=(const UiDriver&) = delete;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "app/state/session_file.h"
@@ -172,6 +173,155 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().title() == "Headlight");
     ui.press(Key::Escape);
     CHECK_FALSE(ui.window().file_dialog().is_open());
+  }
+
+  TEST_CASE("leaving a session with unsaved changes asks: stay, discard, save, and again after a save that failed") {
+    const TemporaryDirectory folder;
+    const fs::path file = folder.path() / "notes.headlight.json", other = folder.path() / "other.headlight.json";
+    UiDriver ui;
+    save_session(file, ui.state());
+    save_session(other, ui.state());
+    ui.window().open_files({file.string()});
+    ui.settle();
+    ui.press(Key::Right);  // what is selected is no change
+    ui.press(Key::C);
+    REQUIRE(ui.window().title() == "notes* \u2013 Headlight");
+    const State changed = ui.state();
+
+    // Another session, dropped: Stay, by the button and by Escape, leaves all as it is.
+    for (const bool by_key : {false, true}) {
+      ui.window().open_files({other.string()});
+      ui.settle();
+      REQUIRE(ui.sees("leave.save"));
+      check_tips(ui);
+      by_key ? ui.press(Key::Escape) : ui.click("leave.stay");
+      CHECK_FALSE(ui.sees("leave.save"));
+      CHECK(ui.state() == changed);
+      CHECK(ui.window().title() == "notes* \u2013 Headlight");
+    }
+    ui.press(Key::O, kControlShift);  // asks before the file
+    REQUIRE(ui.sees("leave.discard"));
+    ui.click("leave.stay");
+    CHECK_FALSE(ui.window().file_dialog().is_open());
+
+    // Quit while the file can't be written: what went wrong is said, and nothing is left.
+    fs::remove(file);
+    fs::create_directory(file);
+    ui.press(Key::Q, kControl);
+    REQUIRE(ui.sees("leave.save"));
+    ui.click("leave.save");
+    CHECK(ui.sees("leave.trouble"));
+    CHECK_FALSE(ui.window().wants_to_quit());
+    ui.click("leave.stay");
+    ui.press(Key::S, kControl);  // fails too, in a notice
+    CHECK(ui.window().notice().is_warning);
+    ui.window().ask_to_quit();  // the window's close button
+    ui.settle();
+    REQUIRE(ui.sees("leave.save"));
+    CHECK_FALSE(ui.sees("leave.trouble"));
+    CHECK_FALSE(ui.window().wants_to_quit());
+    fs::remove(file);
+    ui.press(Key::Enter);  // saves
+    CHECK(ui.window().wants_to_quit());
+    CHECK(load_session(file).value().masks == changed.masks);
+  }
+
+  TEST_CASE("discarding goes on without a save; nothing is asked where nothing is lost") {
+    const TemporaryDirectory folder;
+    const fs::path file = folder.path() / "notes.headlight.json", other = folder.path() / "other.headlight.json";
+    UiDriver ui;
+    save_session(file, ui.state());
+    const State saved = load_session(file).value();
+    save_session(other, with_text("another text"));
+    ui.window().open_files({file.string()});
+    ui.settle();
+    ui.press(Key::C);
+    ui.window().open_files({other.string()});
+    ui.settle();
+    REQUIRE(ui.sees("leave.discard"));
+    ui.click("leave.discard");
+    CHECK(ui.window().title() == "other \u2013 Headlight");
+    CHECK(ui.state().text() == "another text");
+    CHECK(load_session(file).value() == saved);
+    ui.press(Key::Q, kControl);
+    CHECK(ui.window().wants_to_quit());
+  }
+
+  TEST_CASE("a dialog that is open waits while the user is asked") {
+    const TemporaryDirectory folder;
+    const fs::path file = folder.path() / "notes.headlight.json";
+    UiDriver ui;
+    save_session(file, ui.state());
+    ui.window().open_files({file.string()});
+    ui.settle();
+    ui.press(Key::C);
+    ui.press(Key::E, kControl);
+    REQUIRE(ui.window().export_dialog().is_open());
+    ui.window().ask_to_quit();
+    ui.settle();
+    REQUIRE(ui.sees("leave.stay"));
+    ui.click("leave.stay");
+    CHECK_FALSE(ui.sees("leave.stay"));
+    CHECK(ui.window().export_dialog().is_open());
+    ui.window().ask_to_quit();
+    ui.settle();
+    ui.click("leave.discard");
+    CHECK(ui.window().wants_to_quit());
+  }
+
+  TEST_CASE("File, Lost windows lists, opens and deletes what ended without being closed") {
+    const TemporaryDirectory folder;
+    for (const char* text : {"the first lost one", "the second", "the third"}) {
+      Kept kept;
+      kept.window.state = with_text(text);
+      kept.window.state.masks[model::BlockKind::EncoderSelf].rule.key_padding = false;
+      KeptWindow lost(folder.path(), {});
+      lost.begin(kept);
+      static_cast<void>(lost.keep(kept, 0.0));
+      if (std::string(text) != "the third") lost.prove();
+    }
+    KeptWindow kept(folder.path(), {});
+    kept.begin({});
+    UiDriver ui({}, open_reference_runner, {}, false, false, &kept);
+    const State before = ui.state();
+    ui.click("menu.File");
+    ui.click("menu.Lost windows\u2026");
+    REQUIRE(ui.sees("lost.Open.2"));
+    CHECK_FALSE(ui.sees("lost.Open.3"));  // its own is no lost one
+    check_tips(ui);
+    ui.click("lost.Delete.1");
+    CHECK(ui.sees("lost.Open.1"));
+    CHECK_FALSE(ui.sees("lost.Open.2"));
+    ui.click("lost.Open.1");
+    CHECK_FALSE(ui.sees("lost.Open.0"));
+    CHECK(ui.state().text() == "the first lost one");
+    CHECK_FALSE(ui.state().masks[model::BlockKind::EncoderSelf].rule.key_padding);
+    CHECK(kept.lost().size() == 1);  // this window has it
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state() == before);
+    ui.click("menu.File");
+    ui.click("menu.Lost windows\u2026");
+    ui.click("lost.all");
+    CHECK_FALSE(ui.sees("lost.Open.0"));
+    CHECK(kept.lost().empty());
+    ui.press(Key::Escape);
+  }
+
+  TEST_CASE("an exception in a frame costs that frame alone") {
+    const TemporaryDirectory folder;
+    std::ofstream(folder.path() / "lesson.json")
+        << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
+      {"title": "One", "text": "A."}, {"title": "Two", "text": "B.", "notes": "N."}]})";
+    UiDriver ui;
+    ui.window().show_lesson(folder.path() / "lesson.json");
+    ui.settle();
+    ui.window().on_notes([](const std::string&) { throw std::runtime_error("a call that throws"); });
+    for (int i = 0; i < 3; ++i) {
+      CHECK_THROWS_WITH(ui.press(Key::Period, kControl), "a call that throws");
+      ui.settle();
+      CHECK(ui.window().shows_selected_map());
+      ui.press(Key::Comma, kControl);
+    }
   }
 }
 

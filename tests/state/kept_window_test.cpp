@@ -63,16 +63,15 @@ void keep_at_once(KeptWindow& window, const Kept& kept) {
 
 /// What the next start does.
 struct NextStart {
+  explicit NextStart(const fs::path& folder)
+      : loaded(load_settings(folder / "settings.json")),
+        kept(folder, loaded),
+        resumed(kept.resume(loaded.settings.state, true)) {}
+
   LoadedSettings loaded;
   KeptWindow kept;
   Resumed resumed;
 };
-NextStart next_start(const fs::path& folder) {
-  const LoadedSettings loaded = load_settings(folder / "settings.json");
-  NextStart start{.loaded = loaded, .kept = KeptWindow(folder, loaded), .resumed = {}};
-  start.resumed = start.kept.resume(loaded.settings.state, true);
-  return start;
-}
 
 std::size_t kept_in(const fs::path& folder) {
   std::error_code ignored;
@@ -107,32 +106,32 @@ TEST_SUITE("cpu") {
     keep_at_once(*window, changed_window());
     CHECK(KeptWindow(folder.path(), {}).lost().empty());  // the window is open
     window.reset();
-    NextStart start = next_start(folder.path());
+    NextStart start(folder.path());
     REQUIRE(start.resumed.window.has_value());
     CHECK(start.resumed.window->window == changed_window().window);
     CHECK(start.resumed.words ==
           "Headlight was not closed the last time: its texts, masks and views are as they were, 1 head knocked out.");
     // Another start meanwhile doesn't take it, and it is there until the first writes its own.
-    CHECK_FALSE(next_start(folder.path()).resumed.window.has_value());
+    CHECK_FALSE(NextStart(folder.path()).resumed.window.has_value());
     CHECK(kept_in(folder.path()) == 1);
   }
 
   TEST_CASE("a start that ends before its own window is written leaves the lost one") {
     const TemporaryDirectory folder;
     keep_at_once(*open_window(folder.path(), "example"), changed_window());
-    for (int start = 0; start < 3; ++start) CHECK(next_start(folder.path()).resumed.window.has_value());
+    for (int start = 0; start < 3; ++start) CHECK(NextStart(folder.path()).resumed.window.has_value());
   }
 
   TEST_CASE("a start without a display gives the lost window back, and leaves nothing of its own") {
     const TemporaryDirectory folder;
     keep_at_once(*open_window(folder.path(), "example"), changed_window());
     for (int i = 0; i < 2; ++i) {
-      NextStart start = next_start(folder.path());
+      NextStart start(folder.path());
       REQUIRE(start.resumed.window.has_value());
       start.kept.begin({.window = start.resumed.window->window, .settings = start.loaded.settings});
       CHECK(start.kept.end(WindowEnd::Failed, "no display").empty());
     }
-    NextStart start = next_start(folder.path());
+    NextStart start(folder.path());
     REQUIRE(start.resumed.window.has_value());
     CHECK(start.resumed.window->window == changed_window().window);
     CHECK(start.resumed.window->end == "no display");
@@ -153,20 +152,21 @@ TEST_SUITE("cpu") {
       start.begin(bad);
       static_cast<void>(start.keep(bad, 0.0));  // a frame was drawn, and then
     }
-    NextStart start = next_start(folder.path());
-    CHECK_FALSE(start.resumed.window.has_value());
-    CHECK(start.resumed.avoids_settings);
-    CHECK(start.resumed.words.find("The last start ended before all was computed") == 0);
-    const std::vector<LostWindow> lost = start.kept.lost();
-    REQUIRE(lost.size() == 1);
-    CHECK(lost.front().has_ended_start);
-    CHECK(lost.front().window == bad.window);
-
-    // Of an error that ended it, the next start says which.
-    start.kept.begin(bad);
-    static_cast<void>(start.kept.keep(bad, 0.0));
-    CHECK(start.kept.end(WindowEnd::Failed, "the device was lost").empty());
-    CHECK(next_start(folder.path()).resumed.words.find("(the device was lost)") != std::string::npos);
+    {
+      NextStart start(folder.path());
+      CHECK_FALSE(start.resumed.window.has_value());
+      CHECK(start.resumed.avoids_settings);
+      CHECK(start.resumed.words.find("The last start ended before all was computed") == 0);
+      const std::vector<LostWindow> lost = start.kept.lost();
+      REQUIRE(lost.size() == 1);
+      CHECK(lost.front().has_ended_start);
+      CHECK(lost.front().window == bad.window);
+      // Of an error that ended it, the next start says which.
+      start.kept.begin(bad);
+      static_cast<void>(start.kept.keep(bad, 0.0));
+      CHECK(start.kept.end(WindowEnd::Failed, "the device was lost").empty());
+    }
+    CHECK(NextStart(folder.path()).resumed.words.find("(the device was lost)") != std::string::npos);
     CHECK(load_settings(folder.path() / "settings.json").settings.state.text() == bad.window.state.text());
   }
 
@@ -174,13 +174,13 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory folder;
     CHECK(open_window(folder.path(), "good")->end(WindowEnd::Closed, "").empty());
     KeptWindow(folder.path(), load_settings(folder.path() / "settings.json")).begin(window_of("bad"));
-    NextStart start = next_start(folder.path());
+    NextStart start(folder.path());
     CHECK_FALSE(start.resumed.window.has_value());
     CHECK_FALSE(start.resumed.avoids_settings);
     CHECK(start.loaded.settings.state.text() == "good");
     // Settings that were saved since with the same inputs have shown that they are good.
     CHECK(open_window(folder.path(), "bad")->end(WindowEnd::Closed, "").empty());
-    CHECK_FALSE(next_start(folder.path()).resumed.avoids_settings);
+    CHECK_FALSE(NextStart(folder.path()).resumed.avoids_settings);
   }
 
   TEST_CASE("the newer of lost windows and settings is opened, whatever the files' times say") {
@@ -193,10 +193,10 @@ TEST_SUITE("cpu") {
     CHECK(closed->end(WindowEnd::Closed, "").empty());
     fs::last_write_time(only_file(folder.path()), fs::file_time_type::clock::now() + std::chrono::hours(1));
     {
-      NextStart start = next_start(folder.path());
+      NextStart start(folder.path());
       CHECK_FALSE(start.resumed.window.has_value());
       CHECK(start.loaded.settings.state.text() == "newer");
-      CHECK(start.resumed.words == "There is a window that was not closed: File, Lost windows.");
+      CHECK(start.resumed.words == "Ended without being closed, and in File, Lost windows: 1.");
     }
     // Two that were killed: the one that was kept last, while the other one is offered.
     auto third = open_window(folder.path(), "third");
@@ -205,7 +205,7 @@ TEST_SUITE("cpu") {
     keep_at_once(*third, window_of("kept last"));
     third.reset();
     fourth.reset();
-    NextStart start = next_start(folder.path());
+    NextStart start(folder.path());
     REQUIRE(start.resumed.window.has_value());
     CHECK(start.resumed.window->window.state.text() == "kept last");
     std::set<std::string> offered;
@@ -213,7 +213,7 @@ TEST_SUITE("cpu") {
     CHECK(offered == std::set<std::string>{"kept before", "older"});
   }
 
-  TEST_CASE("the counter rises at every keep and save, for all windows of the folder, and survives its file") {
+  TEST_CASE("the counter rises at every keep and save, for all windows of the folder, and at a start without its file") {
     const TemporaryDirectory folder;
     const auto counter = [&] { return load_settings(folder.path() / "settings.json").counter; };
     auto one = open_window(folder.path(), "one");
@@ -225,12 +225,19 @@ TEST_SUITE("cpu") {
       keep_at_once(*one, window_of(fmt::format("one {}", i)));
       CHECK(counter() > last);
       last = counter();
-      if (i == 2) fs::remove(folder.path() / "counter");
-      if (i == 3) std::ofstream(folder.path() / "counter") << "garbage";
       CHECK(two->end(WindowEnd::Closed, "").empty());
       CHECK(counter() > last);
       last = counter();
     }
+    for (const char* content : {"", "garbage", "-5"}) {
+      std::ofstream(folder.path() / "counter") << content;
+      open_window(folder.path(), "another").reset();
+      CHECK(counter() > last);
+      last = counter();
+    }
+    fs::remove(folder.path() / "counter");
+    open_window(folder.path(), "another").reset();
+    CHECK(counter() > last);
   }
 
   TEST_CASE("a window whose text is typed without a pause is kept every 10 seconds") {
@@ -264,7 +271,7 @@ TEST_SUITE("cpu") {
       window->see(changed_window());
       CHECK(window->end(how, "so it was").empty());
       window.reset();
-      NextStart start = next_start(folder.path());
+      NextStart start(folder.path());
       REQUIRE(start.resumed.window.has_value());
       CHECK(start.resumed.window->window == changed_window().window);
       CHECK(start.loaded.settings == changed_window().settings);
@@ -286,7 +293,7 @@ TEST_SUITE("cpu") {
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(WIFSIGNALED(status));
-    NextStart start = next_start(folder.path());
+    NextStart start(folder.path());
     REQUIRE(start.resumed.window.has_value());
     CHECK(start.resumed.window->window == changed_window().window);
   }
@@ -343,7 +350,7 @@ TEST_SUITE("cpu") {
       fs::create_directories(folder.path() / "recovery");
       std::ofstream(folder.path() / "recovery" / "a.lock") << "";
       std::ofstream(folder.path() / "recovery" / "a.json") << content;
-      NextStart start = next_start(folder.path());
+      NextStart start(folder.path());
       CHECK_FALSE(start.resumed.window.has_value());
       CHECK(start.resumed.words.empty() == (start.kept.lost().empty()));
       CHECK(kept_in(folder.path()) == 1);

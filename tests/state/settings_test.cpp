@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include "app/state/settings.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -157,6 +159,65 @@ TEST_SUITE("cpu") {
     CHECK(loaded.warning->find(path.string()) != std::string::npos);
     CHECK(loaded.warning->find('\n') == std::string::npos);
     CHECK(fs::is_directory(directory.path() / "settings.json.bad"));
+  }
+
+  TEST_CASE("whatever a member of the file is, the program starts: with it, or with defaults and one line") {
+    using nlohmann::json;
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "settings.json";
+    Settings settings;
+    settings.window = {.size = {800, 600}, .position = glm::ivec2(5, 12), .is_maximized = true};
+    settings.recent_models = settings.recent_files = {"/a"};
+    settings.recent_choices = {"command view.theme"};
+    settings.lessons = {.cards = {{"one", 2}}, .completed = {"two"}};
+    save_settings(path, settings, 7);
+    const json whole = json::parse(read_file(path));
+    const std::vector<std::string> odd = {"0",
+                                          "-1",
+                                          "1",
+                                          "0.1",
+                                          "1e308",
+                                          "-1e308",
+                                          "9007199254740993",
+                                          "18446744073709551615",
+                                          "-9223372036854775808",
+                                          "1e999",
+                                          "NaN",
+                                          "null",
+                                          "true",
+                                          "\"\"",
+                                          "\"a\"",
+                                          "[]",
+                                          "[1, 2, 3]",
+                                          "{}"};
+    std::size_t tried = 0, accepted = 0;
+    const json members = whole.flatten();
+    for (const auto& [pointer, value] : members.items()) {
+      json changed = whole;
+      changed[json::json_pointer(pointer)] = "<here>";
+      const std::string text = changed.dump();
+      const std::size_t at = text.find("\"<here>\"");
+      REQUIRE(at != std::string::npos);
+      for (const std::string& content : odd) {
+        CAPTURE(pointer);
+        CAPTURE(content);
+        write_file_atomically(path, std::string(text).replace(at, 8, content));
+        const LoadedSettings loaded = load_settings(path);
+        ++tried;
+        if (loaded.warning) {
+          CHECK(loaded.warning->find('\n') == std::string::npos);
+          CHECK(loaded.settings == Settings{});
+          fs::remove(path.string() + ".bad");
+          continue;
+        }
+        ++accepted;
+        save_settings(path, loaded.settings, loaded.counter);
+        CHECK(load_settings(path).settings == loaded.settings);
+      }
+    }
+    MESSAGE(tried << " tried, " << accepted << " accepted");
+    CHECK(accepted > 100);
+    CHECK(tried - accepted > 1'000);
   }
 
   TEST_CASE("settings that can't be written are an error that names the file") {

@@ -17,13 +17,4 @@ std::chrono::nanoseconds thread_time() { return read_clock(CLOCK_THREAD_CPUTIME_
 std::chrono::nanoseconds time_awake() { return read_clock(CLOCK_MONOTONIC); }
 std::chrono::nanoseconds time_with_sleep() { return read_clock(CLOCK_BOOTTIME); }
 
-std::string local_time(std::int64_t since_1970_s) {
-  const std::time_t time = since_1970_s;
-  std::tm local{};
-  std::string text(sizeof("2026-11-29 04:06"), '\0');
-  if (::localtime_r(&time, &local) != nullptr)
-    text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &local));
-  return text;
-}
-
 }  // namespace headlight::platform

@@ -2,8 +2,6 @@
 
 #include <windows.h>
 
-#include <ctime>
-
 namespace headlight::platform {
 namespace {
 
@@ -29,13 +27,5 @@ std::chrono::nanoseconds time_awake() {
 
 /// GetTickCount64() counts on, in steps so large that each would look like a moment of sleep.
 std::chrono::nanoseconds time_with_sleep() { return time_awake(); }
-
-std::string local_time(std::int64_t since_1970_s) {
-  const std::time_t time = since_1970_s;
-  std::tm local{};
-  std::string text(sizeof("2026-11-29 04:06"), '\0');
-  if (::localtime_s(&local, &time) == 0) text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &local));
-  return text;
-}
 
 }  // namespace headlight::platform
