@@ -14,7 +14,7 @@ void write_note(Frame& frame, const std::string& text, std::optional<shell::Colo
   frame.ui.ensure_glyphs(text);
   write_wrapped(frame.ui.fonts().small, color.value_or(frame.ui.theme().text_dim), text);
   if (name[0] != '\0') frame.mark(name, last_item_rect());
-  if (!frame.transient.shows_nothing) frame.transient.in_place = text;
+  if (color == frame.ui.theme().warning && !frame.transient.shows_nothing) frame.transient.in_place = text;
 }
 
 std::string missing_text(const Analysed* answer) {

@@ -328,7 +328,7 @@ std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
   const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
   const bool is_drawn = panel != open_views_.end() && !is_view_empty_;
   std::unique_ptr<exporting::Drawing> figure = is_drawn ? panel->second->figure() : nullptr;
-  if (!figure) throw Error("{}", view_says_.empty() ? "this view has no figure now: it shows nothing yet" : view_says_);
+  if (!figure) throw Error("{}", view_says_.empty() ? "this view has no figure of what it shows now" : view_says_);
   const std::optional<exporting::Rgb> ground = figure->output().ground;
   const bool is_dark = ground && ground->g < 128;
   const EngineResult& result = desk_.result;

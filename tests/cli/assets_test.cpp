@@ -96,7 +96,7 @@ std::vector<Opening> openings_of(const fs::path& file, const fs::path& out) {
             {{"screenshot", "--lesson", path, "--out", in("lesson.png")}}};
   }
   if (folder == "prompts")
-    return {{{"screenshot", "--tab", "prompts", "--prompts", path, "--out", in("prompts.csv")}, name == "color.jsonl"},
+    return {{{"screenshot", "--tab", "prompts", "--prompts", path, "--out", in("prompts.csv")}, name == "docstring.jsonl"},
             {{"export", text, "--views", "prompts", "--prompts", path, "--out", in("prompts.svg")}}};
   if (name.ends_with(".txt")) {
     return {{{"export", "--text-file", path, "--dry-run", "--out", in("plan")}, true},
@@ -149,6 +149,7 @@ void open_by_commands(bool only_quick) {
   for (const fs::path& file : files_of_assets()) {
     CAPTURE(file);
     const fs::path out = folder.path() / std::to_string(opened);
+    fs::create_directory(out);
     for (const auto& [arguments, is_quick] : openings_of(file, out)) {
       if (only_quick && !is_quick) continue;
       const std::string line = fmt::format("headlight {}", fmt::join(arguments, " "));
