@@ -58,23 +58,21 @@ Value selected(const Call& call) {
   return call.heap.list(std::move(parts));
 }
 
+/// A filter and its arguments, or an attribute and what stands for one that is missing, which are the last of what is given.
 Value mapped(const Call& call) {
-  TemplateValues parts = elements_of(call.value, call.heap);
-  const auto named = [&](TemplateText name) {
-    const auto found = std::ranges::find(call.named, name, [](const auto& one) { return one.first; });
-    return found == call.named.end() ? Value() : found->second;
-  };
-  const bool by_attribute = call.given.empty();
-  if (by_attribute && (call.named.empty() || named("attribute").is_undefined()))
-    throw Error("map needs a filter or an attribute");
+  TemplateValues parts = elements_of(call.value, call.heap), given = call.given;
+  const Value otherwise = given.back(), attribute = given[given.size() - 2];
+  given.resize(given.size() - 2);
+  if (given.empty() && attribute.is_undefined()) throw Error("map needs a filter or an attribute");
+  TemplateArguments rest{{given.begin() + (given.empty() ? 0 : 1), given.end()}, call.named};
+  if (!attribute.is_undefined()) rest.named.emplace_back("attribute", attribute);
+  if (!otherwise.is_undefined()) rest.named.emplace_back("default", otherwise);
   for (Value& part : parts) {
     call.heap.spend(Budget::kStep);
-    if (by_attribute)
-      part = part_of(part, named("attribute"), call.heap);
-    else
-      part = apply_template_function(TemplateUse::Filter, text_of(call[0]), part,
-                                     {{call.given.begin() + 1, call.given.end()}, call.named}, call.heap);
-    if (by_attribute && part.is_undefined()) part = named("default");
+    if (!given.empty())
+      part = apply_template_function(TemplateUse::Filter, text_of(given[0]), part, rest, call.heap);
+    else if (part = part_of(part, attribute, call.heap); part.is_undefined())
+      part = otherwise;
   }
   return call.heap.list(std::move(parts));
 }
@@ -105,10 +103,7 @@ Value to_items(const Call& call) {
 Value count_of(const Call& call) {
   const Value& value = call.value;
   call.heap.spend(value.text().size());
-  const std::size_t count = value.is_text()           ? count_code_points(value.text())
-                            : value.list() != nullptr ? value.list()->parts.size()
-                            : value.dict() != nullptr ? value.dict()->members.size()
-                                                      : elements_of(value, call.heap).size();
+  const std::size_t count = value.is_text() ? count_code_points(value.text()) : elements_of(value, call.heap).size();
   return {static_cast<std::int64_t>(count)};
 }
 
@@ -167,36 +162,29 @@ Value rounded(const Call& call) {
   return {std::stod(fmt::format("{:.{}f}", value, precision))};
 }
 
-/// The element with the largest key, or the smallest; undefined where there is none.
-Value extreme(const Call& call) {
-  Value best, best_key;
-  const TemplateValues all = elements_of(call.value, call.heap);
-  for (const Value& one : all) {
-    const Value key = compared_by(call, one, call[1], call[0]);
-    const bool is_better =
-        &one == all.data() || (call.detail == "max" ? is_less(best_key, key, call.heap) : is_less(key, best_key, call.heap));
-    if (!is_better) continue;
-    best = one;
-    best_key = key;
-  }
-  return best;
-}
-
-/// Elements in the order of their keys; `reverse`: the largest first, equal ones in their order.
-Value sorted(const Call& call, std::vector<std::pair<Value, Value>> by_key, bool reverses) {
+/// Elements in the order of their keys; reversed, the largest are first, equal ones in their order.
+TemplateValues in_order(const Call& call, std::vector<std::pair<Value, Value>> by_key, bool is_reversed) {
   std::ranges::stable_sort(by_key, [&](const auto& a, const auto& b) {
-    return reverses ? is_less(b.first, a.first, call.heap) : is_less(a.first, b.first, call.heap);
+    return is_reversed ? is_less(b.first, a.first, call.heap) : is_less(a.first, b.first, call.heap);
   });
   TemplateValues parts;
   for (const auto& [key, part] : by_key) parts.push_back(part);
-  return call.heap.list(std::move(parts));
+  return parts;
 }
 
-Value sorted_list(const Call& call) {
+TemplateValues in_order(const Call& call, const Value& attribute, const Value& minds_case, bool is_reversed) {
   std::vector<std::pair<Value, Value>> by_key;
   for (const Value& part : elements_of(call.value, call.heap))
-    by_key.emplace_back(compared_by(call, part, call[2], call[1]), part);
-  return sorted(call, std::move(by_key), is_true(call[0]));
+    by_key.emplace_back(compared_by(call, part, attribute, minds_case), part);
+  return in_order(call, std::move(by_key), is_reversed);
+}
+
+Value sorted(const Call& call) { return call.heap.list(in_order(call, call[2], call[1], is_true(call[0]))); }
+
+/// The smallest element, or the largest; undefined where there is none.
+Value extreme(const Call& call) {
+  const TemplateValues all = in_order(call, call[1], call[0], call.detail == "max");
+  return all.empty() ? Value() : all.front();
 }
 
 Value sorted_dictionary(const Call& call) {
@@ -206,7 +194,7 @@ Value sorted_dictionary(const Call& call) {
   std::vector<std::pair<Value, Value>> by_key;
   for (const auto& [key, part] : call.value.dict()->members)
     by_key.emplace_back(compared_by(call, by == "key" ? key : part, {}, call[0]), call.heap.list({key, part}, true));
-  return sorted(call, std::move(by_key), is_true(call[2]));
+  return call.heap.list(in_order(call, std::move(by_key), is_true(call[2])));
 }
 
 Value without_repetitions(const Call& call) {
@@ -307,13 +295,13 @@ constexpr TemplateFunction kLists[] = {
     {"f reject * **", selected, "reject"},
     {"f selectattr * **", selected, "selectattr"},
     {"f rejectattr * **", selected, "rejectattr"},
-    {"f map * **", mapped},
+    {"f map * attribute? default? **", mapped},
     {"f list", as_list},
     {"f first", end_of},
     {"f last", end_of, "last"},
     {"f reverse", in_reverse},
     {"f unique case_sensitive? attribute?", without_repetitions},
-    {"f sort reverse? case_sensitive? attribute?", sorted_list},
+    {"f sort reverse? case_sensitive? attribute?", sorted},
     {"f dictsort case_sensitive? by? reverse?", sorted_dictionary},
     {"f min case_sensitive? attribute?", extreme},
     {"f max case_sensitive? attribute?", extreme, "max"},
