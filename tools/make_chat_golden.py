@@ -173,7 +173,9 @@ a {#- c -#} b
 {{ 12 is divisibleby 3 }} {{ 3 is gt 2 }} {{ 3 is le(2) }} {{ 3 is lessthan 4 }} {{ "a" is ne "b" }} {{ 1 is sameas 1 }} {{ true is sameas 1 }}
 {{ ["A", "a", "b"] | unique | list }} {{ ["A", "a"] | unique(true) | list }} {{ [1, 1.0, true] | unique | list }}
 {{ messages | map("length") | list }} {{ messages | map(attribute="x", default="d") | join }} {{ [1, 2] | map("string") | join("+") }} {{ [[1, 2], [3]] | map("join", "-") | list }} {{ messages | map(attribute="content.x") | list | length }}
+{{ [[{"x": 1}], [{"x": 2}, {"x": 3}]] | map("join", "-", attribute="x") | list }} {{ ["1", "z"] | map("int", default=7) | list }}
 {{ [1, 2] | map("nothing") | list }}
+{{ [1, 2] | map("upper", attribute="x") | list }}
 {{ [1, 2] | select("nothing") | list }}
 {{ [1, 2, 3] | select("gt", 1) | list }} {{ [1, 2, 3] | reject("in", [1]) | list }} {{ [{"a": {"b": 1}}, {"a": {"b": 2}}] | selectattr("a.b", "gt", 1) | list }}
 {{ "abc" | first }} {{ "abc" | last }} {{ {"a": 1} | first }} {{ [] | first }}| {{ "a b  c" | replace(" ", "_", 2) }} {{ 5 | replace("5", "6") }} {{ 5 | upper }} {{ 5 | length }}

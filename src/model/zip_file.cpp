@@ -116,7 +116,10 @@ void ZipFile::read_directory() {
   const Directory directory = find_directory(cursor, file_->bytes());
   if (directory.count > kMaxMembers) cursor.fail("it says that it has {} members", directory.count);
   cursor.seek(directory.begin, "its directory");
-  for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_member(cursor));
+  for (std::uint64_t i = 0; i < directory.count; ++i) {
+    members_.push_back(read_member(cursor));
+    places_.try_emplace(members_.back().name, i);
+  }
 }
 
 ZipMember ZipFile::read_member(FileCursor& directory) {
@@ -155,8 +158,8 @@ ZipMember ZipFile::read_member(FileCursor& directory) {
 }
 
 const ZipMember* ZipFile::find(std::string_view name) const {
-  const auto found = std::ranges::find(members_, name, &ZipMember::name);
-  return found == members_.end() ? nullptr : &*found;
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &members_[found->second];
 }
 
 std::vector<std::byte> ZipFile::unpacked(const ZipMember& member, std::uint64_t most) const {

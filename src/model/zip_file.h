@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -52,6 +53,7 @@ class ZipFile {
   std::shared_ptr<const MappedFile> file_;
   FormatWords words_;
   std::vector<ZipMember> members_;
+  std::map<std::string_view, std::size_t> places_;  ///< of two with the same name the first
 };
 
 }  // namespace headlight::model

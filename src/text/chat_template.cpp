@@ -250,10 +250,10 @@ EncodedChat ChatTemplate::encode(const Tokenizer& tokenizer, std::string_view ch
                              .first = tokens_before(encoded.tokens, turn.begin),
                              .end = tokens_before(encoded.tokens, turn.end)});
   std::erase_if(encoded.turns, [](const TurnSpan& turn) { return turn.first == turn.end; });
+  auto place = places.begin();
   for (Token& token : encoded.tokens) {
-    const auto place = std::ranges::find_if(
-        places, [&](const auto& of) { return token.bytes.begin < of.first.end && token.bytes.end > of.first.begin; });
-    if (place == places.end()) {
+    while (place != places.end() && place->first.end <= token.bytes.begin) ++place;
+    if (place == places.end() || place->first.begin >= token.bytes.end) {
       token.bytes = {};
       continue;
     }

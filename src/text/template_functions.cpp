@@ -14,7 +14,8 @@ TemplateText take_word(TemplateText& text) {
 
 /// Null where there is none of this use.
 const TemplateFunction* find_function(TemplateText name, TemplateUse use) {
-  for (const auto functions : {template_text_functions(), template_list_functions(), template_tests()}) {
+  for (const auto functions :
+       {template_text_functions(), template_list_functions(), template_number_functions(), template_tests()}) {
     for (const TemplateFunction& function : functions) {
       TemplateText rest = function.signature;
       const bool has_use = take_word(rest).find(static_cast<char>(use)) != TemplateText::npos;

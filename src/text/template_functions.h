@@ -38,6 +38,7 @@ struct TemplateFunction {
 
 std::span<const TemplateFunction> template_text_functions();
 std::span<const TemplateFunction> template_list_functions();
+std::span<const TemplateFunction> template_number_functions();
 std::span<const TemplateFunction> template_tests();
 
 /// Throws Error where Headlight knows none of this name and use, and for arguments that it doesn't take.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -8,7 +7,7 @@
 #include "text/template_functions.h"
 #include "text/unicode.h"
 
-// Filters and methods of lists, dictionaries and numbers, and functions.
+// Filters and methods of lists and dictionaries, and functions.
 namespace headlight::text {
 namespace {
 
@@ -58,23 +57,21 @@ Value selected(const Call& call) {
   return call.heap.list(std::move(parts));
 }
 
+/// A filter and its arguments, or an attribute and what stands for one that is missing, which are the last of what is given.
 Value mapped(const Call& call) {
-  TemplateValues parts = elements_of(call.value, call.heap);
-  const auto named = [&](TemplateText name) {
-    const auto found = std::ranges::find(call.named, name, [](const auto& one) { return one.first; });
-    return found == call.named.end() ? Value() : found->second;
-  };
-  const bool by_attribute = call.given.empty();
-  if (by_attribute && (call.named.empty() || named("attribute").is_undefined()))
-    throw Error("map needs a filter or an attribute");
+  TemplateValues parts = elements_of(call.value, call.heap), given = call.given;
+  const Value otherwise = given.back(), attribute = given[given.size() - 2];
+  given.resize(given.size() - 2);
+  if (given.empty() && attribute.is_undefined()) throw Error("map needs a filter or an attribute");
+  TemplateArguments rest{{given.begin() + (given.empty() ? 0 : 1), given.end()}, call.named};
+  if (!attribute.is_undefined()) rest.named.emplace_back("attribute", attribute);
+  if (!otherwise.is_undefined()) rest.named.emplace_back("default", otherwise);
   for (Value& part : parts) {
     call.heap.spend(Budget::kStep);
-    if (by_attribute)
-      part = part_of(part, named("attribute"), call.heap);
-    else
-      part = apply_template_function(TemplateUse::Filter, text_of(call[0]), part,
-                                     {{call.given.begin() + 1, call.given.end()}, call.named}, call.heap);
-    if (by_attribute && part.is_undefined()) part = named("default");
+    if (!given.empty())
+      part = apply_template_function(TemplateUse::Filter, text_of(given[0]), part, rest, call.heap);
+    else if (part = part_of(part, attribute, call.heap); part.is_undefined())
+      part = otherwise;
   }
   return call.heap.list(std::move(parts));
 }
@@ -105,98 +102,33 @@ Value to_items(const Call& call) {
 Value count_of(const Call& call) {
   const Value& value = call.value;
   call.heap.spend(value.text().size());
-  const std::size_t count = value.is_text()           ? count_code_points(value.text())
-                            : value.list() != nullptr ? value.list()->parts.size()
-                            : value.dict() != nullptr ? value.dict()->members.size()
-                                                      : elements_of(value, call.heap).size();
+  const std::size_t count = value.is_text() ? count_code_points(value.text()) : elements_of(value, call.heap).size();
   return {static_cast<std::int64_t>(count)};
 }
 
-/// Digits of a text, without white space around them and single "_" between them.
-std::string digits_of(const Call& call) {
-  std::string digits(stripped(call.value.text(), {}, true, true, call.heap));
-  if (digits.starts_with('_') || digits.ends_with('_') || digits.find("__") != std::string::npos) return "";
-  std::erase(digits, '_');
-  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.erase(0, 1);
-  return digits;
-}
-
-Value to_real(const Call& call, const Value& otherwise) {
-  if (call.value.is_undefined()) throw Error("a number is needed, not an undefined value");
-  if (call.value.is_number()) return {call.value.real()};
-  double real = 0.0;
-  const std::string digits = digits_of(call);
-  const char* end = digits.data() + digits.size();
-  const bool is_real = !digits.empty() && std::from_chars(digits.data(), end, real).ptr == end;
-  return is_real ? Value{real} : otherwise;
-}
-
-Value to_whole(const Call& call) {
-  const Value otherwise = call[0].is_undefined() ? Value{std::int64_t{0}} : call[0];
-  if (call.value.is_whole()) return {call.value.whole()};
-  if (call.value.is_text()) {
-    std::string digits = digits_of(call);
-    std::int64_t whole = 0, base = number_or(call[1], 10);
-    const bool is_negative = digits.starts_with('-');
-    std::string prefix = lower_cased(digits.substr(is_negative ? 1 : 0, 2));
-    const std::int64_t named = prefix == "0x" ? 16 : prefix == "0o" ? 8 : prefix == "0b" ? 2 : 0;
-    if (named != 0 && (base == 0 || base == named)) digits.erase(is_negative ? 1 : 0, 2);
-    if (base == 0) base = named == 0 ? 10 : named;
-    if (base < 2 || base > 36) throw Error("int has the base {}", base);
-    const char* end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, whole, static_cast<int>(base));
-    if (read.ptr == end && read.ec == std::errc()) return {whole};
-    if (read.ptr == end && read.ec == std::errc::result_out_of_range) throw Error("a number is too large");
-  }
-  const Value real = to_real(call, {});
-  if (real.is_undefined() || !std::isfinite(real.real())) return otherwise;
-  if (std::abs(real.real()) > 9e18) throw Error("a number is too large");
-  return {static_cast<std::int64_t>(real.real())};
-}
-
-/// round(value, precision, "common" or "ceil" or "floor"); halves go to the even neighbour, as Python's.
-Value rounded(const Call& call) {
-  const TemplateText method = text_or(call[1], "common");
-  const std::int64_t precision = number_or(call[0], 0);
-  if (!call.value.is_number() || precision < 0 || precision > 300) throw Error("round of {}", kind_of(call.value));
-  const double value = call.value.real(), scale = std::pow(10.0, static_cast<double>(precision));
-  if (method == "ceil") return {std::ceil(value * scale) / scale};
-  if (method == "floor") return {std::floor(value * scale) / scale};
-  if (method != "common") throw Error("round has no method \"{}\"", method);
-  if (call.value.is_whole()) return {call.value.whole()};
-  return {std::stod(fmt::format("{:.{}f}", value, precision))};
-}
-
-/// The element with the largest key, or the smallest; undefined where there is none.
-Value extreme(const Call& call) {
-  Value best, best_key;
-  const TemplateValues all = elements_of(call.value, call.heap);
-  for (const Value& one : all) {
-    const Value key = compared_by(call, one, call[1], call[0]);
-    const bool is_better =
-        &one == all.data() || (call.detail == "max" ? is_less(best_key, key, call.heap) : is_less(key, best_key, call.heap));
-    if (!is_better) continue;
-    best = one;
-    best_key = key;
-  }
-  return best;
-}
-
-/// Elements in the order of their keys; `reverse`: the largest first, equal ones in their order.
-Value sorted(const Call& call, std::vector<std::pair<Value, Value>> by_key, bool reverses) {
+/// Elements in the order of their keys; reversed, the largest are first, equal ones in their order.
+TemplateValues in_order(const Call& call, std::vector<std::pair<Value, Value>> by_key, bool is_reversed) {
   std::ranges::stable_sort(by_key, [&](const auto& a, const auto& b) {
-    return reverses ? is_less(b.first, a.first, call.heap) : is_less(a.first, b.first, call.heap);
+    return is_reversed ? is_less(b.first, a.first, call.heap) : is_less(a.first, b.first, call.heap);
   });
   TemplateValues parts;
   for (const auto& [key, part] : by_key) parts.push_back(part);
-  return call.heap.list(std::move(parts));
+  return parts;
 }
 
-Value sorted_list(const Call& call) {
+TemplateValues in_order(const Call& call, const Value& attribute, const Value& minds_case, bool is_reversed) {
   std::vector<std::pair<Value, Value>> by_key;
   for (const Value& part : elements_of(call.value, call.heap))
-    by_key.emplace_back(compared_by(call, part, call[2], call[1]), part);
-  return sorted(call, std::move(by_key), is_true(call[0]));
+    by_key.emplace_back(compared_by(call, part, attribute, minds_case), part);
+  return in_order(call, std::move(by_key), is_reversed);
+}
+
+Value sorted(const Call& call) { return call.heap.list(in_order(call, call[2], call[1], is_true(call[0]))); }
+
+/// The smallest element, or the largest; undefined where there is none.
+Value extreme(const Call& call) {
+  const TemplateValues all = in_order(call, call[1], call[0], call.detail == "max");
+  return all.empty() ? Value() : all.front();
 }
 
 Value sorted_dictionary(const Call& call) {
@@ -206,7 +138,7 @@ Value sorted_dictionary(const Call& call) {
   std::vector<std::pair<Value, Value>> by_key;
   for (const auto& [key, part] : call.value.dict()->members)
     by_key.emplace_back(compared_by(call, by == "key" ? key : part, {}, call[0]), call.heap.list({key, part}, true));
-  return sorted(call, std::move(by_key), is_true(call[2]));
+  return call.heap.list(in_order(call, std::move(by_key), is_true(call[2])));
 }
 
 Value without_repetitions(const Call& call) {
@@ -254,24 +186,6 @@ Value changed(const Call& call) {
   return {!are_equal(before, last, call.heap)};
 }
 
-Value range(const Call& call) {
-  std::int64_t bounds[3] = {0, 0, 1};
-  const std::size_t count = call.given.size();
-  if (count == 0 || count > 3) throw Error("range() takes one to three numbers");
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!call[i].is_whole()) throw Error("range() takes whole numbers");
-    bounds[count == 1 ? 1 : i] = call[i].whole();
-  }
-  if (bounds[2] == 0) throw Error("range() has the step 0");
-  TemplateValues list;
-  for (std::int64_t at = bounds[0]; bounds[2] > 0 ? at < bounds[1] : at > bounds[1];) {
-    call.heap.spend(Budget::kStep);
-    list.push_back({at});
-    if (__builtin_add_overflow(at, bounds[2], &at)) break;
-  }
-  return call.heap.list(std::move(list));
-}
-
 /// The members of a dictionary, and those that are named.
 std::vector<std::pair<Value, Value>> members_given(const Call& call) {
   std::vector<std::pair<Value, Value>> members;
@@ -307,13 +221,13 @@ constexpr TemplateFunction kLists[] = {
     {"f reject * **", selected, "reject"},
     {"f selectattr * **", selected, "selectattr"},
     {"f rejectattr * **", selected, "rejectattr"},
-    {"f map * **", mapped},
+    {"f map * attribute? default? **", mapped},
     {"f list", as_list},
     {"f first", end_of},
     {"f last", end_of, "last"},
     {"f reverse", in_reverse},
     {"f unique case_sensitive? attribute?", without_repetitions},
-    {"f sort reverse? case_sensitive? attribute?", sorted_list},
+    {"f sort reverse? case_sensitive? attribute?", sorted},
     {"f dictsort case_sensitive? by? reverse?", sorted_dictionary},
     {"f min case_sensitive? attribute?", extreme},
     {"f max case_sensitive? attribute?", extreme, "max"},
@@ -321,12 +235,8 @@ constexpr TemplateFunction kLists[] = {
     {"d keys", as_list},
     {"d values", values_of},
     {"d get key default?", member_or},
-    {"f int default? base?", to_whole},
-    {"f float default?", [](const Call& c) { return to_real(c, c[0].is_undefined() ? Value{0.0} : c[0]); }},
-    {"f round precision? method?", rounded},
     {"l cycle *", cycled},
     {"l changed *", changed},
-    {"g range *", range},
     {"g dict members? **", [](const Call& c) { return c.heap.dict(members_given(c)); }},
     {"g namespace members? **", new_space},
     {"g strftime_now format", [](const Call& c) { return c.heap.text(noon_text(text_of(c[0]), c.heap)); }}};

@@ -104,7 +104,7 @@ TemplateValue TemplateHeap::text(std::string text) {
 
 TemplateValue TemplateHeap::list(TemplateValues parts, bool is_tuple) {
   spend(sizeof(TemplateList) + parts.size() * sizeof(TemplateValue));
-  TemplateList& made = lists_.emplace_back(std::move(parts), is_tuple);
+  TemplateList& made = lists_.emplace_back(TemplateList{std::move(parts), is_tuple});
   for (const TemplateValue& part : made.parts) nest(made.depth, part);
   return {&made};
 }
@@ -127,7 +127,7 @@ TemplateValue TemplateHeap::dict(const std::vector<std::pair<TemplateValue, Temp
 
 TemplateValue TemplateHeap::space(TemplateScope members, bool is_loop) {
   spend(sizeof(TemplateSpace));
-  return {&spaces_.emplace_back(std::move(members), is_loop)};
+  return {&spaces_.emplace_back(TemplateSpace{std::move(members), is_loop})};
 }
 
 TemplateValue TemplateHeap::callable(TemplateCallable made) {
