@@ -44,8 +44,8 @@ std::optional<LostChoice> LostDialog::draw(Frame& frame) {
   write_wrapped(fonts.small, theme.text_dim,
                 windows_.empty()
                     ? "Every window was closed, or goes on."
-                    : "Windows that ended without being closed. The newest 20 are kept, for 30 days. Undo brings "
-                      "back what is shown now.");
+                    : "Windows that ended without being closed. 20 are kept, for 30 days. Undo brings back what "
+                      "is shown.");
   std::optional<LostChoice> choice;
   if (windows_.empty()) return choice;
   ImGui::Spacing();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a real window had comes back at the next start, whatever ended it: a kill, a signal, its display, its device.
 # Usage: kept_window_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-FAULT-LAYER [POINT…]. Without points, all of them.
-# Skipped where Xvfb, xdotool or openbox is missing.
+# Skipped where Xvfb or xdotool is missing.
 set -euo pipefail
 source "$(dirname "$0")/../support/display.sh"
 
@@ -9,7 +9,7 @@ program=$1
 layer=$2
 shift 2
 all="kill kill-again kill-at-start kill-two term hup closed term-at-start server-term server-kill no-display device-lost"
-open_display 1280x900 openbox
+open_display 1280x900
 failures=0
 say() {
   echo "$1: $2"

@@ -311,7 +311,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     std::ofstream(folder.path() / "lesson.json")
         << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
-      {"title": "One", "text": "A."}, {"title": "Two", "text": "B.", "notes": "N."}]})";
+      {"title": "One", "text": ["A."]}, {"title": "Two", "text": ["B."], "notes": "N."}]})";
     UiDriver ui;
     ui.window().show_lesson(folder.path() / "lesson.json");
     ui.settle();
