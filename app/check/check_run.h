@@ -30,9 +30,11 @@ struct DeviceReport {
 
 using CheckObserver = std::function<void(const CheckLine&)>;
 
-/// Checks a device in a process of its own (`headlight check` as a child); what ends that process or hangs is a line, and a
-/// new one goes on with the next step. Kernels with wrong numbers are excluded from now on (ops::save_faults); those that
-/// weren't checked this time stay excluded. Blocks; ends early, with what it has, when `stops` says so.
+/// Checks a device in a process of its own (`headlight check` as a child). A step that ends that process, hangs or loses the
+/// device is done again in a new one; where that ends too it is a line, which blames the step's kernels for a fault (not for
+/// a signal from outside), and a third process goes on with the next step. Kernels with wrong numbers are excluded from now
+/// on (ops::save_faults); those that weren't checked this time stay excluded. Blocks; ends early, with what it has, when
+/// `stops` says so.
 DeviceReport check_device(const gpu::DeviceInfo& device, const CheckOptions& options, const CheckObserver& observe,
                           const std::stop_token& stops = {});
 

@@ -4,10 +4,14 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/ranges.h>
+
 #include "app/check/check_run.h"
 #include "app/checks/checks.h"
 #include "app/cli/output.h"
+#include "app/state/settings.h"
 #include "gpu/context.h"
+#include "ops/tuning.h"
 
 namespace headlight::app {
 namespace {
@@ -15,6 +19,7 @@ namespace {
 struct CheckFlags {
   CheckOptions options;
   std::string device;
+  bool forgets = false;
 };
 
 std::vector<std::string> group_names() {
@@ -35,6 +40,17 @@ int run_check_command(const CheckFlags& flags) {
   if (const char* step = std::getenv(kCheckChild)) {
     checks::run(flags.device, flags.options.is_quick, flags.options.groups,
                 static_cast<std::uint32_t>(parse_integer(kCheckChild, step, 0, std::uint64_t{1} << 20)));
+    return 0;
+  }
+  if (flags.forgets) {
+    for (const gpu::DeviceInfo& device : devices_of(flags)) {
+      const std::set<std::string> kernels = ops::load_faults(device, tuning_file());
+      ops::save_faults(device, tuning_file(), {});
+      tell_result(
+          fmt::format("{}: {}", device.name,
+                      kernels.empty() ? "no kernel was left out" : fmt::format("used again: {}", fmt::join(kernels, ", "))),
+          {{"device", device.name}, {"forgotten", kernels}});
+    }
     return 0;
   }
   const bool has_table = !output_choice().writes_json;
@@ -72,6 +88,7 @@ Subcommand add_check_command(CLI::App& app) {
            [&flags](const std::string& text) {
              flags.options.patience = std::chrono::seconds(parse_integer("--patience", text, 1, 3'600));
            });
+  what.turn("--forget", "check nothing: kernels that a check left out are used again", flags.forgets);
   add_device_flag(*command, flags.device);
   return {.app = command, .run = [shared] { return run_check_command(*shared); }};
 }

@@ -34,6 +34,7 @@ ExportReport export_with_progress(Runner& runner, const ExportOptions& options) 
   ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
   bool counts_files = false;
   std::string file;
+  std::optional<platform::LastWords> left;
   return run_export(runner, options, [&](const ExportProgress& progress) {
     if (progress.total == 0) {
       bar.show(progress.loaded_bytes >> 20, progress.bytes_to_load >> 20);
@@ -41,6 +42,8 @@ ExportReport export_with_progress(Runner& runner, const ExportOptions& options) 
       constexpr std::size_t kFew = 8;  // of few files each takes long
       const bool is_next = !std::exchange(counts_files, true) || file != progress.file;
       file = progress.file;
+      if (is_next && options.file.empty())
+        say_if_interrupted(left, fmt::format("{} of {} files", progress.done, progress.total), options.directory);
       if (progress.total > kFew) {
         if (is_next && progress.done == 0) bar.begin("files");
         bar.show(progress.done, progress.total);
@@ -121,13 +124,13 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   return options;
 }
 
-ExportOptions options_of(const ExportFlags& flags, const State& state, const OutputFolder* output) {
+ExportOptions options_of(const ExportFlags& flags, const State& state, bool is_output) {
   ExportOptions options = flags.figure.empty() ? flags.options : options_from_figure(flags, state);
   if (options.directory.empty())
     throw UsageError("--out is missing: name the folder or the file to write, or - for standard output");
-  if (output != nullptr) options.directory = output->path();
+  if (is_output) options.directory = passing_place();
   if (flags.texts.empty()) {
-    take_file(options, output != nullptr);
+    take_file(options, is_output);
   } else if (options.formats.empty()) {
     options.formats = {ExportFormat::Png};
   }
@@ -187,14 +190,14 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
 
 int run_command(ExportFlags& flags) {
   check_input(flags);
-  std::optional<OutputFolder> output;
   const bool is_output = flags.options.directory == kStandardInput;
   if (is_output && !flags.texts.empty()) throw UsageError("--out -: --texts writes a folder for each text");
-  if (is_output) output.emplace();
   State state;
   flags.model.apply(state);  // may add to the selection
   for (const StateEdit& edit : flags.edits) edit(state);
-  ExportOptions options = options_of(flags, state, output ? &*output : nullptr);
+  ExportOptions options = options_of(flags, state, is_output);
+  std::optional<PassingFile> output;
+  if (is_output) output.emplace(options.directory / options.file);
   options.inputs = run_inputs(state);
   if (flags.comparisons.size() > 1) throw UsageError("{} exclude each other: choose one", kCompareFlags);
   if (!flags.comparisons.empty()) {
@@ -215,7 +218,7 @@ int run_command(ExportFlags& flags) {
   const ExportReport report = runner ? export_with_progress(*runner, options) : plan_run(options);
   for (const std::string& note : report.notes) tell_note(note);
   if (output && runner) {
-    output->print(report.files.front());
+    print_file(*output);
   } else {
     tell_report(report, options.file.empty() ? options.directory : "", flags.is_dry_run);
   }
@@ -223,6 +226,12 @@ int run_command(ExportFlags& flags) {
 }
 
 }  // namespace
+
+void say_if_interrupted(std::optional<platform::LastWords>& left, const std::string& what,
+                        const std::filesystem::path& folder) {
+  left.emplace(platform::kStandardError,
+               fmt::format("headlight: interrupted: {} are in {}\n", what, one_line(utf8(folder), 300)), true);
+}
 
 void tell_report(const ExportReport& report, const std::filesystem::path& folder, bool is_dry_run) {
   nlohmann::ordered_json json = {{"files", nlohmann::ordered_json::array()}};

@@ -8,6 +8,7 @@
 #include "app/engine/runner.h"
 #include "app/exports/job.h"
 #include "app/state/field.h"
+#include "platform/signals.h"
 
 namespace headlight::app {
 
@@ -30,6 +31,10 @@ struct ExportFlags {
 
 /// All but those of the model and the device.
 void add_export_flags(CLI::App& app, ExportFlags& flags);
+
+/// From now on a signal that ends the program says that `what` is in the folder.
+void say_if_interrupted(std::optional<platform::LastWords>& left, const std::string& what,
+                        const std::filesystem::path& folder);
 
 /// Says what an export has written, or a dry run would.
 void tell_report(const ExportReport& report, const std::filesystem::path& folder, bool is_dry_run);

@@ -152,7 +152,12 @@ int export_texts(Runner* runner, const ExportFlags& flags, const ExportOptions& 
     }
     if (index) index->add(done);
   };
+  std::optional<platform::LastWords> left;
   for (std::string line; lines.next(line); ++number) {
+    if (index) {
+      say_if_interrupted(left, fmt::format("{} texts, after which the same command goes on,", counts.written + counts.known),
+                         options.directory);
+    }
     bar.show(number, line_count);
     try {
       answer(line);

@@ -1,10 +1,8 @@
 #include "app/cli/output.h"
 
 #include <iostream>
-#include <random>
 #include <set>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/notes.h"
@@ -22,18 +20,9 @@ void add_output_choice(CLI::App& app) {
   group.turn("-q,--quiet", "no progress, notes and summaries: errors, and what was asked for", output_choice().is_quiet);
 }
 
-OutputFolder::OutputFolder() {
-  std::random_device random;
-  path_ = std::filesystem::temp_directory_path() / fmt::format("headlight-{:08x}{:08x}", random(), random());
-  if (!std::filesystem::create_directory(path_)) throw Error("{} is there already: start again", utf8(path_));
+void print_file(const PassingFile& file) {
+  file.read([](std::string_view part) { std::cout << part; });
 }
-
-OutputFolder::~OutputFolder() {
-  std::error_code failure;
-  std::filesystem::remove_all(path_, failure);
-}
-
-void OutputFolder::print(const std::filesystem::path& file) { std::cout << read_file(file, std::uint64_t{1} << 40); }
 
 void tell_note(const std::string& note) {
   static std::set<std::string> told;

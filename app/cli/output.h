@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/flags.h"
+#include "core/passing_files.h"
 
 namespace headlight::app {
 
@@ -24,21 +25,8 @@ void add_output_choice(CLI::App& app);
 void tell_note(const std::string& note);
 /// What the command did: a line on standard output, nothing with --quiet, or with --json the object.
 void tell_result(const std::string& text, const nlohmann::ordered_json& json);
-/// Where a file is written that standard output gets; removed with the object.
-class OutputFolder {
- public:
-  OutputFolder();
-  ~OutputFolder();
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  /// All of it, on standard output.
-  static void print(const std::filesystem::path& file);
-
- private:
-  std::filesystem::path path_;
-};
+/// All of a file on standard output.
+void print_file(const PassingFile& file);
 
 /// "548.1 MiB".
 std::string bytes_in_words(std::uint64_t bytes);

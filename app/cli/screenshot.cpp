@@ -64,8 +64,8 @@ int run_describe(ScreenshotFlags& flags) {
 int run_screenshot(ScreenshotFlags& flags) {
   ScreenshotOptions& options = flags.options;
   if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write, or - for standard output");
-  std::optional<OutputFolder> output;
-  if (options.out == kStandardInput) options.out = output.emplace().path() / "headlight.png";
+  std::optional<PassingFile> output;
+  if (options.out == kStandardInput) output.emplace(options.out = passing_place() / "headlight.png");
   constexpr std::array<std::string_view, 3> kOfView = {".svg", ".pdf", ".csv"};
   const bool is_vector = std::ranges::find(kOfView, utf8(options.out.extension())) != kOfView.end();
   if (options.out.extension() != ".png" && !is_vector) {
@@ -75,7 +75,7 @@ int run_screenshot(ScreenshotFlags& flags) {
   options.is_figure = options.is_figure || is_vector;
   choose_what_is_shown(flags);
   take_screenshot(options);
-  if (output) output->print(options.out);
+  if (output) print_file(*output);
   const std::string file = output ? std::string() : utf8(options.out);
   if (!output && output_choice().writes_json)
     tell_result({}, {{"file", file}, {"bytes", std::filesystem::file_size(options.out)}});

@@ -11,17 +11,13 @@
 #include "app/state/session_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/passing_files.h"
 #include "platform/process.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr auto kNpy = static_cast<std::size_t>(ExportFormat::Npy);
-
-/// A folder of this program's own for what only passes through.
-std::filesystem::path passing_folder() {
-  return std::filesystem::temp_directory_path() / fmt::format("headlight-{}", platform::process_id());
-}
 
 Notice outcome_of(const Result<ExportReport>& result) {
   if (!result) return {.text = result.error(), .is_warning = true};
@@ -143,16 +139,14 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   if (!is_open_) apply(figure_choices(state.view), wanted);
   take_ranges(state.view, wanted);
   if (writes_difference(wanted)) wanted.color_limits.clear();
-  wanted.directory = passing_folder();
+  const auto folder = std::make_shared<const PassingFolder>();
+  wanted.directory = folder->path();
   wanted.session = portable_state(state, wanted.directory);
   is_copying_ = true;
   outcome_ = {};
-  job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder = wanted.directory](ExportReport& report) {
-    const std::filesystem::path figure = report.files.front();
+  job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder](ExportReport& report) {
+    const std::string trouble = platform::copy_image(report.files.front());
     report.files.clear();
-    const std::string trouble = platform::copy_image(figure);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
     if (!trouble.empty()) throw Error("{}", trouble);
   });
 }

@@ -188,7 +188,11 @@ std::set<std::string> earlier_files(const std::filesystem::path& folder, const s
 
 /// Of a file, or of all in a folder of tiles.
 std::uint64_t bytes_on_disk(const std::filesystem::path& path) {
-  if (!std::filesystem::is_directory(path)) return std::filesystem::file_size(path);
+  std::error_code failure;
+  if (!std::filesystem::is_directory(path)) {
+    const std::uintmax_t size = std::filesystem::file_size(path, failure);
+    return failure ? 0 : size;  // standard output's has no name
+  }
   std::uint64_t sum = 0;
   for (const auto& entry : std::filesystem::directory_iterator(path)) sum += entry.file_size();
   return sum;

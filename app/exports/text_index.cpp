@@ -19,21 +19,21 @@ constexpr JsonLimits kLineLimits{.bytes = std::size_t{64} << 20, .values = std::
 TextIndex::TextIndex(const std::filesystem::path& folder, const Json& settings)
     : folder_(folder), path_(folder / "index.jsonl") {
   make_directories(folder);
-  std::error_code failure;
-  if (std::filesystem::exists(path_, failure)) {
-    std::string content = read_file(path_);
-    const std::size_t whole = content.rfind('\n') + 1;  // after the last line that was finished; npos + 1 is 0
-    if (whole < content.size()) {
-      std::filesystem::resize_file(path_, whole, failure);
-      if (failure) throw Error("can't write {}: {}", utf8(path_), failure.message());
-    }
-    content.resize(whole);
-    read(content, settings);
-  }
-  const bool is_new = texts_.empty() && std::filesystem::file_size(path_, failure) == 0;
   file_.open(path_, std::ios::binary | std::ios::app);
   if (!file_) throw Error("can't write {}: {}; choose another folder", utf8(path_), std::strerror(errno));
-  if (failure || is_new) append({{"settings", settings}});
+  std::error_code failure;
+  lock_ = platform::lock_file(path_, false, failure);
+  if (failure == std::errc::operation_would_block)
+    throw Error("another export is writing into {}: wait for its end, or name another folder", utf8(folder));
+  std::string content = read_file(path_);
+  const std::size_t whole = content.rfind('\n') + 1;  // after the last line that was finished; npos + 1 is 0
+  if (whole < content.size()) {
+    std::filesystem::resize_file(path_, whole, failure);
+    if (failure) throw Error("can't write {}: {}", utf8(path_), failure.message());
+  }
+  content.resize(whole);
+  read(content, settings);
+  if (content.empty()) append({{"settings", settings}});
 }
 
 void TextIndex::read(const std::string& content, const Json& settings) {
@@ -58,6 +58,10 @@ void TextIndex::read(const std::string& content, const Json& settings) {
     } catch (const nlohmann::json::exception&) {
       fail("it isn't a finished text");
     }
+    // As folder_of() names them: nothing outside of this folder is moved.
+    if (!text.folder.empty() &&
+        (!text.folder.starts_with(fmt::format("{:06}", text.line)) || text.folder.find('/') != std::string::npos))
+      fail("its folder isn't one of this export's");
     texts_[text.line] = std::move(text);
   }
 }

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 
+#include "core/descriptor.h"
 #include "export/json.h"
 
 namespace headlight::app {
@@ -21,7 +22,7 @@ struct IndexedText {
 /// wasn't finished is cut off.
 class TextIndex {
  public:
-  /// Opens the folder's index, or begins one. Throws Error where it is damaged, or of other settings.
+  /// Opens the folder's index, or begins one. Throws Error where it is damaged, of other settings, or another export's now.
   TextIndex(const std::filesystem::path& folder, const exporting::Json& settings);
 
   /// The line's folder has this name now: where it was written under another one, it is renamed. Throws Error where it
@@ -39,6 +40,7 @@ class TextIndex {
   std::filesystem::path folder_, path_;
   std::map<std::uint64_t, IndexedText> texts_;
   std::ofstream file_;
+  Descriptor lock_;  ///< so that no other export writes into the folder meanwhile
 };
 
 }  // namespace headlight::app

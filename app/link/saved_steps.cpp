@@ -1,8 +1,5 @@
 #include "app/link/saved_steps.h"
 
-#include <atomic>
-#include <system_error>
-
 #include <nlohmann/json.hpp>
 
 #include "app/state/source.h"
@@ -68,21 +65,11 @@ void save_steps(const fs::path& file, const LinkSnapshot& steps) {
 }
 
 SavedSteps::SavedSteps(const fs::path& file) {
-  static std::atomic<std::uint32_t> count{0};
-  folder_ = fs::temp_directory_path() / fmt::format("headlight-{}-{}.steps", platform::process_id(), ++count);
-  make_private_folder(folder_);
   try {
     unpack(file);
   } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
     throw Error("{} can't be opened as steps of a training: {}", utf8(file), error.what());
   }
-}
-
-SavedSteps::~SavedSteps() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 void SavedSteps::unpack(const fs::path& file) {
@@ -111,7 +98,7 @@ void SavedSteps::unpack(const fs::path& file) {
     if (member->size > kMaxStepBytes || snapshot_.bytes > kMaxAllBytes)
       throw Error("step {} has {} bytes, all up to it {}: more than is opened", step, member->size, snapshot_.bytes);
     // The archive's names are compared, and never are paths.
-    const fs::path to = linked_step_path(folder_, step, snapshot_.steps.size());
+    const fs::path to = linked_step_path(folder_.path(), step, snapshot_.steps.size());
     write_file_atomically(to, bytes_of(zip, *member));
     try {
       static_cast<void>(capture::CaptureFile(to, false));

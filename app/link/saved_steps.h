@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/link/link_server.h"
+#include "core/passing_files.h"
 
 namespace headlight::app {
 
@@ -19,7 +20,6 @@ class SavedSteps {
   /// Throws Error in one line for everything that isn't such a file: members of other names, too many or too large ones,
   /// captures that can't be read.
   explicit SavedSteps(const std::filesystem::path& file);
-  ~SavedSteps();
   SavedSteps(const SavedSteps&) = delete;
   SavedSteps& operator=(const SavedSteps&) = delete;
 
@@ -29,7 +29,7 @@ class SavedSteps {
  private:
   void unpack(const std::filesystem::path& file);
 
-  std::filesystem::path folder_;
+  PassingFolder folder_;
   LinkSnapshot snapshot_;
 };
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "core/passing_files.h"
 
 namespace headlight {
 namespace {
@@ -65,11 +66,16 @@ void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& p
 }
 
 AtomicFile::AtomicFile(fs::path path, Staging staging) : path_(std::move(path)) {
+  std::error_code error;
+  if (PassingFile::at(path_) != nullptr) {
+    file_ = platform::create_scratch(folder_of(path_), error);
+    expect_written(path_, error);
+    return;
+  }
   if (staging == Staging::Nameless) file_ = platform::create_nameless(folder_of(path_));
   if (file_) return;
   remove_leftovers(path_, is_temporary_of);
   temporary_ = random_name(path_, kTemporary);
-  std::error_code error;
   file_ = platform::create_file(temporary_, error);
   expect_written(path_, error);
 }
@@ -89,6 +95,7 @@ void AtomicFile::append(std::string_view bytes) {
 
 void AtomicFile::finish() {
   expect_written(path_, platform::write_all(file_.number(), waiting_));
+  if (PassingFile* passing = PassingFile::at(path_)) return passing->take(std::move(file_));
   expect_written(path_, platform::sync_file(file_.number()));
   if (temporary_.empty()) {  // no system replaces a file by a nameless one, so that it gets a temporary name first
     const fs::path name = random_name(path_, kTemporary);
@@ -169,6 +176,7 @@ StagedPath::~StagedPath() {
 }
 
 void StagedPath::finish() {
+  if (PassingFile* passing = PassingFile::at(path_)) return passing->take(open_to_read(temporary_));
   expect_written(path_, platform::sync_file(temporary_));
   expect_written(path_, platform::replace_file(temporary_, path_, random_name(path_, kTemporary)));
   temporary_.clear();

@@ -113,15 +113,15 @@ LoadedNetwork build(const Family& family, const Settings& whole, const Checkpoin
 }
 
 /// What keeps a network from being built is a difference from its family, or of its tensors from its config: each such error
-/// says what shows the network nevertheless. Those of unknown networks (Unsupported) do so where there is attention; a file
+/// says what shows a network of this type nevertheless. Those of unknown networks (Unsupported) do so themselves; a file
 /// that changes while it is read (InvalidInput) is none.
 template <typename Build>
-LoadedNetwork load(const Build& build) {
+LoadedNetwork load(std::string_view type, const Build& build) {
   try {
     return build();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Unsupported || error.kind() == ErrorKind::InvalidInput) throw;
-    throw Error(error.kind(), "{}; {}", error.what(), kCaptureShows);
+    throw Error(error.kind(), "{}{}", error.what(), capture_hint(type));
   }
 }
 
@@ -153,13 +153,13 @@ LoadedNetwork build(const Checkpoint& checkpoint, const Settings& whole) {
 
 LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config) {
   const Settings whole(config, utf8(checkpoint.folder() / "config.json"));
-  return load([&] { return build(checkpoint, whole); });
+  return load(whole.text("model_type", ""), [&] { return build(checkpoint, whole); });
 }
 
 LoadedNetwork load_network(const Checkpoint& checkpoint) {
   const GgufFile* gguf = checkpoint.gguf();
   if (gguf == nullptr) return load_network(checkpoint, checkpoint.config());
-  return load([&] { return build(checkpoint, *gguf); });
+  return load(gguf->text_or("general.architecture", ""), [&] { return build(checkpoint, *gguf); });
 }
 
 LoadedNetwork load_network(const std::filesystem::path& path) { return load_network(Checkpoint(path)); }

@@ -193,7 +193,7 @@ std::string cache_key(const gpu::DeviceInfo& device) {
 }
 
 std::filesystem::path faults_file(const std::filesystem::path& tuning_file) {
-  return tuning_file.parent_path() / "kernel_faults.json";
+  return tuning_file.parent_path() / "kernel_verdicts.json";
 }
 
 nlohmann::json read_cache(const std::filesystem::path& file) {

@@ -29,6 +29,8 @@ class ChildProgram {
   /// Waits for the child's end, after its output has ended, and says how it was: "signal 11 (Segmentation fault)", "exit
   /// status 1"; empty: status 0.
   std::string end();
+  /// Has end() seen a signal of a fault of its own? SIGTERM and SIGKILL, as where memory ran out, come from outside.
+  bool was_fault() const { return was_fault_; }
   void kill();
   /// As a user's Ctrl-C: it may put things in order first.
   void ask_to_end();
@@ -37,7 +39,7 @@ class ChildProgram {
   std::intptr_t child_ = -1;  ///< −1: none runs
   Descriptor output_;
   std::string text_;
-  bool has_ended_ = false;
+  bool has_ended_ = false, was_fault_ = false;
 };
 
 }  // namespace headlight::platform

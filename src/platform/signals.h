@@ -36,8 +36,9 @@ class EndSignals {
 /// written. Any thread.
 class LastWords {
  public:
-  /// `words`: at most 16 bytes, which replace the beginning of a file, or go to a terminal. With all kMax in use, none.
-  LastWords(int descriptor, std::string_view words);
+  /// `words`: at most 400 bytes, which replace the beginning of a file, or (also with `appends`) go behind what was written.
+  /// With all kMax in use, none.
+  LastWords(int descriptor, std::string_view words, bool appends = false);
   ~LastWords();
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;

@@ -5,6 +5,7 @@
 #include "files/npy.h"
 #include "model/safetensors.h"
 #include "support/decode_npy.h"
+#include "support/golden_model.h"
 #include "support/program.h"
 
 namespace export_texts_test {
@@ -62,6 +63,50 @@ TEST_SUITE("gpu") {
     std::vector<std::string> other = kSmall;
     other.insert(other.end(), {"--stages", "q"});
     CHECK(complaint_of(texts.run(path, other), 1).find("is of an export with other flags") != std::string::npos);
+  }
+
+  TEST_CASE("an index that names a folder outside, and one that another export writes, are refused") {
+    const TextExport texts;
+    const std::string path = texts.file("texts.txt", "a b\nc d\n");
+    REQUIRE(texts.run(path, kSmall).status == 0);
+    const std::string index = read_file(texts.out / "index.jsonl"), own = "\"000000\"";
+    REQUIRE(index.find(own) != std::string::npos);
+    fs::remove_all(texts.out / "000000");
+    make_directories(texts.directory.path() / "mine");
+    for (const char* foreign : {"\"../mine\"", "\"000000/../../mine\"", "\"/tmp\"", "\"..\""}) {
+      std::string changed = index;
+      write_file_atomically(texts.out / "index.jsonl", changed.replace(changed.find(own), own.size(), foreign));
+      CHECK(complaint_of(texts.run(path, kSmall), 1).find("index.jsonl, line 2: its folder isn't one of this export's") !=
+            std::string::npos);
+      CHECK(fs::exists(texts.directory.path() / "mine"));
+    }
+    write_file_atomically(texts.out / "index.jsonl", std::string_view(index));
+    {
+      std::error_code error;
+      const platform::Descriptor lock = platform::lock_file(texts.out / "index.jsonl", false, error);
+      REQUIRE(lock);
+      CHECK(complaint_of(texts.run(path, kSmall), 1) ==
+            "another export is writing into " + texts.out.string() + ": wait for its end, or name another folder");
+    }
+    CHECK(texts.run(path, kSmall).status == 0);
+  }
+
+  TEST_CASE("an interrupted export says what it left") {
+    const TextExport texts;
+    std::string lines;
+    for (int line = 0; line < 50'000; ++line) lines += "a b\n";
+    const std::string path = texts.file("texts.txt", lines);
+    const std::string script =
+        texts.file("interrupt.sh",
+                   "\"$@\" &\np=$!\nfor i in $(seq 600); do\n  [ \"$(cat \"$OUT/index.jsonl\" 2>/dev/null | wc "
+                   "-l)\" -gt 2 ] && break\n  sleep 0.05\ndone\nkill -TERM $p\nwait $p\n");
+    std::vector<std::string> arguments = {"export", "--out", texts.out.string(), "--texts", path};
+    arguments.insert(arguments.end(), kSmall.begin(), kSmall.end());
+    const Outcome outcome = run_headlight(arguments, "OUT='" + texts.out.string() + "' sh '" + script + "'");
+    CHECK(outcome.status == 128 + 15);
+    CHECK(outcome.err.find("headlight: interrupted: ") != std::string::npos);
+    CHECK(outcome.err.find(" texts, after which the same command goes on, are in " + texts.out.string() + "\n") !=
+          std::string::npos);
   }
 
   TEST_CASE("a line without a token of its own is no text") {

@@ -7,12 +7,14 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/line_reader.h"
+#include "core/passing_files.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
@@ -21,6 +23,26 @@ namespace atomic_file_posix_test {
 using namespace headlight;
 
 TEST_SUITE("cpu") {
+  TEST_CASE(
+      "a folder for what passes through is closed to others, goes with its object, and TMPDIR is named where it is none") {
+    std::filesystem::path path;
+    {
+      const PassingFolder folder, other;
+      path = folder.path();
+      CHECK(path != other.path());
+      struct stat found = {};
+      REQUIRE(lstat(path.c_str(), &found) == 0);
+      CHECK((found.st_mode & 0777) == 0700);
+      write_file_atomically(path / "figure.png", std::string_view("x"));
+    }
+    CHECK_FALSE(std::filesystem::exists(path));
+    const char* before = std::getenv("TMPDIR");
+    const std::string kept = before != nullptr ? before : "";
+    setenv("TMPDIR", "/nonexistent/folder", 1);
+    CHECK(test::error_message([] { (void)passing_place(); }).starts_with("TMPDIR names no folder"));
+    before != nullptr ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
+  }
+
   TEST_CASE("the next program removes what a killed one left") {
     const TemporaryDirectory directory;
     const std::filesystem::path path = directory.path() / "file";

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/passing_files.h"
 #include "support/system.h"
 #include "support/temporary_directory.h"
 
@@ -35,6 +36,24 @@ TEST_SUITE("cpu") {
         ("can't write " + path + ": " + test::reason_against(path) + "; choose another folder or free some space").c_str(),
         Error);
     CHECK_THROWS_AS(read_file("/nonexistent/file"), Error);
+  }
+
+  TEST_CASE("a file that passes through never gets its name") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path path = folder.path() / "figure.svg";
+    const std::string content(200'000, 'x');
+    {
+      PassingFile passing(path);
+      write_file_atomically(path, std::string_view(content));
+      CHECK(std::filesystem::is_empty(folder.path()));
+      std::string read;
+      passing.read([&](std::string_view part) { read += part; });
+      CHECK(read == content);
+      write_file_atomically(folder.path() / "other", std::string_view("other"));
+      CHECK(read_file(folder.path() / "other") == "other");
+    }
+    write_file_atomically(path, std::string_view("named"));
+    CHECK(read_file(path) == "named");
   }
 
   TEST_CASE("a file that isn't finished leaves the old one and nothing else") {

@@ -124,6 +124,19 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("check: a process that is ended from outside, twice, blames no kernel") {
+    const Outcome outcome =
+        run_headlight({"check", "--groups", "arithmetic", "--json"}, "HEADLIGHT_CHECK_FAULT='kill float32'");
+    CAPTURE(outcome.out);
+    CHECK(outcome.status == 0);
+    const json report = report_of(outcome);
+    const json line = line_of(report, "float32");
+    CHECK(line.at("status") == "warn");
+    CHECK(line.at("what").get<std::string>().starts_with("not checked: the process ended with signal 9"));
+    CHECK(line_of(report, "float16").at("status") == "ok");
+    CHECK(report.at("devices").at(0).at("excluded").empty());
+  }
+
   TEST_CASE("check: a lost device is a line") {
     const Outcome outcome = run_headlight({"check", "--groups", "arithmetic,captions", "--json"},
                                           "VK_LAYER_PATH='" HEADLIGHT_FAULT_LAYER
@@ -176,6 +189,8 @@ TEST_SUITE("gpu") {
     const Outcome again = run_headlight({"check", "--groups", "choices", "--json"}, kept);
     CHECK(again.status == 0);
     CHECK_FALSE(report_of(again).at("devices").at(0).at("excluded").empty());  // only a whole check takes kernels back
+    CHECK(run_headlight({"check", "--forget"}, kept).out.find("used again: attention_block_scores") != std::string::npos);
+    CHECK(run_headlight({"devices"}, kept).out.find("left out") == std::string::npos);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/checkpoints/step_series.h"
 #include "app/lessons/lesson_file.h"
 #include "app/link/link_scalars.h"
 #include "app/link/link_server.h"
@@ -130,21 +132,15 @@ void read_prompts(std::string_view bytes) {
   });
 }
 
-/// The files of a survey in one input, each after a line "%%% NAME".
+/// The files of a survey.
 void read_survey_files(std::string_view bytes) {
-  constexpr std::string_view kMark = "%%% ";
   const fs::path folder = empty_folder("survey");
-  for (std::size_t begin = bytes.find(kMark); begin != std::string_view::npos;) {
-    begin += kMark.size();
-    const std::size_t next = bytes.find(kMark, begin);
-    const std::string_view file = bytes.substr(begin, next - begin);
+  for_each_file(bytes, [&](std::string_view file, std::string_view content) {
     for (const std::string_view name :
          {"survey.json", "heads.jsonl", "examples.jsonl", "samples.jsonl", "tokens.jsonl", "map.npy"}) {
-      if (file.starts_with(name))
-        write_scratch("survey/" + std::string(name), file.substr(std::min(name.size() + 1, file.size())));
+      if (file == name) write_scratch("survey/" + std::string(name), content);
     }
-    begin = next;
-  }
+  });
   expect_error_at_most([&] { static_cast<void>(app::read_choices(folder)); });
   expect_error_at_most([&] {
     const app::Survey survey = app::read_survey(folder);
@@ -156,6 +152,30 @@ void read_survey_files(std::string_view bytes) {
         if (example.query >= queries.size() || example.key >= keys.size()) std::abort();
       }
     }
+  });
+}
+
+/// Steps of a training, folder beside folder: the configuration of each after a line with its name.
+void read_checkpoints(std::string_view bytes) {
+  constexpr std::size_t kMost = 6, kLongest = 40;
+  const fs::path folder = scratch_folder() / "training";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::vector<fs::path> steps;
+  for_each_file(bytes, [&](std::string_view name, std::string_view content) {
+    const bool is_plain = !name.empty() && name.size() <= kLongest && std::ranges::all_of(name, [](unsigned char letter) {
+      return std::isalnum(letter) != 0 || letter == '-' || letter == '_';
+    });
+    if (!is_plain || steps.size() == kMost) return;
+    const std::string own = "training/" + std::string(name);
+    fs::create_directories(scratch_folder() / own);
+    write_scratch(own + "/config.json", content);
+    steps.push_back(write_scratch(own + "/model.safetensors", content).parent_path());
+  });
+  if (steps.empty()) steps.push_back(folder);
+  expect_error_at_most([&] {
+    const app::StepSeries series = app::find_checkpoints(steps.front());
+    for (const app::SeriesStep& step : series.steps) expect_printable(step.name);
   });
 }
 
@@ -188,6 +208,7 @@ constexpr std::array kAppReaders{Reader{"npy", read_npy},
                                  Reader{"scalars", read_logged},
                                  Reader{"steps", read_saved_steps},
                                  Reader{"survey", read_survey_files},
+                                 Reader{"checkpoints", read_checkpoints},
                                  Reader{"statistics", read_statistics}};
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "model/gguf.h"
 #include "model/linear_lens.h"
 #include "model/load_network.h"
+#include "model/lora.h"
 #include "model/safetensors.h"
 #include "model/torch_file.h"
 
@@ -99,8 +100,23 @@ void read_gguf(std::string_view bytes) {
   expect_error_at_most([&] { (void)inference::open_tokenizer(path).encode("the cat \u00e9\U0001f600 aaa"); });
 }
 
-constexpr std::array kModelReaders{Reader{"safetensors", read_safetensors}, Reader{"torch", read_torch},
-                                   Reader{"index", read_index}, Reader{"config", read_config}, Reader{"gguf", read_gguf}};
+/// An adapter's folder, on the golden model that it names: GPT-2, or Llama.
+void read_adapter(std::string_view bytes) {
+  static const model::SafetensorsFile kGpt2(golden_models() / "gpt2/model.safetensors");
+  static const model::SafetensorsFile kLlama(golden_models() / "llama/model.safetensors");
+  const fs::path folder = empty_folder("adapter");
+  for_each_file(bytes, [&](std::string_view name, std::string_view content) {
+    if (name == "adapter_config.json" || name == "adapter_model.safetensors" || name == "adapter_model.bin")
+      write_scratch("adapter/" + std::string(name), content);
+  });
+  expect_error_at_most([&] { (void)model::base_of_adapter(folder); });
+  const bool is_llama = bytes.find("models/llama") != std::string_view::npos;
+  expect_error_at_most([&] { read_tensors(model::with_adapter((is_llama ? kLlama : kGpt2).tensors(), folder)); });
+}
+
+constexpr std::array kModelReaders{
+    Reader{"safetensors", read_safetensors}, Reader{"torch", read_torch}, Reader{"index", read_index},
+    Reader{"config", read_config},           Reader{"gguf", read_gguf},   Reader{"adapter", read_adapter}};
 
 }  // namespace
 

@@ -68,7 +68,7 @@ void read_sentence_piece(std::string_view bytes) {
   expect_error_at_most([&] { use(text::Tokenizer::load(folder)); });
 }
 
-/// A folder of small files in one input, each after a line "%%% NAME".
+/// A folder of small files.
 void read_folder(std::string_view bytes) {
   static constexpr std::array<std::string_view, 15> kNames = {"vocab.txt",
                                                               "vocab.json",
@@ -85,20 +85,13 @@ void read_folder(std::string_view bytes) {
                                                               "added_tokens.json",
                                                               "tokenizer.model",
                                                               "sentencepiece.bpe.model"};
-  constexpr std::string_view kMark = "%%% ";
   const fs::path folder = empty_folder("folder");
   bool has_target = false;
-  for (std::size_t begin = bytes.find(kMark); begin != std::string_view::npos;) {
-    begin += kMark.size();
-    const std::size_t next = bytes.find(kMark, begin);
-    const std::string_view file = bytes.substr(begin, next - begin);
-    const std::string_view name = file.substr(0, file.find('\n'));
-    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
-      write_scratch("folder/" + std::string(name), file.substr(std::min(name.size() + 1, file.size())));
-      has_target = has_target || name == "target.spm";
-    }
-    begin = next;
-  }
+  for_each_file(bytes, [&](std::string_view name, std::string_view content) {
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) return;
+    write_scratch("folder/" + std::string(name), content);
+    has_target = has_target || name == "target.spm";
+  });
   expect_error_at_most([&] { use(text::Tokenizer::load(folder)); });
   if (has_target) expect_error_at_most([&] { use(text::Tokenizer::load_target(folder)); });
 }

@@ -111,7 +111,9 @@ Outcome outcome_of(const std::string& golden, const json& config) {
     for (const reference::Array* last : {&run.encoder_output, &run.decoder_output, &run.logits}) add(*last);
   } catch (const Error& error) {
     outcome.error = error.what();
-    if (!is_loaded) CHECK_MESSAGE(outcome.error.ends_with(kCaptureShows), outcome.error);
+    const json type = config.value("model_type", json(""));
+    const std::string hint = type.is_string() ? capture_hint(type.get<std::string>()) : "";
+    if (!is_loaded) CHECK_MESSAGE(outcome.error.ends_with(hint), outcome.error);
   }
   return outcome;
 }

@@ -9,6 +9,7 @@
 
 #include "core/atomic_file.h"
 #include "model/altered_model.h"
+#include "model/architectures/captured_types.h"
 #include "model/architectures/families.h"
 #include "model/architectures/settings.h"
 #include "model/file_bytes.h"
@@ -24,6 +25,12 @@ using namespace headlight::test;
 using nlohmann::json;
 
 namespace {
+
+bool has_type(Names list, std::string_view type) {
+  bool has = false;
+  for_each_name(list, [&](std::string_view one) { has |= one == type; });
+  return has;
+}
 
 /// The error of loading a GGUF file of this architecture without tensors.
 std::string complaint_of_architecture(std::string_view architecture) {
@@ -98,7 +105,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, "));
     CHECK(!holds(mamba, "capture"));
     CHECK(is_one_line(mamba));
-    for (const char* type : {"whisper", "deit", "swin", "qwen3_5", "vit_mae"}) {
+    for (const char* type : {"whisper", "deit", "qwen3_5", "vit_mae"}) {
       CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }),
                   "needs sound or images; headlight.capture() in Python shows its attention; supported: "));
     }
@@ -149,13 +156,11 @@ TEST_SUITE("cpu") {
     const auto with = complaint_of_architecture;
     for (const char* name : {"gemma3n", "gemma4", "plamo", "qwen2vl"}) {
       CHECK(holds(with(name),
-                  ": Headlight doesn't know this network; headlight.capture() in Python shows its attention; "
-                  "supported in GGUF files: Llama, "));
+                  ": Headlight doesn't know this network" + capture_hint(name) + "; supported in GGUF files: Llama, "));
     }
     for (const char* name : {"opt", "xglm", "helium", "mistral"}) {
       CHECK(holds(with(name),
-                  ": Headlight reads it from a folder with config.json only; headlight.capture() in Python shows its "
-                  "attention; supported"));
+                  ": Headlight reads it from a folder with config.json only" + capture_hint(name) + "; supported"));
     }
     CHECK(holds(with("rwkv6"), ": Headlight shows attention; this network has none; supported"));
     CHECK(holds(with("clip"), "needs sound or images"));
@@ -220,11 +225,28 @@ TEST_SUITE("cpu") {
           ++shown;
           continue;
         }
-        CHECK_MESSAGE(holds(line, kCaptureShows) == one.second, line);
+        CHECK_MESSAGE(holds(line, kCaptureShows) == (one.second && has_type(kCapturedTypes, one.first)), line);
+        CHECK_MESSAGE(holds(line, "doesn't show its attention") == (one.second && has_type(kRefusedTypes, one.first)), line);
         CHECK(is_one_line(line));
       }
     }
     CHECK(shown == 1);
+  }
+
+  TEST_CASE("types that capture() was tried with are in one list, and those without attention in none that it shows") {
+    for_each_name(kCapturedTypes,
+                  [](std::string_view type) { CHECK_MESSAGE(!has_type(kRefusedTypes, type), std::string(type)); });
+    for (const OtherNetworks& others : other_networks()) {
+      if (others.has_attention) continue;
+      for_each_name(others.types,
+                    [](std::string_view type) { CHECK_MESSAGE(!has_type(kCapturedTypes, type), std::string(type)); });
+    }
+    for (const char* type : {"swin", "swinv2", "segformer", "hiera", "levit", "pvt", "longformer", "reformer", "longt5",
+                             "yoso", "canine", "prophetnet"}) {
+      CHECK_MESSAGE(has_type(kRefusedTypes, type), type);
+    }
+    for (const char* type : {"funnel", "perceiver", "one-of-next-year"})
+      CHECK_MESSAGE(!has_type(kCapturedTypes, type), type);
   }
 
   TEST_CASE("experts: more for a token than there are, none, huge numbers are refused") {

@@ -123,6 +123,21 @@ TEST_SUITE("cpu") {
     CHECK(status != 0);  // killed by the signal, or ended by a sanitizer with a status of its choice
   }
 
+  TEST_CASE("a SIGBUS that another process sends ends this one, as without mapped files") {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "m.safetensors";
+    write_file_atomically(path, large_file(1));
+    const SafetensorsFile file(path);  // installs the handler
+    const pid_t child = fork();
+    if (child == 0) {
+      static_cast<void>(std::raise(SIGBUS));
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(status != 0);  // killed by the signal, or ended by a sanitizer with a status of its choice
+  }
+
   TEST_CASE("pipes, devices and folders are no models, whatever their names") {
     const TemporaryDirectory folder;
     for (const char* name : {"pipe", "pipe.gguf", "pipe.safetensors"}) {

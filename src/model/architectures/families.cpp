@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/architectures/captured_types.h"
 #include "model/stored_tensor.h"
 
 namespace headlight::model {
@@ -55,8 +56,8 @@ OtherNetworks other(std::string_view type) {
 }
 
 std::string refusal(std::string_view key, std::string_view type, const OtherNetworks& why, std::string_view supported) {
-  return fmt::format("{} '{}': {}{}{}; supported{}", key, printable(type), why.reason, why.has_attention ? "; " : "",
-                     why.has_attention ? kCaptureShows : "", supported);
+  return fmt::format("{} '{}': {}{}; supported{}", key, printable(type), why.reason,
+                     why.has_attention ? capture_hint(type) : "", supported);
 }
 
 void add_names(std::span<const Family> families, std::string& names) {
@@ -67,6 +68,14 @@ void add_names(std::span<const Family> families, std::string& names) {
 }
 
 }  // namespace
+
+std::string capture_hint(std::string_view type) {
+  if (has_name(kCapturedTypes, type)) return fmt::format("; {}", kCaptureShows);
+  return has_name(kRefusedTypes, type)
+             ? "; headlight.capture() in Python doesn't show its attention, but headlight.Capture() "
+               "takes weights [batch, heads, queries, keys], windows as lines of the batch"
+             : "";
+}
 
 std::span<const OtherNetworks> other_networks() { return kOthers; }
 

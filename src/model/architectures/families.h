@@ -22,9 +22,11 @@ std::span<const Family> gguf_families();             ///< the same under the nam
 /// All but those of GGUF files.
 std::array<std::span<const Family>, 6> folder_families();
 
-/// Said in every refusal of a network that has attention: by unsupported() and unsupported_gguf() of one that no family has,
-/// by load_network() of every other.
+/// Said in refusals of types for which it was seen to be true (captured_types.h): by unsupported() and unsupported_gguf() of
+/// those that no family has, by load_network() of every other.
 inline constexpr std::string_view kCaptureShows = "headlight.capture() in Python shows its attention";
+/// After a refusal of this type "; " and that it does, or doesn't; empty where it wasn't tried.
+std::string capture_hint(std::string_view type);
 
 /// Networks that users try to load and that Headlight doesn't compute, and why.
 struct OtherNetworks {

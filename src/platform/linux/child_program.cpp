@@ -75,6 +75,9 @@ std::string ChildProgram::end() {
   }
   if (ended <= 0) return "work that can't be ended";
   child_ = -1;
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS}) {
+    was_fault_ = was_fault_ || (WIFSIGNALED(status) && WTERMSIG(status) == fault);
+  }
   if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
   return WEXITSTATUS(status) == 0 ? std::string() : "exit status " + std::to_string(WEXITSTATUS(status));
 }

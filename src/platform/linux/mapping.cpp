@@ -16,7 +16,7 @@ namespace headlight::platform {
 
 /// One guarded mapping. The system answers a read past a file's new end with SIGBUS; the handler, installed with the first
 /// guard, maps zeros over the rest of the mapping and marks the guard. A SIGBUS for any other reason goes to the previous
-/// handler. The handler may run at any time on any thread: it takes no lock and no memory.
+/// action. The handler may run at any time on any thread: it takes no lock and no memory.
 struct Mapping::Guard {
   std::atomic<std::uintptr_t> begin{0}, end{0};  ///< 0: free
   std::atomic<bool> is_damaged{false};
@@ -33,16 +33,11 @@ std::mutex guards_mutex;
 struct sigaction previous_action {};
 std::uintptr_t page_bytes = 4096;
 
-/// Restores the previous handling. The faulting instruction runs again once this returns, so the system's default action
-/// ends the process.
-void pass_bus_error_on(int signal, siginfo_t* info, void* context) {
-  if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
-    previous_action.sa_sigaction(signal, info, context);
-  } else if (previous_action.sa_handler == SIG_DFL || previous_action.sa_handler == SIG_IGN) {
-    ::signal(signal, SIG_DFL);
-  } else {
-    previous_action.sa_handler(signal);
-  }
+/// Restores the previous action, which gets the signal once this returns: the faulting instruction runs again, and a signal
+/// that another process sent is sent again.
+void pass_bus_error_on(int signal, const siginfo_t& info) {
+  ::sigaction(signal, &previous_action, nullptr);
+  if (info.si_code <= 0) ::raise(signal);
 }
 
 }  // namespace
@@ -66,9 +61,9 @@ bool Mapping::Guard::replace_pages(const siginfo_t& info) {
   return false;
 }
 
-void Mapping::Guard::on_bus_error(int signal, siginfo_t* info, void* context) {
+void Mapping::Guard::on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   const int error = errno;
-  if (!replace_pages(*info)) pass_bus_error_on(signal, info, context);
+  if (!replace_pages(*info)) pass_bus_error_on(signal, *info);
   errno = error;
 }
 

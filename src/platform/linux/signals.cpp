@@ -66,8 +66,9 @@ void EndSignals::pass_on() const {
 
 struct LastWords::Slot {
   volatile std::sig_atomic_t descriptor = -1;  ///< −1: free
-  std::array<char, 16> words = {};
+  std::array<char, 400> words = {};
   std::size_t bytes = 0;
+  bool appends = false;
 
   static std::array<Slot, kMax> all;
   static void write_and_end(int number);
@@ -79,18 +80,19 @@ void LastWords::Slot::write_and_end(int number) {
   for (const Slot& slot : all) {
     if (slot.descriptor < 0) continue;
     // A terminal and a pipe have no beginning.
-    if (::pwrite(slot.descriptor, slot.words.data(), slot.bytes, 0) >= 0 || errno != ESPIPE) continue;
+    if (!slot.appends && (::pwrite(slot.descriptor, slot.words.data(), slot.bytes, 0) >= 0 || errno != ESPIPE)) continue;
     static_cast<void>(!::write(slot.descriptor, slot.words.data(), slot.bytes));
   }
   std::signal(number, SIG_DFL);
   static_cast<void>(std::raise(number));
 }
 
-LastWords::LastWords(int descriptor, std::string_view words) {
+LastWords::LastWords(int descriptor, std::string_view words, bool appends) {
   const std::scoped_lock lock(last_words_mutex);
   const auto free = std::ranges::find_if(Slot::all, [](const Slot& slot) { return slot.descriptor < 0; });
   if (free == Slot::all.end()) return;
   slot_ = &*free;
+  slot_->appends = appends;
   slot_->bytes = words.copy(slot_->words.data(), slot_->words.size());
   slot_->descriptor = descriptor;
   if (last_words_in_use++ > 0) return;
