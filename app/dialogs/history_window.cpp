@@ -22,7 +22,6 @@ std::string detail_of(const State& state) {
 bool draw_step(Frame& frame, const HistoryStep& step) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::PushID(static_cast<int>(step.id));
@@ -30,15 +29,15 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   mark_last_item(frame, fmt::format("history.{}", step.id), "A click goes to this step.");
   if (step.is_shown) frame.ui.keyboard().prefer_last();
   ImGui::PopID();
-  constexpr float kIndent = 8.0F;
+  constexpr float kLeft = 8.0F;
   const float drop = (kRow - font_size(fonts.body)) * 0.5F;
   const shell::Color color = step.is_shown ? theme.accent : step.is_undone ? theme.text_dim : theme.text;
-  const float label_room = width * kLabelShare - kIndent;
+  const float label_room = width * kLabelShare - kLeft;
   const bool is_named = !step.name->empty();
   const std::string title = is_named ? frame.ui.shaped(*step.name) : step.label->empty() ? "Beginning" : *step.label;
   ImFont* font = is_named ? fonts.strong : fonts.body;
   const std::string label = fit_text(font, title, label_room);
-  put_text(font, {at.x + kIndent, at.y + drop}, color, label);
+  put_text(font, {at.x + kLeft, at.y + drop}, color, label);
   const std::string detail =
       fit_text(fonts.small, frame.ui.shaped(detail_of(*step.state)), width * (1.0F - kLabelShare) - 16.0F);
   put_text(fonts.small, {at.x + width * kLabelShare + 8.0F, at.y + (kRow - font_size(fonts.small)) * 0.5F}, theme.text_dim,

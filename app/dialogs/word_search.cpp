@@ -20,7 +20,7 @@ constexpr int kTextStart = 4;
 constexpr int kInOrder = 3;  // after the query's word before
 constexpr int kAllOfTitle = 20;
 
-constexpr char kStarts = 1, kEnds = 2, kGap = 4;  // a word or a number does at this character; it is neither
+constexpr char kBegins = 1, kWordEnds = 2, kBetween = 4;  // a word or a number does at this character; it is neither
 
 enum class Class : std::uint8_t { Space, Lower, Upper, Digit };
 
@@ -65,13 +65,13 @@ void append_letters(Letters& out, std::string_view utf8, std::size_t most) {
     const char32_t lower = to_lower(c, memory);
     const Class here = class_of(c, lower);
     const bool has_border = is_border(before, here) || is_ideographic(c);
-    if (has_border && !out.kinds.empty()) out.kinds.back() |= kEnds;
+    if (has_border && !out.kinds.empty()) out.kinds.back() |= kWordEnds;
     out.folded.push_back(lower);
-    out.kinds.push_back(here == Class::Space ? kGap : has_border ? kStarts : 0);
+    out.kinds.push_back(here == Class::Space ? kBetween : has_border ? kBegins : 0);
     out.widths.push_back(static_cast<std::uint16_t>(at - from));
     before = here;
   }
-  if (!out.kinds.empty()) out.kinds.back() |= kEnds;
+  if (!out.kinds.empty()) out.kinds.back() |= kWordEnds;
 }
 
 /// Words of a query, without what is between them; a number belongs to the word before it: "head 4 layer 1" is not layer 4,
@@ -83,7 +83,7 @@ std::vector<std::u32string> read_query(std::string_view utf8) {
   bool is_inside = false;
   const auto is_digit = [](char32_t c) { return c >= U'0' && c <= U'9'; };
   for (std::size_t i = 0; i < read.folded.size(); ++i) {
-    if ((read.kinds[i] & kGap) != 0) {
+    if ((read.kinds[i] & kBetween) != 0) {
       is_inside = false;
       continue;
     }
@@ -97,10 +97,10 @@ std::vector<std::u32string> read_query(std::string_view utf8) {
 
 /// Where the word ends that begins at `at`, gaps of the text passed over; nothing: it isn't there.
 std::optional<std::size_t> end_of_word(const std::u32string& word, const IndexedText& text, std::size_t at) {
-  if ((text.kinds[at] & kStarts) == 0) return std::nullopt;
+  if ((text.kinds[at] & kBegins) == 0) return std::nullopt;
   for (std::size_t i = 0; i < word.size(); ++at) {
     if (at == text.letters.size()) return std::nullopt;
-    if ((text.kinds[at] & kGap) != 0) continue;
+    if ((text.kinds[at] & kBetween) != 0) continue;
     if (text.letters[at] != word[i]) return std::nullopt;
     ++i;
   }
@@ -119,7 +119,7 @@ std::optional<Place> find_word(const std::u32string& word, const IndexedText& te
     const std::optional<std::size_t> end = end_of_word(word, text, at);
     if (!end) continue;
     int score = kWord;
-    if ((text.kinds[*end - 1] & kEnds) != 0) score += kWhole;
+    if ((text.kinds[*end - 1] & kWordEnds) != 0) score += kWhole;
     if (at < text.title) score += kInTitle;
     if (at == 0) score += kTextStart;
     if (at >= after) score += kInOrder;
@@ -201,7 +201,7 @@ SearchMarks WordIndex::marks(std::string_view utf8, std::size_t index) const {
       continue;  // the space between them
     }
     const auto has_it = [i](const Place& place) { return i >= place.begin && i < place.end; };
-    if ((text.kinds[i] & kGap) == 0 && std::ranges::any_of(places, has_it)) {
+    if ((text.kinds[i] & kBetween) == 0 && std::ranges::any_of(places, has_it)) {
       std::vector<ByteRange>& ranges = i < text.title ? marks.title : marks.detail;
       if (!ranges.empty() && ranges.back().end == byte) {
         ranges.back().end = byte + width;
