@@ -11,6 +11,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "inference/reference_run.h"
+#include "model/altered_model.h"
 #include "model/architectures/families.h"
 #include "model/load_network.h"
 #include "support/golden_model.h"
@@ -115,6 +116,24 @@ Outcome outcome_of(const std::string& golden, const json& config) {
   return outcome;
 }
 
+/// The first logits of the last token of a golden model's first case, or numbers of its last state.
+Result<std::vector<double>> last_numbers(const std::string& golden, const json& config) {
+  static std::map<std::string, GoldenCase> cases;
+  if (!cases.contains(golden)) cases[golden] = load_golden_cases(golden).front();
+  try {
+    const LoadedNetwork loaded = load_network(Checkpoint(golden_model_path(golden)), config.dump());
+    GoldenCase input = cases.at(golden);
+    check(loaded.network, input.input);
+    const reference::Run run =
+        reference::run(loaded.network, input.input, trained_mask(loaded.description, input), -kInfinity);
+    const reference::Array& last = !run.logits.values.empty() ? run.logits : run.encoder_output;
+    const std::size_t width = last.shape.back();
+    return std::vector<double>(last.values.end() - static_cast<std::ptrdiff_t>(width), last.values.end());
+  } catch (const Error& error) {
+    return Failure{error.what()};
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -197,6 +216,52 @@ TEST_SUITE("cpu") {
     CHECK(gemma2.layers->encoder.front().config.softcap == 50.0f);
     CHECK(gemma2.layers->unembedding->softcap == 30.0f);
     CHECK(without("albert", {"num_hidden_groups"}).layers->encoder.size() == 3);
+  }
+
+  TEST_CASE("a key that is absent or null means what it means in transformers, or is refused") {
+    const json golden = json::parse(read_file(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "config_defaults.json"));
+    std::size_t compared = 0, refused = 0;
+    for (const auto& of_file : golden.items()) {
+      const std::string& file = of_file.key();
+      const json& row = of_file.value();
+      const std::string model = file.substr(0, file.find('/'));
+      const json config = json::parse(read_file(golden_model_path(model).parent_path() / file));
+      const json results = row["results"];
+      for (const auto& of_key : row["keys"].items()) {
+        const std::string& key = of_key.key();
+        for (const bool is_null : {false, true}) {
+          const int place = of_key.value()[is_null ? 1 : 0];
+          if (place < 0) continue;  // transformers can't open it
+          json changed = config;
+          changed.erase(key);
+          if (is_null) changed[key] = nullptr;
+          CAPTURE(file);
+          CAPTURE(key);
+          CAPTURE(is_null);
+          const Result<std::vector<double>> found = last_numbers(model, changed);
+          ++compared;
+          if (!found) {
+            ++refused;
+            // Sizes have to be in the file, null may select what isn't computed, and transformers leaves out what it doesn't
+            // know.
+            const bool is_known = holds(found.error(), " is missing, but must be ") ||
+                                  holds(found.error(), " is null, but must be ") ||
+                                  holds(found.error(), " is no part of the ");
+            CHECK_MESSAGE(is_known, found.error());
+            continue;
+          }
+          double largest = 0.0, apart = 0.0;
+          for (std::size_t i = 0; i < results[0].size(); ++i) {
+            const double expected = results[static_cast<std::size_t>(place)][i];
+            largest = std::max(largest, std::abs(expected));
+            apart = std::max(apart, std::abs(found.value()[i] - expected));
+          }
+          CHECK(apart / largest < 1e-4);
+        }
+      }
+    }
+    CHECK(compared > 2000);
+    CHECK(refused < 90);
   }
 
   TEST_CASE("SmolLM 3's window is that of the layers without rotary positions") {

@@ -120,6 +120,7 @@ constexpr Family xlm_roberta_xl() {
   Family family = roberta();
   family.name = "XLM-R XL";
   family.types = "xlm-roberta-xl";
+  family.defaults = R"({"type_vocab_size": 1})";
   family.encoder = before_branches("attention.self_attn_layer_norm", "LayerNorm", "encoder.LayerNorm");
   family.epsilon = 1e-5f;
   family.norm_position = NormPosition::Before;
@@ -266,6 +267,7 @@ constexpr Family kModernBert{
     .head_activation = "gelu",
     .head_activation_key = "classifier_activation",
     .positions = Positions::Rotary,
+    .max_length = 8'192,
     .rope_theta = 160'000.0,
     .local_rope_theta = 10'000.0,
     .scales_local_rope = true,

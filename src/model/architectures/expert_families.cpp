@@ -31,6 +31,7 @@ constexpr Family mixtral() {
   family.epsilon = 1e-5f;
   family.rope_theta = 1'000'000.0;
   family.gates_sum_to_one = true;
+  family.max_length = 131'072;
   return family;
 }
 
@@ -52,6 +53,7 @@ constexpr Family qwen2_moe() {
   family.ends_windows = true;
   family.is_window_optional = true;
   family.are_experts_optional = true;
+  family.max_length = 32'768;
   return family;
 }
 
@@ -66,6 +68,7 @@ constexpr Family qwen3_moe() {
   family.window = 4096;
   family.is_window_optional = true;
   family.are_experts_optional = true;
+  family.max_length = 32'768;
   return family;
 }
 
@@ -77,6 +80,7 @@ constexpr Family olmoe() {
   family.epsilon = 1e-5f;
   family.head_norms = HeadNorms::Whole;
   family.keys.experts = "num_local_experts|num_experts|expert_count";
+  family.max_length = 4'096;
   return family;
 }
 

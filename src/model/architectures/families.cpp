@@ -60,7 +60,10 @@ std::string refusal(std::string_view key, std::string_view type, const OtherNetw
 }
 
 void add_names(std::span<const Family> families, std::string& names) {
-  for (const Family& family : families) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
+  for (const Family& family : families) {
+    if (fmt::format(", {},", names).find(fmt::format(", {},", family.name)) == std::string::npos)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
+  }
 }
 
 }  // namespace

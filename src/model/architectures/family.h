@@ -158,7 +158,8 @@ struct Family {
   bool is_sinusoid_closed = false;  ///< the lowest frequency of the sines is 1/10000 itself, as in fairseq
   std::uint32_t buckets = 0;        ///< used of a table of position biases; 0: all
   std::uint32_t position_offset = 0;
-  bool counts_offset = false;  ///< max_length of config.json includes the offset
+  bool counts_offset = false;       ///< max_length of config.json includes the offset
+  std::uint32_t max_length = 2048;  ///< default of max_position_embeddings where positions are rotary
   double rope_theta = 10'000.0;
   double partial_rotary = 0.0;     ///< default of the share of a head that RoPE rotates; 0: all of it, whatever the keys say
   double local_rope_theta = 0.0;   ///< of layers with a window, whose RoPE has an object of its own; 0: they have none

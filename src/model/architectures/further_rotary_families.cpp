@@ -28,6 +28,7 @@ constexpr Family ministral() {
   family.reads[3] = "sliding_window|layer_types";
   family.defaults = R"({"num_key_value_heads": 8})";
   family.window = 4096;
+  family.max_length = 131'072;
   return family;
 }
 
@@ -42,6 +43,7 @@ constexpr Family seed_oss() {
                    .projections_key = "attention_bias",
                    .output_key = "attention_out_bias",
                    .feed_forward_key = "mlp_bias"};
+  family.max_length = 524'288;
   return family;
 }
 
@@ -86,6 +88,7 @@ constexpr Family helium() {
   family.biases.feed_forward_key = "mlp_bias";
   family.rope_theta = 100'000.0;
   family.is_rotary_interleaved = true;
+  family.max_length = 4'096;
   return family;
 }
 
@@ -100,6 +103,7 @@ constexpr Family ernie4_5() {
   family.rope_theta = 500'000.0;
   family.is_rotary_interleaved = true;
   family.is_tied = true;
+  family.max_length = 131'072;
   return family;
 }
 
@@ -115,6 +119,7 @@ constexpr Family glm() {
   family.encoder.feed_forward.gate_and_in = "mlp.gate_up_proj";
   family.partial_rotary = 0.5;
   family.is_rotary_interleaved = true;
+  family.max_length = 131'072;
   return family;
 }
 
@@ -186,6 +191,7 @@ constexpr Family stablelm() {
   family.biases.head_norms = false;
   family.biases.projections_key = "use_qkv_bias";
   family.partial_rotary = 0.25;
+  family.max_length = 4'096;
   return family;
 }
 
@@ -202,6 +208,7 @@ constexpr Family cohere() {
   family.is_rotary_interleaved = true;
   family.logit_scale = 0.0625;
   family.is_tied = true;
+  family.max_length = 8'192;
   return family;
 }
 
@@ -229,6 +236,7 @@ constexpr Family starcoder2() {
   family.activation = "gelu_pytorch_tanh";
   family.biases = {.attention_key = "use_bias", .feed_forward_key = "use_bias"};
   family.is_tied = true;
+  family.max_length = 4'096;
   return family;
 }
 
@@ -241,6 +249,7 @@ constexpr Family nemotron() {
   family.biases.attention_key = "attention_bias";
   family.biases.feed_forward_key = "mlp_bias";
   family.partial_rotary = 0.5;
+  family.max_length = 4'096;
   return family;
 }
 

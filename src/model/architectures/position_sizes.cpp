@@ -51,8 +51,8 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
   constexpr Names kType = "position_embedding_type";
   const std::string type = settings.text(kType, "absolute");
   const bool is_relative = type == "relative_key" || type == "relative_key_query";
-  if (type != "absolute" && !(type == "rotary" && family.is_rotary_optional) &&
-      !(is_relative && !family.encoder.distances.empty())) {
+  if (settings.is_null(kType) || (type != "absolute" && !(type == "rotary" && family.is_rotary_optional) &&
+                                  !(is_relative && !family.encoder.distances.empty()))) {
     settings.refuse_network(kType, family.is_rotary_optional          ? "absolute or rotary"
                                    : family.encoder.distances.empty() ? "absolute"
                                                                       : "absolute, relative_key or relative_key_query");
@@ -63,7 +63,7 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
   if (is_relative || !settings.flag("position_biased_input", true)) sizes.positions = Positions::Distances;
   if (is_relative) sizes.distances = bert_distances(settings, family, type == "relative_key_query", sizes);
   if (reads(family, "relative_attention")) sizes.distances = deberta_distances(settings, family, sizes);
-  const std::uint32_t fallback = sizes.positions == Positions::Rotary ? 2048 : 512;
+  const std::uint32_t fallback = sizes.positions == Positions::Rotary ? family.max_length : 512;
   const bool is_limit = sizes.positions == Positions::Learned || sizes.positions == Positions::Sinusoidal || is_relative;
   sizes.is_length_limited = is_limit;
   const std::uint32_t largest = sizes.positions == Positions::Sinusoidal ? kMaxSinusoid : kMaxLength;

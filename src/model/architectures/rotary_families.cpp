@@ -21,6 +21,7 @@ constexpr Family mistral() {
   family.reads[2] = "rms_norm_eps|sliding_window";
   family.defaults = R"({"num_key_value_heads": 8})";
   family.window = 4096;
+  family.max_length = 131'072;
   return family;
 }
 
@@ -31,6 +32,7 @@ constexpr Family qwen2() {
   family.biases.projections = true;
   family.window = 4096;
   family.is_window_optional = true;
+  family.max_length = 32'768;
   return family;
 }
 
@@ -43,6 +45,7 @@ constexpr Family qwen3() {
   family.head_size = 128;
   family.window = 4096;
   family.is_window_optional = true;
+  family.max_length = 32'768;
   return family;
 }
 
@@ -57,6 +60,7 @@ constexpr Family smollm3() {
   family.is_window_of_plain_layers = true;
   family.is_window_optional = true;
   family.is_tied = true;
+  family.max_length = 32'768;
   return family;
 }
 
@@ -72,6 +76,7 @@ constexpr Family phi3() {
   family.encoder.feed_forward.in = family.encoder.feed_forward.gate = "";
   family.encoder.feed_forward.gate_and_in = "mlp.gate_up_proj";
   family.epsilon = 1e-5f;
+  family.max_length = 4'096;
   return family;
 }
 
@@ -86,6 +91,7 @@ constexpr Family gemma() {
   family.head_size = 256;
   family.scales_embedding = true;
   family.is_tied = true;
+  family.max_length = 8'192;
   return family;
 }
 
@@ -120,6 +126,7 @@ constexpr Family gemma3() {
   family.local_rope_theta = 10'000.0;
   family.is_bidirectional_optional = true;
   family.window_period = 6;
+  family.max_length = 131'072;
   return family;
 }
 

@@ -120,14 +120,16 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
                    bool is_local) {
   const std::optional<Settings> scaling = scaling_of(settings, family, is_local);
   Source source{.top = settings, .scaling = scaling, .max_length = max_length};
-  source.theta = is_local ? settings.number("rope_local_base_freq|rope.freq_base_swa|local_rope_theta",
-                                            family.local_rope_theta, 1.0 + 1e-6, kLargest)
-                          : settings.number("rope_theta|rotary_emb_base|rope.freq_base|global_rope_theta", family.rope_theta,
-                                            1.0 + 1e-6, kLargest);
+  const auto base = [&](Names keys, double fallback) { return settings.number(keys, fallback, 1.0 + 1e-6, kLargest); };
+  source.theta = base("rope_theta|rotary_emb_base|rope.freq_base|global_rope_theta", family.rope_theta);
+  // ModernBERT's null stands for the other layers' base.
+  constexpr Names kLocal = "rope_local_base_freq|rope.freq_base_swa|local_rope_theta";
+  if (is_local && !settings.is_null(kLocal)) source.theta = base(kLocal, family.local_rope_theta);
   if (scaling) source.theta = scaling->number("rope_theta", source.theta, 1.0 + 1e-6, kLargest);
   double share = 1.0;
   if (family.partial_rotary > 0.0) {
-    share = settings.number("partial_rotary_factor|rotary_pct", family.partial_rotary, 0.0, 1.0);
+    constexpr Names kShare = "partial_rotary_factor|rotary_pct";
+    if (!settings.is_null(kShare)) share = settings.number(kShare, family.partial_rotary, 0.0, 1.0);
     if (scaling) share = scaling->number("partial_rotary_factor", share, 0.0, 1.0);
   }
   const std::uint32_t dimensions =

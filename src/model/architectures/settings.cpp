@@ -50,6 +50,12 @@ Settings Settings::over(std::string_view defaults) const {
   return settings;
 }
 
+Settings Settings::with(std::string_view key, nlohmann::json value) const {
+  Settings settings = *this;
+  settings.json_[std::string(key)] = std::move(value);
+  return settings;
+}
+
 bool Settings::is_null(Names keys) const {
   bool is_null = false;
   for_each_name(keys, [&](std::string_view key) {
@@ -63,7 +69,8 @@ bool Settings::is_list(Names keys) const { return has(keys) && find(keys).value-
 
 void Settings::refuse(Names keys, std::string_view expected) const {
   const Found found = find(keys);
-  if (found.value == nullptr) throw Error("{}: {} is missing, but must be {}", where_, found.key, expected);
+  if (found.value == nullptr)
+    throw Error("{}: {} is {}, but must be {}", where_, found.key, is_null(keys) ? "null" : "missing", expected);
   throw Error("{}: {} is {}, but must be {}", where_, found.key, shown(*found.value), expected);
 }
 
@@ -99,7 +106,7 @@ double Settings::number(Names keys, double fallback, double smallest, double lar
 
 bool Settings::flag(Names keys, bool fallback) const {
   const nlohmann::json* value = find(keys).value;
-  if (value == nullptr) return fallback;
+  if (value == nullptr) return fallback && !is_null(keys);
   if (!value->is_boolean()) refuse(keys, "true or false");
   return value->get<bool>();
 }

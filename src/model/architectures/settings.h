@@ -27,6 +27,8 @@ class Settings {
   /// These settings, with missing keys taken from `defaults`, a JSON object.
   Settings over(std::string_view defaults) const;
 
+  Settings with(std::string_view key, nlohmann::json value) const;
+
   bool is_empty() const { return json_.empty(); }
   bool has(Names keys) const { return find(keys).value != nullptr; }
   /// Does one of the alternatives exist with the value null?
@@ -39,7 +41,7 @@ class Settings {
   std::uint32_t count(Names keys, std::uint32_t fallback, std::uint32_t largest, std::uint32_t smallest = 1) const;
   /// A finite number from `smallest` to `largest`.
   double number(Names keys, double fallback, double smallest, double largest) const;
-  bool flag(Names keys, bool fallback) const;
+  bool flag(Names keys, bool fallback) const;  ///< null is false, as in Python
   std::string text(Names keys, std::string_view fallback) const;
   /// One id or several, as eos_token_id may be; negative ones mean none.
   std::vector<std::uint64_t> ids(Names keys) const;

@@ -244,7 +244,7 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   sizes.is_multi_query = is_multi_query(settings, family);
   sizes.has_head_norms = family.head_norms_key.empty() || settings.flag(family.head_norms_key, false);
   sizes.residual_scale = static_cast<float>(settings.number("residual_multiplier|residual_scale", 1.0, 0.0, 1e6));
-  sizes.is_tied = settings.flag("tie_word_embeddings", family.is_tied);
+  sizes.is_tied = settings.has("tie_word_embeddings") ? settings.flag("tie_word_embeddings", true) : family.is_tied;
   sizes.norm_position = settings.flag("do_layer_norm_before", true) ? family.norm_position : NormPosition::After;
   sizes.has_final_norm = sizes.norm_position == NormPosition::Before && !settings.flag("_remove_final_layer_norm", false);
   sizes.is_causal = sizes.kind == StackKind::EncoderDecoder ||
