@@ -43,6 +43,7 @@ std::uint64_t Checkpoint::element_count() const {
   });
 }
 
+bool Checkpoint::has_adapter() const { return !contents_->files.base.empty(); }
 const GgufFile* Checkpoint::gguf() const { return contents_->files.gguf ? &*contents_->files.gguf : nullptr; }
 
 bool Checkpoint::has_config() const {
@@ -70,13 +71,12 @@ std::string_view Checkpoint::type(std::string_view name) const { return at(name)
 Parameter Checkpoint::find(std::string_view name, std::span<const std::uint32_t> expected) {
   const StoredTensor* tensor = contents_->files.tensors.find(name);
   if (tensor == nullptr) {
-    throw Error("{} has no tensor '{}' of shape {}: its files and its config don't belong together", utf8(path()),
-                printable(name), headlight::to_string(expected));
+    throw Error("{} has no tensor '{}' of shape {}: {}", utf8(path()), printable(name), headlight::to_string(expected),
+                mismatch());
   }
   if (!std::ranges::equal(tensor->shape, expected)) {
-    throw Error("{}: tensor '{}' has shape {}, but {} is expected: the file and the config don't belong together",
-                utf8(tensor->file->path()), printable(name), headlight::to_string(tensor->shape),
-                headlight::to_string(expected));
+    throw Error("{}: tensor '{}' has shape {}, but {} is expected: {}", utf8(tensor->file->path()), printable(name),
+                headlight::to_string(tensor->shape), headlight::to_string(expected), mismatch());
   }
   if (expected.size() != 3) return take(*tensor);
   StoredTensor rows = *tensor;
@@ -87,14 +87,27 @@ Parameter Checkpoint::find(std::string_view name, std::span<const std::uint32_t>
 
 Parameter Checkpoint::find(std::string_view name) { return take(at(name)); }
 
+std::optional<Parameter> Checkpoint::before_adapter(std::string_view name) const {
+  const StoredTensor& tensor = at(name);
+  return tensor.before ? std::optional(tensor.before->parameter()) : std::nullopt;
+}
+
 Checkpoint Checkpoint::without_prefix(std::string_view prefix) const {
   std::vector<StoredTensor> tensors = contents_->files.tensors.all();
-  for (StoredTensor& tensor : tensors) tensor.name.erase(0, prefix.size());
+  for (StoredTensor& tensor : tensors) {
+    if (tensor.name.starts_with(prefix) && !has(std::string_view(tensor.name).substr(prefix.size())))
+      tensor.name.erase(0, prefix.size());
+  }
   auto contents = std::make_shared<Contents>(*contents_);
-  contents->files.tensors = TensorTable(std::move(tensors));  // in the same order
+  contents->files.tensors = TensorTable(std::move(tensors));
   Checkpoint renamed = *this;
   renamed.contents_ = std::move(contents);
   return renamed;
+}
+
+std::string_view Checkpoint::mismatch() const {
+  return has_adapter() ? "the adapter and its model don't belong together"
+                       : "the files and the config don't belong together";
 }
 
 std::vector<std::string> Checkpoint::unasked() const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ class Checkpoint {
   /// Numbers in all tensors.
   std::uint64_t element_count() const;
 
+  /// Is a LoRA adapter merged into the model?
+  bool has_adapter() const;
+
   /// Of a GGUF file: its metadata, which replaces config.json and tokenizer files. nullptr for others.
   const GgufFile* gguf() const;
 
@@ -56,8 +60,13 @@ class Checkpoint {
   }
   /// The same of any shape.
   Parameter find(std::string_view name);
-  /// The same tensors, whose names all begin with `prefix`, under their names without it.
+  /// As the model has it, where an adapter replaced it but not what is tied to it; nullopt elsewhere.
+  std::optional<Parameter> before_adapter(std::string_view name) const;
+  /// The same tensors, those that begin with `prefix` under their names without it, if there is no other of that name.
+  /// Before any was asked for.
   Checkpoint without_prefix(std::string_view prefix) const;
+  /// What doesn't belong together where a tensor, or the lack of one, doesn't fit.
+  std::string_view mismatch() const;
   /// Names of the tensors that no caller has asked for yet, sorted.
   std::vector<std::string> unasked() const;
 

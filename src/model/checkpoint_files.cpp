@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "model/lora.h"
@@ -21,6 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAdapter =
     "a LoRA adapter without its adapter_config.json, which names the model that it changes: download the whole folder";
+constexpr std::string_view kMeta =
+    "they are the files that its makers train with: download the converted model, beside a config.json, or convert it in "
+    "Python with transformers";
 constexpr std::string_view kOriginal =
     "Headlight reads safetensors, PyTorch's files and GGUF: download the model in one of them, or convert it in Python with "
     "transformers";
@@ -153,13 +158,37 @@ std::string describe_folder(const fs::path& folder) {
       {"openvino_model.xml", kOriginal},
       {"rust_model.ot", kOriginal},
       {"weights.npz", kOriginal},
-      {"consolidated.safetensors", kOriginal},
-      {"consolidated.00.pth", kOriginal},
+      {"consolidated.safetensors", kMeta},
+      {"consolidated.00.pth", kMeta},
   }};
   const auto found = std::ranges::find_if(kOthers, [&](const Other& other) { return is_file(folder / other.file); });
   if (found == kOthers.end()) return "";
   if (found->what == kAdapter) return fmt::format("{} holds {}", utf8(folder), kAdapter);
   return fmt::format("{} holds its weights as {} only: {}", utf8(folder), found->file, found->what);
+}
+
+/// Shards without their index: "model-00001-of-00003.safetensors" and the others of their number; none when there are none.
+std::optional<CheckpointFiles> open_numbered(const fs::path& folder, const fs::path& whole) {
+  const std::string begin = utf8(whole.stem()) + "-", end = utf8(whole.extension());
+  CheckpointFiles files;
+  std::vector<StoredTensor> tensors;
+  unsigned parts = 0;
+  for (const fs::path& file : files_with(end, folder)) {
+    const std::string name = utf8(file.filename());
+    unsigned part = 0, of = 0;
+    if (!name.starts_with(begin) || std::sscanf(name.c_str() + begin.size(), "%5u-of-%5u", &part, &of) != 2) continue;
+    files.paths.push_back(file);
+    parts = of;
+    const TensorTable table = read_tensors(file);
+    tensors.insert(tensors.end(), table.all().begin(), table.all().end());
+  }
+  if (files.paths.empty()) return std::nullopt;
+  if (files.paths.size() != parts) {
+    throw Error("{}: {} of {} files of weights are there, and no {}.index.json: download the model again", utf8(folder),
+                files.paths.size(), parts, utf8(whole));
+  }
+  files.tensors = without_wrappers(TensorTable(std::move(tensors)));
+  return files;
 }
 
 /// Whole files or shards, in the order in which transformers looks for them; none when there are none.
@@ -168,6 +197,7 @@ std::optional<CheckpointFiles> open_weights(const fs::path& folder) {
     const fs::path file = folder / name, index = folder / fmt::format("{}.index.json", name);
     if (is_file(file)) return open_checkpoint_file(file);
     if (is_file(index)) return open_shards(index);
+    if (auto files = open_numbered(folder, name)) return files;
   }
   return std::nullopt;
 }
@@ -210,6 +240,14 @@ TensorTable read_tensors(const fs::path& path) {
 }
 
 CheckpointFiles open_checkpoint_file(const fs::path& path) {
+  // ggml, ggmf, ggjt, ggla: the lowest byte comes first.
+  constexpr std::array<std::string_view, 4> kBeforeGguf{"lmgg", "fmgg", "tjgg", "algg"};
+  if (is_file(path) && std::ranges::find(kBeforeGguf, read_beginning(path, 4)) != kBeforeGguf.end()) {
+    throw Error(
+        "{} is a file of ggml from before GGUF: download the model as GGUF, or convert it with llama.cpp's "
+        "convert_llama_ggml_to_gguf.py",
+        utf8(path));
+  }
   if (GgufFile::is_gguf(path) || path.extension() == ".gguf") return open_gguf(path);
   return {.paths = {path}, .tensors = without_wrappers(read_tensors(path))};
 }

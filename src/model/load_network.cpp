@@ -1,6 +1,7 @@
 #include "model/load_network.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -93,8 +94,10 @@ Settings text_settings(const Family& family, const Settings& settings) {
 
 /// `whole` has the special ids, which a multimodal model's config has outside of its text settings.
 LoadedNetwork build(const Family& family, const Settings& whole, const Checkpoint& checkpoint) {
-  const Settings settings = text_settings(family, whole).only(keys_of(family)).over(family.defaults);
+  Settings settings = text_settings(family, whole).only(keys_of(family)).over(family.defaults);
   FamilyTensors tensors(checkpoint, family);
+  // Tokens may have been added while the adapter was trained: its table has them, the model's config doesn't.
+  if (checkpoint.has_adapter() && tensors.table_rows() > 0) settings = settings.with("vocab_size", tensors.table_rows());
   Sizes sizes = read_sizes(settings, family, stored_kind(family, tensors));
   find_parts(family, tensors, sizes);
   LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
@@ -123,6 +126,13 @@ LoadedNetwork load(const Build& build) {
 }
 
 LoadedNetwork build(const Checkpoint& checkpoint, const GgufFile& file) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOthers{
+      {{"adapter", "a LoRA adapter: open its folder of PEFT, or merge it into its model with llama.cpp's llama-export-lora"},
+       {"imatrix", "an importance matrix, with which a model is quantised: open the model"},
+       {"mmproj", "the part of a model that sees images: open the model's other file"}}};
+  for (const auto& [kind, what] : kOthers) {
+    if (file.text_or("general.type", "") == kind) throw Error(ErrorKind::Unsupported, "{} is {}", utf8(file.path()), what);
+  }
   const std::string architecture = file.text("general.architecture");
   const Family* family = find_gguf_family(architecture);
   if (family == nullptr) throw Error(ErrorKind::Unsupported, "{}: {}", utf8(file.path()), unsupported_gguf(architecture));

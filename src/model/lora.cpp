@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -63,12 +66,27 @@ class Adapter {
     std::map<std::string, StoredTensor, std::less<>> result;
     for (const StoredTensor& tensor : base.all()) result.emplace(tensor.name, tensor);
     std::map<std::string, LowRank, std::less<>> changes;
+    std::set<std::string> replaced;
     for (const StoredTensor& tensor : stored.all()) {
-      if (!add(tensor, changes)) result.insert_or_assign(name_in(base, module_of(tensor.name)), tensor);
+      if (add(tensor, changes)) continue;
+      const std::string name = name_in(base, module_of(tensor.name));
+      if (!replaced.insert(name).second) fail("two of its tensors stand for '{}'", printable(name));
+      StoredTensor whole = tensor;
+      if (is_saved_apart(module_of(tensor.name))) {
+        const bool is_table = name.ends_with("shared.weight") || name.ends_with("embed_tokens.weight");
+        if (is_table && base.find(name_in(base, "shared.weight")) != nullptr) {
+          fail("it trains '{}', one of the uses of a table that encoder and decoder share", printable(name));
+        }
+        if (const StoredTensor* before = base.find(name)) whole.before = std::make_shared<const StoredTensor>(*before);
+      }
+      result.insert_or_assign(name, std::move(whole));
     }
+    if (changes.empty()) fail("it has no tensor of LoRA ('….lora_A.weight', '….lora_B.weight')");
+    std::set<std::string> changed;
     for (const auto& [module, change] : changes) {
       const std::string name = name_in(base, module + ".weight");
       if (!result.contains(name)) fail("it changes '{}', which its model doesn't have", printable(name));
+      if (!changed.insert(name).second) fail("it changes '{}' under two names", printable(name));
       result.insert_or_assign(name, merged(result.at(name), change, module));
     }
     std::vector<StoredTensor> tensors;
@@ -89,8 +107,20 @@ class Adapter {
   }
 
   static std::string module_of(std::string_view name) {
-    constexpr std::string_view kPrefix = "base_model.model.";
-    return std::string(name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
+    constexpr std::string_view kPrefix = "base_model.model.", kInside = ".base_layer.";
+    std::string module(name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
+    // PEFT puts the layer that it changes into one of its own; a bias or a table may be trained there, too.
+    if (const std::size_t at = module.rfind(kInside); at != std::string::npos) module.erase(at, kInside.size() - 1);
+    return module;
+  }
+
+  /// Is it a copy (modules_to_save), which leaves what is tied to the model's own as it is?
+  bool is_saved_apart(std::string_view name) const {
+    const std::string_view module = name.substr(0, name.rfind('.'));
+    const auto found = config_.find("modules_to_save");
+    return found != config_.end() && found->is_array() && std::ranges::any_of(*found, [&](const nlohmann::json& one) {
+             return one.is_string() && module.ends_with(one.get_ref<const std::string&>());
+           });
   }
 
   /// Notes a part of a product; false for a tensor that is stored whole.
@@ -107,31 +137,38 @@ class Adapter {
   }
 
   /// The model's name for a tensor: a stack saved alone lacks the prefix of the whole network, or the other way round.
-  static std::string name_in(const TensorTable& base, const std::string& name) {
+  std::string name_in(const TensorTable& base, const std::string& name) const {
     for (std::string_view rest = name;; rest.remove_prefix(rest.find('.') + 1)) {
       if (base.find(rest) != nullptr) return std::string(rest);
       if (rest.find('.') == std::string_view::npos) break;
     }
-    const auto longer =
-        std::ranges::find_if(base.all(), [&](const StoredTensor& one) { return one.name.ends_with("." + name); });
-    return longer == base.all().end() ? name : longer->name;
+    const auto is_longer = [&](const StoredTensor& one) { return one.name.ends_with("." + name); };
+    const auto longer = std::ranges::find_if(base.all(), is_longer);
+    if (longer == base.all().end()) return name;
+    const auto other = std::find_if(longer + 1, base.all().end(), is_longer);
+    if (other != base.all().end()) {
+      fail("'{}' may be '{}' or '{}'", printable(name), printable(longer->name), printable(other->name));
+    }
+    return longer->name;
   }
 
-  /// lora_alpha of a module: alpha_pattern has those of some, by the end of their names.
-  double alpha_of(const std::string& module) const {
+  /// The number of a module: `patterns` has those of some, by the end of their names. None where an expression may name it.
+  std::optional<double> number_of(const char* patterns, const char* key, double fallback, const std::string& module) const {
     const auto number = [&](const nlohmann::json& value) {
-      if (!value.is_number()) fail("lora_alpha is {}", shown(value));
+      if (!value.is_number()) fail("{} is {}", key, shown(value));
       return value.get<double>();
     };
-    if (const auto pattern = config_.find("alpha_pattern"); pattern != config_.end() && pattern->is_object()) {
+    if (const auto pattern = config_.find(patterns); pattern != config_.end() && pattern->is_object()) {
       for (const auto& [name, value] : pattern->items()) {
-        if (name.find_first_of("\\*+?()[]{}|^$") != std::string::npos)
-          fail("alpha_pattern has the expression '{}'", printable(name));
+        if (name.find_first_of("\\*+?()[]{}|^$") != std::string::npos) {
+          if (std::string_view(key) == "r") return std::nullopt;
+          fail("{} has the expression '{}'", patterns, printable(name));
+        }
         if (module == name || module.ends_with("." + name)) return number(value);
       }
     }
-    const auto found = config_.find("lora_alpha");
-    return found == config_.end() ? 8.0 : number(*found);
+    const auto found = config_.find(key);
+    return found == config_.end() ? fallback : number(*found);
   }
 
   StoredTensor merged(const StoredTensor& weight, const LowRank& change, const std::string& module) const {
@@ -146,7 +183,12 @@ class Adapter {
            headlight::to_string(b.shape), headlight::to_string(a.shape));
     }
     const std::uint32_t rank = a.shape[0], in = a.shape[1], out = b.shape[0];
-    const double scale = alpha_of(module) / (flag("use_rslora") ? std::sqrt(rank) : rank);
+    if (const auto expected = number_of("rank_pattern", "r", 8.0, module); expected && *expected != rank) {
+      fail("'{}' has rank {}, but its configuration says {}", label, rank, *expected);
+    }
+    const double alpha = *number_of("alpha_pattern", "lora_alpha", 8.0, module);
+    const double scale = alpha / (flag("use_rslora") ? std::sqrt(rank) : rank);
+    std::atomic<bool> is_odd = false;
     const auto add_rows = [&](std::uint32_t first, std::uint32_t step) {
       std::vector<double> row(in);
       for (std::uint32_t o = first; o < out; o += step) {
@@ -158,7 +200,9 @@ class Adapter {
         }
         for (std::uint32_t i = 0; i < in; ++i) {
           float& number = sum.values[is_transposed ? std::size_t{i} * out + o : std::size_t{o} * in + i];
+          const bool was_finite = std::isfinite(number);
           number = static_cast<float>(double{number} + row[i]);
+          if (was_finite && !std::isfinite(number)) is_odd = true;
         }
       }
     };
@@ -166,6 +210,12 @@ class Adapter {
     const std::uint32_t count = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
     for (std::uint32_t thread = 0; thread < count; ++thread) threads.emplace_back(add_rows, thread, count);
     threads.clear();
+    if (is_odd) {
+      throw Error(
+          "{}: with its adapter '{}' has numbers that are NaN or infinite: its training went wrong, or the file is "
+          "damaged",
+          utf8(folder_), label);
+    }
     const auto bytes = std::as_bytes(std::span<const float>(sum.values));
     StoredTensor result = weight;
     result.type = "F32";

@@ -32,6 +32,8 @@ constexpr std::array<DataType, 21> kDataTypes{DataType{"F32", 32, ElementType::F
                                               DataType{"C64", 64, {}},
                                               DataType{"F8_E4M3FNUZ", 8, {}}};
 
+constexpr std::string_view kDouble = "F64";  ///< its numbers are rounded to float32
+
 template <typename T>
 std::vector<std::int64_t> integers_of(std::span<const std::byte> bytes) {
   std::vector<std::int64_t> result(bytes.size() / sizeof(T));
@@ -69,7 +71,7 @@ const DataType* find_data_type(std::string_view name) {
 }
 
 Parameter StoredTensor::parameter() const {
-  const ElementType weights = weight_type(*this);
+  const ElementType weights = type == kDouble ? ElementType::F32 : weight_type(*this);
   if (shape.size() > 2) {
     throw Error("{}: tensor '{}' has shape {}, but weights have one or two axes", utf8(file->path()), printable(name),
                 headlight::to_string(shape));
@@ -79,13 +81,23 @@ Parameter StoredTensor::parameter() const {
     throw Error("{}: tensor '{}' of shape {} can't be {}, which stores {} numbers of a row together", utf8(file->path()),
                 printable(name), headlight::to_string(shape), type, block_numbers(weights));
   }
+  if (type == kDouble) return tensor();
   if (copy) return {shape, weights, bytes, std::shared_ptr<const void>(copy)};
   return {shape, weights, bytes, file};
 }
 
 Tensor StoredTensor::tensor() const {
-  const ElementType weights = weight_type(*this);
   Tensor result(shape);
+  if (type == kDouble) {
+    for (std::size_t i = 0; i < result.values.size(); ++i) {
+      double number = 0.0;
+      std::memcpy(&number, bytes.data() + i * sizeof(double), sizeof(double));
+      result.values[i] = static_cast<float>(number);
+    }
+    file->expect_intact();
+    return result;
+  }
+  const ElementType weights = weight_type(*this);
   decode(weights, bytes.data(), result.values.size(), result.values.data());
   file->expect_intact();
   return result;

@@ -35,6 +35,8 @@ struct StoredTensor {
   std::shared_ptr<const MappedFile> file;
   std::shared_ptr<const std::vector<std::byte>> copy =
       {};  ///< the bytes, where the file has them compressed or not in a row
+  std::shared_ptr<const StoredTensor> before =
+      {};  ///< where an adapter has replaced it: the model's, for what is tied to it
 
   /// The tensor as a weight, nothing copied. Throws Error naming tensor and file when it has more than two axes or a type
   /// that weights can't have.

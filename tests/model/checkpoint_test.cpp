@@ -74,11 +74,11 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] {
             (void)checkpoint.find("v", {3, 4});
           }) ==
-          folder.path().string() + " has no tensor 'v' of shape [3, 4]: its files and its config don't belong together");
+          folder.path().string() + " has no tensor 'v' of shape [3, 4]: the files and the config don't belong together");
     CHECK(error_message([&] {
             (void)checkpoint.find("w", {2, 1});
           }) ==
-          file + ": tensor 'w' has shape [1, 2], but [2, 1] is expected: the file and the config don't belong together");
+          file + ": tensor 'w' has shape [1, 2], but [2, 1] is expected: the files and the config don't belong together");
     CHECK(error_message([&] { (void)checkpoint.find("ids"); }).find("stored as I32") != std::string::npos);
     CHECK(error_message([&] { (void)checkpoint.shape("v"); }) == folder.path().string() + " has no tensor 'v'");
   }
@@ -103,6 +103,35 @@ TEST_SUITE("cpu") {
     // As in transformers, a whole file takes precedence over an index.
     write(folder.path() / "model.safetensors", one_tensor("whole", 1.0f));
     CHECK(Checkpoint(folder.path()).names() == std::vector<std::string>{"whole"});
+  }
+
+  TEST_CASE("numbered shards without their index are one checkpoint where all are there") {
+    for (const std::string_view name : {"model-0000{}-of-00002.safetensors", "pytorch_model-0000{}-of-00002.bin"}) {
+      const TemporaryDirectory folder;
+      const auto shard = [&](int part) { return folder.path() / fmt::format(fmt::runtime(name), part); };
+      if (name.ends_with(".bin")) {
+        for (int part = 1; part <= 2; ++part) {
+          fs::copy_file(fs::path(HEADLIGHT_GOLDEN_DIR) / "torch" / shard(part).filename(), shard(part));
+        }
+      } else {
+        write(shard(1), one_tensor("a", 1.0f));
+        write(shard(2), one_tensor("b", 2.0f));
+        write(folder.path() / "model-of-another-kind.safetensors", one_tensor("c", 3.0f));
+      }
+      const Checkpoint checkpoint(folder.path());
+      CHECK(checkpoint.files() == std::vector<fs::path>{shard(1), shard(2)});
+      CHECK(checkpoint.names().size() >= 2);
+      fs::remove(shard(1));
+      CHECK(complaint(folder.path()).find("1 of 2 files of weights are there") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("float64 weights are rounded to float32") {
+    const TemporaryDirectory folder;
+    write(folder.path() / "model.safetensors", safetensors(R"({"w":{"dtype":"F64","shape":[1,2],"data_offsets":[0,16]}})",
+                                                           FileBytes().number(1.0 / 3.0).number(-2.0).bytes()));
+    Checkpoint checkpoint(folder.path());
+    CHECK(checkpoint.find("w", {1, 2}).tensor().values == std::vector<float>{1.0f / 3.0f, -2.0f});
   }
 
   TEST_CASE("links are followed, as the Hugging Face cache has them") {
@@ -175,6 +204,15 @@ TEST_SUITE("cpu") {
       CHECK(with(name).find(std::string(" holds its weights as ") + name + " only: Headlight reads safetensors") !=
             std::string::npos);
     CHECK(with("README.md").find("holds no model.safetensors") != std::string::npos);
+  }
+
+  TEST_CASE("files of ggml before GGUF are named") {
+    const TemporaryDirectory folder;
+    for (const std::string_view magic : {"lmgg", "fmgg", "tjgg", "algg"}) {
+      write(folder.path() / "ggml-model-q4_0.bin", FileBytes().raw(magic).zeros(64).bytes());
+      CHECK(complaint(folder.path() / "ggml-model-q4_0.bin").find(" is a file of ggml from before GGUF: ") !=
+            std::string::npos);
+    }
   }
 
   TEST_CASE("a Git LFS pointer instead of weights or config is reported as one") {

@@ -10,6 +10,7 @@
 #include "core/atomic_file.h"
 #include "model/altered_model.h"
 #include "model/architectures/families.h"
+#include "model/architectures/settings.h"
 #include "model/file_bytes.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
@@ -158,6 +159,42 @@ TEST_SUITE("cpu") {
     }
     CHECK(holds(with("rwkv6"), ": Headlight shows attention; this network has none; supported"));
     CHECK(holds(with("clip"), "needs sound or images"));
+  }
+
+  TEST_CASE("a GGUF file that holds no model is named as what it is") {
+    const TemporaryDirectory folder;
+    const auto complaint_of_kind = [&](std::string_view kind) {
+      FileBytes bytes = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{0}).number(std::uint64_t{2});
+      bytes.text("general.type").number(8u).text(kind).text("general.architecture").number(8u).text("llama");
+      write_file_atomically(folder.path() / "m.gguf", bytes.pad_to(32).bytes());
+      return error_message([&] { load_network(folder.path() / "m.gguf"); });
+    };
+    CHECK(holds(complaint_of_kind("adapter"), "m.gguf is a LoRA adapter: open its folder of PEFT"));
+    CHECK(holds(complaint_of_kind("imatrix"), "m.gguf is an importance matrix"));
+    CHECK(holds(complaint_of_kind("mmproj"), "m.gguf is the part of a model that sees images"));
+    CHECK(holds(complaint_of_kind("model"), "context_length is missing"));
+  }
+
+  TEST_CASE("a GGUF file's numbers of token types and positions are those of its tensors") {
+    const TemporaryDirectory folder;
+    FileBytes bytes = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{2}).number(std::uint64_t{3});
+    bytes.text("general.architecture").number(8u).text("bert");
+    bytes.text("bert.context_length").number(4u).number(514u);
+    bytes.text("tokenizer.ggml.token_type_count").number(4u).number(2u);
+    std::uint64_t offset = 0;
+    for (const auto& [name, rows] : {std::pair{"token_types.weight", 1}, {"position_embd.weight", 3}}) {
+      bytes.text(name)
+          .number(2u)
+          .number(std::uint64_t{2})
+          .number(static_cast<std::uint64_t>(rows))
+          .number(0u)
+          .number(offset);
+      offset += 32;
+    }
+    write_file_atomically(folder.path() / "m.gguf", bytes.pad_to(32).zeros(64).bytes());
+    const Settings settings = gguf_settings(GgufFile(folder.path() / "m.gguf"));
+    CHECK(settings.count("type_vocab_size", 9) == 1);
+    CHECK(settings.count("context_length", 999) == 3);
   }
 
   TEST_CASE("every network that is refused has no attention, or the line says what shows it") {

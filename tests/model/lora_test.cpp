@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
+#include "model/altered_model.h"
 #include "model/checkpoint.h"
 #include "model/load_network.h"
 #include "model/reference.h"
@@ -31,8 +32,6 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path kFolder = fs::path(HEADLIGHT_GOLDEN_DIR) / "lora";
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// The largest difference from PEFT's logits, divided by their root mean square.
 double deviation(const std::string& name) {
@@ -72,7 +71,7 @@ std::string complaint_with(const char* key, const json& value) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("merged adapters give the logits that PEFT computes without merging") {
-    for (const char* name : {"gpt2", "llama"}) {
+    for (const char* name : {"gpt2", "llama", "gpt2-table", "gpt2-grown", "qwen2-bias"}) {
       CAPTURE(name);
       CHECK(deviation(name) < 1e-6);  // at most 6.1e-7: the merged weights are float32
     }
@@ -88,6 +87,20 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(changed.find("lm_head.weight") == base.find("lm_head.weight"));
   }
 
+  TEST_CASE("an adapter's copy of a tied table is the embedding's alone; new tokens are the head's, too") {
+    const Network plain = load_network(golden_model_path("gpt2")).network,
+                  copied = load_network(kFolder / "gpt2-table").network;
+    CHECK(copied.layers->unembedding->linear.weight == plain.source_embedding->table);
+    CHECK_FALSE(copied.source_embedding->table == plain.source_embedding->table);
+    const LoadedNetwork grown = load_network(kFolder / "gpt2-grown");
+    CHECK(grown.description.vocabulary == 133);
+    CHECK(grown.network.layers->unembedding->linear.weight == grown.network.source_embedding->table);
+    const Network biased = load_network(kFolder / "qwen2-bias").network,
+                  unbiased = load_network(golden_model_path("qwen2")).network;
+    const auto bias = [](const Network& network) { return network.layers->encoder[1].weights->query.bias; };
+    CHECK_FALSE(bias(biased) == bias(unbiased));
+  }
+
   TEST_CASE("adapters that can't be merged are refused by what is in them") {
     CHECK(complaint([](json&, const fs::path&) {}).empty());
     CHECK(holds(complaint_with("peft_type", "IA3"), "it is of the kind 'IA3'; merge it in Python"));
@@ -96,6 +109,39 @@ TEST_SUITE("cpu") {
     CHECK(holds(complaint_with("init_lora_weights", "pissa"), "init_lora_weights is 'pissa'"));
     CHECK(holds(complaint_with("lora_alpha", "7"), R"(lora_alpha is "7")"));
     CHECK(holds(complaint_with("alpha_pattern", {{"c_.*", 3}}), "alpha_pattern has the expression 'c_.*'"));
+    CHECK(holds(complaint_with("r", 4), "'transformer.h.0.attn.c_attn' has rank 3, but its configuration says 4"));
+    CHECK(holds(complaint_with("rank_pattern", {{"attn.c_attn", 2}}), "has rank 3, but its configuration says 2"));
+    CHECK(complaint_with("rank_pattern", {{".*", 2}}).empty());  // an expression isn't followed: the file has the rank
+    CHECK(holds(complaint_with("lora_alpha", 1e60),
+                ": with its adapter 'transformer.h.0.attn.c_attn' has numbers that are NaN or infinite: its training"));
+    const auto renamed = [](const auto& change) {
+      return complaint([&](json&, const fs::path& folder) {
+        Safetensors file(folder / "adapter_model.safetensors");
+        const std::size_t size = file.numbers.size();
+        json header;
+        for (const auto& [name, entry] : file.header.items()) change(header, name, entry, size);
+        file.header = header;
+        file.numbers += file.numbers;
+        file.write(folder / "adapter_model.safetensors");
+      });
+    };
+    CHECK(holds(renamed([](json& header, const std::string& name, const json& entry, std::size_t size) {
+                  header[name] = entry;
+                  const std::size_t at = name.find("transformer.");
+                  if (at == std::string::npos) return;
+                  json& again = header[name.substr(0, at) + name.substr(at + 12)] = entry;
+                  for (json& offset : again["data_offsets"]) offset = offset.get<std::size_t>() + size;
+                }),
+                "it changes 'transformer.h.0.attn.c_attn.weight' under two names"));
+    CHECK(holds(renamed([](json& header, const std::string& name, const json& entry, std::size_t) {
+                  const std::size_t at = name.find("attn.c_attn");
+                  if (at != std::string::npos) header["base_model.model." + name.substr(at)] = entry;
+                }),
+                "'attn.c_attn.weight' may be 'transformer.h.0.attn.c_attn.weight' or 'transformer.h.1.attn.c_attn.weight'"));
+    CHECK(holds(renamed([](json& header, const std::string& name, const json& entry, std::size_t) {
+                  if (name == "__metadata__") header[name] = entry;
+                }),
+                "it has no tensor of LoRA"));
     CHECK(holds(complaint_with("fan_in_fan_out", false), "of shape [36, 108] can't have B [108, 3] and A [3, 36]"));
     CHECK(holds(complaint_with("base_model_name_or_path", golden_model_path("llama").string()),
                 "it changes 'transformer.h.0.attn.c_attn.weight', which its model doesn't have"));

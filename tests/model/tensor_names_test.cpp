@@ -86,9 +86,72 @@ TEST_SUITE("cpu") {
     CHECK(renamed([](const std::string& name) { return "model.module.model." + name; }).empty());
     CHECK(
         holds(renamed([](const std::string& name) { return "wrapped." + name; }), "no tensor 'model.embed_tokens.weight'"));
-    // A prefix that not all names have is no wrapper.
-    CHECK(holds(renamed([](const std::string& name) { return name == "lm_head.weight" ? name : "module." + name; }),
-                "no tensor 'model.embed_tokens.weight'"));
+    // What is beside the wrapped network has no prefix.
+    CHECK(renamed([](const std::string& name) { return name == "lm_head.weight" ? name : "module." + name; }).empty());
+  }
+
+  TEST_CASE("transformers' classes for other tasks are their network without a head over the vocabulary") {
+    const auto unused = [](const char* golden, const auto& change) {
+      const TemporaryDirectory folder;
+      Safetensors file(golden_model_path(golden) / "model.safetensors");
+      json header;
+      for (const auto& [name, entry] : file.header.items()) {
+        if (const std::string changed = name == "__metadata__" ? name : change(name); !changed.empty())
+          header[changed] = entry;
+      }
+      file.header = header;
+      file.write(folder.path() / "model.safetensors");
+      std::filesystem::copy(golden_model_path(golden) / "config.json", folder.path() / "config.json");
+      const ModelDescription about = load_network(folder.path()).description;
+      CHECK_FALSE(about.has_logits);
+      return about.unused_tensors;
+    };
+    // A classifier's dense layer has the name of that of the head, of which nothing else is there.
+    const auto modern = unused("modernbert", [](const std::string& name) {
+      return name == "decoder.weight" ? "classifier.weight" : name == "decoder.bias" ? "classifier.bias" : name;
+    });
+    CHECK(modern == std::vector<std::string>{"head.dense.weight", "head.norm.weight"});
+    for (const char* decoder : {"llama", "qwen3", "nemotron"}) {
+      CAPTURE(decoder);
+      CHECK(unused(decoder, [](const std::string& name) {
+              return name == "lm_head.weight"     ? "qa_outputs.weight"
+                     : name.starts_with("model.") ? "transformer." + name.substr(6)
+                                                  : name;
+            }).empty());
+    }
+  }
+
+  TEST_CASE("layouts of other programs are read, or named") {
+    const auto with = [](const char* golden, const auto& change) {
+      return complaint_of_file(golden, [&](Safetensors& file) {
+        json header;
+        for (const auto& [name, entry] : file.header.items()) {
+          header[name] = entry;
+          change(header, name);
+        }
+        file.header = header;
+      });
+    };
+    // nanoGPT's linear layers are [out, in], all of them.
+    const auto transpose = [](json& header, const std::string& name) {
+      const bool is_linear =
+          name.ends_with("c_attn.weight") || name.ends_with("c_proj.weight") || name.ends_with("c_fc.weight");
+      if (is_linear) header[name]["shape"] = {header[name]["shape"][1], header[name]["shape"][0]};
+    };
+    CHECK(with("gpt2", transpose).empty());
+    CHECK(holds(with("gpt2",
+                     [&](json& header, const std::string& name) {
+                       if (!name.ends_with("h.1.mlp.c_proj.weight")) transpose(header, name);
+                     }),
+                "'transformer.h.1.mlp.c_proj.weight' has shape [68, 36], but [36, 68] is expected"));
+    CHECK(holds(with("llama",
+                     [](json& header, const std::string& name) {
+                       header[name == "model.layers.0.self_attn.q_proj.weight" ? "layers.0.attention.wq.weight"
+                              : name == "__metadata__"                         ? name
+                                                                               : "x." + name] = header[name];
+                       if (name != "__metadata__") header.erase(name);
+                     }),
+                "its tensors have Meta's names ('layers.0.attention.wq.weight'), not those of transformers"));
   }
 
   TEST_CASE("a Nomic BERT under transformers' names of tensors is the one under Nomic's own") {

@@ -64,7 +64,12 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
   const HeadNames& names = family.head;
   const bool has_linear = tensors.has_head(names.linear);
   const bool has_transform = tensors.has_head(names.transform);
-  if (sizes.kind == StackKind::Encoder && !has_transform) return std::nullopt;
+  if (sizes.kind == StackKind::Encoder) {
+    // Classifiers may have a layer of the same name as its transform.
+    const bool is_known =
+        has_linear || (sizes.has_head_bias ? tensors.has_whole(names.bias) : !tensors.has_head("classifier"));
+    if (!has_transform || !is_known) return std::nullopt;
+  }
   if (!has_linear && !sizes.is_tied) return std::nullopt;
 
   Unembedding unembedding;
@@ -77,8 +82,8 @@ std::optional<Unembedding> build_unembedding(const Family& family, const Sizes& 
   }
   if (!names.norm.empty()) unembedding.norm = tensors.unembedding_norm(names.norm, sizes.d_embedding, sizes);
   const std::uint32_t vocabulary = sizes.kind == StackKind::EncoderDecoder ? sizes.target_vocabulary : sizes.vocabulary;
-  unembedding.linear.weight =
-      has_linear ? tensors.head_linear(names.linear, vocabulary, sizes.d_embedding, false).weight : embedding.table;
+  unembedding.linear.weight = has_linear ? tensors.head_linear(names.linear, vocabulary, sizes.d_embedding, false).weight
+                                         : tensors.tied_table(family.encoder.table, embedding.table);
   if (!names.bias.empty() && sizes.has_head_bias) {
     unembedding.linear.bias = tensors.head_bias(names.bias, vocabulary, family.kind == StackKind::Encoder);
   }

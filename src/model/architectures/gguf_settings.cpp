@@ -110,6 +110,13 @@ Settings gguf_settings(const GgufFile& file) {
   }
   const StoredTensor* table = file.tensors().find("token_embd.weight");
   if (table != nullptr && !table->shape.empty()) settings["vocab_size"] = table->shape.front();
+  // Converters leave out XLM-RoBERTa's one type, and of BERT's files some count the two positions that they cut off.
+  const auto take_rows = [&](std::string_view tensor, const char* key) {
+    const StoredTensor* rows = file.tensors().find(tensor);
+    if (rows != nullptr && !rows->shape.empty()) settings[key] = rows->shape.front();
+  };
+  take_rows("token_types.weight", "type_vocab_size");
+  if (architecture == "bert") take_rows("position_embd.weight", "context_length");
   settings["rope_scaling"] = rope_scaling(file, architecture);
   settings["query_pre_attn_scalar"] = query_scalar(settings, architecture);
   add_window_layers(settings);

@@ -14,8 +14,9 @@ constexpr Names kHarmless =
     "*position_ids|*embeddings.position_embeddings.weight|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_"
     "outputs.*|pre_classifier.*|summary.*";
 
-/// Prefixes of all names that programs leave around a model: DataParallel, PEFT, a module that has it as `model`.
-constexpr std::array<std::string_view, 3> kWrappers{"module.", "base_model.model.", "model."};
+/// Prefixes that programs leave around a model: DataParallel, PEFT, a module that has it as `model`, and `transformer`,
+/// under which transformers' classes for answering questions have a decoder.
+constexpr std::array<std::string_view, 4> kWrappers{"module.", "base_model.model.", "model.", "transformer."};
 
 /// Does `name` match a pattern in which '*' matches anything?
 bool fits(std::string_view name, std::string_view pattern) {
@@ -42,20 +43,38 @@ std::string_view older(std::string_view suffix) { return suffix == ".weight" ? "
 }  // namespace
 
 FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
-    : checkpoint_(std::move(checkpoint)), family_(family) {
-  const Checkpoint whole = checkpoint_;
-  while (!find_prefix()) {
-    const std::vector<std::string> names = checkpoint_.names();
-    const auto* wrapper = std::ranges::find_if(kWrappers, [&](std::string_view prefix) {
-      return std::ranges::all_of(names, [&](const std::string& name) { return name.starts_with(prefix); });
-    });
-    if (names.empty() || wrapper == kWrappers.end()) {
-      checkpoint_ = whole;
-      prefix_ = family.prefixes.substr(0, family.prefixes.find('|'));
-      return;
+    : checkpoint_(std::move(checkpoint)), family_(family), is_transposed_(family.is_transposed) {
+  constexpr int kMaxWrappers = 3;
+  // Of two tied tensors a file may have the head alone.
+  if (!unwrap(kMaxWrappers) && !(has_table_in_head_ = family.is_tied, find_prefix())) {
+    has_table_in_head_ = false;
+    prefix_ = family.prefixes.substr(0, family.prefixes.find('|'));
+    constexpr std::string_view kMeta = "layers.0.attention.wq.weight";
+    if (checkpoint_.has(kMeta)) {
+      throw Error(
+          "{}: its tensors have Meta's names ('{}'), not those of transformers: download the converted model, or convert it",
+          utf8(checkpoint_.path()), kMeta);
     }
-    checkpoint_ = checkpoint_.without_prefix(*wrapper);
   }
+  // nanoGPT's linear layers are PyTorch's: shapes that aren't square say so.
+  const auto is_tall = [&](Names names) {
+    const std::string name = find(prefix_ + "h.0.", names, ".weight");
+    return !name.empty() && checkpoint_.shape(name).size() == 2 && checkpoint_.shape(name)[0] > checkpoint_.shape(name)[1];
+  };
+  if (is_tall(family.encoder.self.fused) && is_tall(family.encoder.feed_forward.in)) is_transposed_ = false;
+}
+
+bool FamilyTensors::unwrap(int wrappers) {
+  if (find_prefix()) return true;
+  const Checkpoint whole = checkpoint_;
+  const std::vector<std::string> names = wrappers > 0 ? whole.names() : std::vector<std::string>();
+  for (const std::string_view wrapper : kWrappers) {
+    if (std::ranges::none_of(names, [&](const std::string& name) { return name.starts_with(wrapper); })) continue;
+    checkpoint_ = whole.without_prefix(wrapper);
+    if (unwrap(wrappers - 1)) return true;
+  }
+  checkpoint_ = whole;
+  return false;
 }
 
 bool FamilyTensors::find_prefix() {
@@ -83,6 +102,7 @@ std::string FamilyTensors::find(std::string_view prefix, Names names, std::strin
     std::string whole = fmt::format("{}{}{}", prefix, name, suffix);
     if (checkpoint_.has(whole)) found = std::move(whole);
   });
+  if (found.empty() && has_table_in_head_ && names == family_.encoder.table) return find("", family_.head.linear, suffix);
   return found;
 }
 
@@ -93,8 +113,8 @@ Parameter FamilyTensors::take(std::string_view prefix, Names names, std::string_
 }
 
 Linear FamilyTensors::linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias) {
-  Linear linear{.weight = family_.is_transposed ? take(prefix, names, ".weight", {shape[1], shape[0]}).transposed()
-                                                : take(prefix, names, ".weight", shape)};
+  Linear linear{.weight = is_transposed_ ? take(prefix, names, ".weight", {shape[1], shape[0]}).transposed()
+                                         : take(prefix, names, ".weight", shape)};
   if (has_bias) linear.bias = take(prefix, names, ".bias", {shape[0]});
   return linear;
 }
@@ -170,6 +190,15 @@ std::optional<Parameter> FamilyTensors::frequencies(Names names, std::uint32_t c
   return take(prefix_, names, "", {count});
 }
 
+std::uint32_t FamilyTensors::table_rows() const {
+  const std::string name = find(prefix_, family_.encoder.table, ".weight");
+  return name.empty() || checkpoint_.shape(name).empty() ? 0 : checkpoint_.shape(name).front();
+}
+
+Parameter FamilyTensors::tied_table(Names names, const Parameter& table) const {
+  return checkpoint_.before_adapter(find(prefix_, names, ".weight")).value_or(table);
+}
+
 Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias) {
   Linear linear{.weight = take("", names, ".weight", {out, in})};
   if (has_bias) linear.bias = take("", names, ".bias", {out});
@@ -192,9 +221,8 @@ std::vector<std::string> FamilyTensors::leftovers() {
   for (const std::string& name : checkpoint_.unasked()) {
     if (fits_any(name, family_.ignored) || fits_any(name, kHarmless)) continue;
     if (name.starts_with(prefix_)) {
-      throw Error(
-          "{}: tensor '{}' of shape {} is no part of the {} that its config describes: the two don't belong together",
-          utf8(checkpoint_.path()), printable(name), headlight::to_string(checkpoint_.shape(name)), family_.name);
+      throw Error("{}: tensor '{}' of shape {} is no part of the {} that its config describes: {}", utf8(checkpoint_.path()),
+                  printable(name), headlight::to_string(checkpoint_.shape(name)), family_.name, checkpoint_.mismatch());
     }
     names.push_back(name);
   }

@@ -20,6 +20,7 @@ class FamilyTensors {
   /// Does one of the alternatives exist? With `prefix` below the family's, else without a prefix.
   bool has(Names names) const { return !find(prefix_, names, ".weight").empty(); }
   bool has_head(Names names) const { return !find("", names, ".weight").empty(); }
+  bool has_whole(Names names) const { return !find("", names, "").empty(); }
   bool has_bias(Names names) const { return !find(prefix_, names, ".bias").empty(); }
 
   Parameter weight(Names names, const Shape& shape);
@@ -37,6 +38,10 @@ class FamilyTensors {
   /// Of the queries or keys of so many heads, as Family::head_norms says.
   Norm head_norm(Names names, std::uint32_t heads, std::uint32_t d_k, const Sizes& sizes);
 
+  /// Rows of the embedding's table as stored; 0 where there is none.
+  std::uint32_t table_rows() const;
+  /// The table of a head that is tied to the embedding's: an adapter may have replaced that one alone.
+  Parameter tied_table(Names names, const Parameter& table) const;
   Linear head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
   Norm unembedding_norm(Names names, std::uint32_t width, const Sizes& sizes);
   /// [out] or [1, out]; empty when there is none and none is needed.
@@ -50,6 +55,8 @@ class FamilyTensors {
  private:
   /// Sets the prefix under which the embedding's table is; false when there is none.
   bool find_prefix();
+  /// The same behind so many prefixes of other programs at most, which are taken away.
+  bool unwrap(int wrappers);
   /// The full name of the first alternative that exists, "" for none.
   std::string find(std::string_view prefix, Names names, std::string_view suffix) const;
   /// The tensor; throws Error naming the first alternative when there is none.
@@ -60,6 +67,8 @@ class FamilyTensors {
   Checkpoint checkpoint_;
   const Family& family_;
   std::string prefix_;
+  bool is_transposed_;
+  bool has_table_in_head_ = false;  ///< the embedding's table has the name of the head that is tied to it
   bool is_bare_encoder_ = false;  ///< an encoder saved alone: names lack "encoder."
 };
 
