@@ -20,6 +20,7 @@
 #include "app/state/usage.h"
 #include "app/state/version.h"
 #include "core/error.h"
+#include "core/notes.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
 #include "platform/crash_report.h"
@@ -229,6 +230,8 @@ int parse_and_run(std::vector<std::string> arguments) {
       platform::note_for_crash(fmt::format("headlight {}\ncommand: {}\n", program_version(), command.app->get_name()));
     }
     const int status = run(command);
+    // A window has said them.
+    if (command.app->get_name() != "view") std::ranges::for_each(added_notes(), tell_note);
     std::vector<std::string> warnings = inference::all_weight_warnings();
     // A window has said it of each run; what weights cause isn't said twice.
     const bool asks_runs = warnings.empty() && command.app->get_name() != "view";

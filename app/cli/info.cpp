@@ -212,6 +212,7 @@ Json model_json(const LanguageModel& model, std::uint32_t tokens) {
                            {"f16", memory_json(model, Precision::F16, tokens)}};
   json["unused_tensors"] = about.unused_tensors;
   json["ids_outside_vocabulary"] = about.ids_outside;
+  json["notes"] = model.notes;
   return json;
 }
 

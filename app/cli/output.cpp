@@ -6,6 +6,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/notes.h"
 
 namespace headlight::app {
 
@@ -41,7 +42,9 @@ void write_json(const nlohmann::ordered_json& json) { std::cout << to_text(json,
 
 void tell_result(const std::string& text, const nlohmann::ordered_json& json) {
   if (output_choice().writes_json) {
-    write_json(json);
+    nlohmann::ordered_json whole = json;
+    for (const std::string& note : added_notes()) whole["notes"].push_back(note);
+    write_json(whole);
   } else if (!output_choice().is_quiet) {
     std::cout << text << '\n';
   }

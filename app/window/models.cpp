@@ -119,6 +119,8 @@ void Models::show_model(const ModelJobs::Opened& opened) {
   desk_.notice = {};
   if (!opened.model->tokenizer) {
     desk_.warn(opened.model->tokenizer_problem + "; only token ids can be given");
+  } else if (!opened.model->notes.empty()) {
+    desk_.warn(fmt::format("{}", fmt::join(opened.model->notes, "; ")));
   }
 }
 

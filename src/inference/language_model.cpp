@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/notes.h"
 #include "model/hub_cache.h"
 #include "model/lora.h"
 
@@ -51,6 +52,11 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
     model->tokenizer.reset();
     model->tokenizer_problem = error.what();  // the network can be shown nevertheless: ids do for it
   }
+  if (model->description.element_types.contains("F64")) {
+    model->notes.push_back(fmt::format("{}: float64 numbers are rounded to float32", utf8(model->path)));
+  }
+  if (model->tokenizer) std::ranges::copy(model->tokenizer->notes(), std::back_inserter(model->notes));
+  std::ranges::for_each(model->notes, add_note);
   try {
     if (model->tokenizer) model->chat = open_chat_template(model->path, *model->tokenizer);
   } catch (const Error& error) {

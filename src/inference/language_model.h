@@ -24,6 +24,7 @@ struct LanguageModel {
   std::string tokenizer_problem;                   ///< why there is no tokenizer, in one line
   std::shared_ptr<const text::ChatTemplate> chat;  ///< null where the files have none, or one that Headlight can't run
   std::string chat_problem;                        ///< why it can't, in one line
+  std::vector<std::string> notes;                  ///< what was guessed or rounded, in one line each
   attention::MaskSet masks;
   std::shared_ptr<const text::WordVocabularies> words;  ///< whole words of its training text, beside its pieces; may be null
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/notes.h"
 #include "inference/language_model.h"
 #include "model/gguf.h"
 #include "model/lora.h"
@@ -54,7 +55,7 @@ text::GgufVocabulary vocabulary_of(const model::GgufFile& file) {
   if (!file.has("tokenizer.ggml.tokens")) throw Error("{} has no tokenizer inside", utf8(file.path()));
   text::GgufVocabulary vocabulary;
   vocabulary.model = file.text_or("tokenizer.ggml.model", "");
-  vocabulary.pre_tokenizer = file.text_or("tokenizer.ggml.pre", "default");
+  vocabulary.pre_tokenizer = file.text_or("tokenizer.ggml.pre", "");
   vocabulary.tokens = file.texts("tokenizer.ggml.tokens");
   if (file.has("tokenizer.ggml.scores")) {
     for (const double score : file.numbers("tokenizer.ggml.scores")) vocabulary.scores.push_back(static_cast<float>(score));
@@ -114,7 +115,10 @@ text::Tokenizer open_tokenizer(const fs::path& name) {
   const fs::path path = find_model(name);
   if (!fs::is_directory(path) && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", utf8(path));
   const fs::path folder = tokenizer_folder(path), gguf = gguf_of(folder == folder_of(path) ? path : folder);
-  return gguf.empty() ? text::Tokenizer::load(folder) : text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
+  text::Tokenizer tokenizer =
+      gguf.empty() ? text::Tokenizer::load(folder) : text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
+  std::ranges::for_each(tokenizer.notes(), add_note);
+  return tokenizer;
 }
 
 std::shared_ptr<const text::ChatTemplate> open_chat_template(const fs::path& path, const text::Tokenizer& tokenizer) {

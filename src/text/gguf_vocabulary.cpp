@@ -31,8 +31,13 @@ std::vector<AddedToken> added_tokens(const GgufVocabulary& file) {
   return tokens;
 }
 
-std::optional<std::uint32_t> if_wanted(bool wanted, const std::optional<std::uint32_t>& id) {
-  return wanted ? id : std::nullopt;
+/// The tokens around a text, unless the file says otherwise.
+PostProcessor surroundings(const GgufVocabulary& file, bool adds_beginning, bool adds_end) {
+  const SpecialTokens& special = file.special;
+  const auto beginning = special.beginning ? special.beginning : special.classification;
+  const auto end = special.end ? special.end : special.separator;
+  return make_enclosing_post_processor(file.adds_beginning.value_or(adds_beginning) ? beginning : std::nullopt,
+                                       file.adds_end.value_or(adds_end) ? end : std::nullopt);
 }
 
 Merges read_merges(const GgufVocabulary& file) {
@@ -50,15 +55,18 @@ Merges read_merges(const GgufVocabulary& file) {
 
 Stages make_gpt2(const GgufVocabulary& file) {
   if (file.merges.empty()) throw Error("tokenizer.ggml.merges is missing: a tokenizer of kind gpt2 needs its merges");
-  GgufWords words = read_gguf_words(file.pre_tokenizer);
+  GgufWords words = read_gguf_words(file.pre_tokenizer.empty() ? "default" : file.pre_tokenizer);
   BpeOptions options;
   options.ignores_merges = words.ignores_merges;
   Stages stages = make_byte_level_stages(Vocabulary(std::vector(file.tokens)), read_merges(file), std::move(options),
                                          std::move(words.pre_tokenizer));
   if (words.composes) stages.normalizer = built_in(read_normalizer, {{"type", "NFC"}});
-  stages.post_processor =
-      make_enclosing_post_processor(if_wanted(file.adds_beginning.value_or(words.adds_beginning), file.special.beginning),
-                                    if_wanted(file.adds_end.value_or(false), file.special.end));
+  stages.post_processor = surroundings(file, words.adds_beginning, false);
+  if (file.pre_tokenizer.empty()) {
+    stages.notes.emplace_back(
+        "the file doesn't say how its tokenizer cuts words (tokenizer.ggml.pre), which is guessed as GPT-2's: tokens may "
+        "differ from the model's own; choose a file made by a newer converter");
+  }
   return stages;
 }
 
@@ -96,9 +104,7 @@ Stages make_llama(const GgufVocabulary& file) {
   Stages stages;
   stages.model = make_bpe(Vocabulary(std::vector(file.tokens)), merges, std::move(options));
   add_llama_stages(stages, file.adds_space_prefix.value_or(true), true);
-  stages.post_processor =
-      make_enclosing_post_processor(if_wanted(file.adds_beginning.value_or(true), file.special.beginning),
-                                    if_wanted(file.adds_end.value_or(false), file.special.end));
+  stages.post_processor = surroundings(file, true, false);
   return stages;
 }
 
@@ -113,7 +119,11 @@ std::string to_bert_token(std::string_view token_string) {
 Stages make_bert(const GgufVocabulary& file) {
   std::vector<std::string> token_strings;
   for (const std::string& token_string : file.tokens) token_strings.push_back(to_bert_token(token_string));
-  return make_bert_stages(Vocabulary(std::move(token_strings)), {});
+  Stages stages = make_bert_stages(Vocabulary(std::move(token_strings)), {});
+  if (!file.adds_beginning.value_or(true) || !file.adds_end.value_or(true)) {
+    stages.post_processor = surroundings(file, true, true);
+  }
+  return stages;
 }
 
 Stages make_t5(const GgufVocabulary& file) {
@@ -123,6 +133,19 @@ Stages make_t5(const GgufVocabulary& file) {
     tokens.emplace_back(file.tokens[id], static_cast<double>(file.scores[id]));
   Stages stages;
   add_t5_stages(stages, std::move(tokens), file.special.unknown, file.special.end.value_or(1), file.character_map);
+  const bool adds_beginning = file.adds_beginning.value_or(false) && file.special.beginning;
+  if (adds_beginning && file.special.end && file.adds_end.value_or(true)) {
+    // XLM-RoBERTa's: <s> A </s></s> B </s>, and a space at the end is a word.
+    const Normalizer spaces =
+        built_in(read_normalizer, {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+    stages.normalizer = stages.normalizer ? make_normalizer_sequence({stages.normalizer, spaces}) : spaces;
+    stages.pre_tokenizer = built_in(read_pre_tokenizer, {{"type", "Metaspace"}, {"replacement", "▁"}});
+    const TemplatePart begin{.ids = {*file.special.beginning}}, end{.ids = {*file.special.end}};
+    stages.post_processor =
+        make_template_post_processor({begin, {.source = 0}, end}, {begin, {.source = 0}, end, end, {.source = 1}, end});
+  } else if (adds_beginning || !file.adds_end.value_or(true)) {
+    stages.post_processor = surroundings(file, false, true);
+  }
   return stages;
 }
 

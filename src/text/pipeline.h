@@ -50,6 +50,7 @@ struct Stages {
   std::vector<AddedToken> added;
   TokenStringKind token_string_kind = TokenStringKind::Plain;
   SpecialTokenStrings special;
+  std::vector<std::string> notes;  ///< what was guessed, in one line each
 };
 
 /// A tokenizer's stages, in order.

@@ -170,6 +170,7 @@ std::vector<std::string> Tokenizer::labels(std::span<const std::uint32_t> ids) c
 }
 
 const SpecialTokens& Tokenizer::special() const { return pipeline_->special; }
+const std::vector<std::string>& Tokenizer::notes() const { return pipeline_->stages.notes; }
 std::string_view Tokenizer::kind() const { return pipeline_->stages.model->kind(); }
 
 }  // namespace headlight::text

@@ -21,7 +21,7 @@ struct SpecialTokens {
 /// What a GGUF file says about its tokenizer (keys tokenizer.ggml.*).
 struct GgufVocabulary {
   std::string model;          ///< "gpt2", "llama", "bert", "t5"
-  std::string pre_tokenizer;  ///< "default", "llama-bpe", "qwen2", …
+  std::string pre_tokenizer;  ///< "default", "llama-bpe", "qwen2", …; empty where the file doesn't say
   std::vector<std::string> tokens;
   std::vector<float> scores;              ///< [token] or empty
   std::vector<std::int32_t> token_types;  ///< [token] or empty: 1 normal, 2 unknown, 3 control, 4 user, 5 unused, 6 byte
@@ -65,6 +65,8 @@ class Tokenizer {
   /// Labels of consecutive tokens; a character that several make is broken: "語¦", "¦語". Empty for unknown ids.
   std::vector<std::string> labels(std::span<const std::uint32_t> ids) const;
   const SpecialTokens& special() const;
+  /// What its file doesn't say and was guessed, in one line each.
+  const std::vector<std::string>& notes() const;
   /// "BPE", "WordPiece", "Unigram", "WordLevel".
   std::string_view kind() const;
 

@@ -125,6 +125,22 @@ TEST_SUITE("cpu") {
       file.token_types.push_back(3);
     }
     CHECK(count_differences(Tokenizer::from_gguf(file), "t5") == 0);
+    // XLM-RoBERTa's have a token in front, too.
+    const auto ids = [&] {
+      std::vector<std::uint32_t> found;
+      for (const Token& token : Tokenizer::from_gguf(file).encode_pair("a", "b")) found.push_back(token.id);
+      return found;
+    };
+    file.special.beginning = 3;
+    const std::vector<std::uint32_t> plain = ids();
+    REQUIRE(plain.size() >= 4);
+    file.adds_beginning = true;
+    const std::vector<std::uint32_t> enclosed = ids();
+    CHECK(enclosed.front() == 3);
+    CHECK(enclosed.size() == plain.size() + 2);
+    CHECK(std::ranges::count(enclosed, 1u) == 3);
+    file.adds_end = false;
+    CHECK(std::ranges::count(ids(), 1u) == 0);
   }
 
   TEST_CASE("bert: words are marked instead of their continuations") {
@@ -135,6 +151,13 @@ TEST_SUITE("cpu") {
       token_string = token_string.starts_with("##") ? token_string.substr(2) : "▁" + token_string;
     }
     CHECK(count_differences(Tokenizer::from_gguf(file), "minilm") == 0);
+    const std::size_t all = Tokenizer::from_gguf(file).encode("a").size();
+    file.special.beginning = 2;
+    file.special.separator = 3;
+    file.adds_end = false;
+    CHECK(Tokenizer::from_gguf(file).encode("a").size() == all - 1);
+    file.adds_beginning = false;
+    CHECK(Tokenizer::from_gguf(file).encode("a").size() == all - 2);
   }
 
   TEST_CASE("every known rule for words compiles and cuts a text without losing a byte") {
@@ -150,6 +173,7 @@ TEST_SUITE("cpu") {
       std::vector<std::uint32_t> ids;
       for (const Token& token : tokenizer.encode(typed, false)) ids.push_back(token.id);
       CHECK(tokenizer.decode(ids) == typed);
+      CHECK(tokenizer.notes().size() == (file.pre_tokenizer.empty() ? 1 : 0));  // a guess is said
     }
   }
 
