@@ -192,8 +192,13 @@ bool was_given(const CLI::App& app) { return app.parsed(); }
 
 void FlagGroup::add(const std::string& flag, const std::string& value_name, const std::string& help,
                     std::function<void(const std::string&)> use) const {
-  add_repeatable(flag, value_name, help,
-                 [use = std::move(use)](const std::vector<std::string>& values) { use(values.back()); });
+  add_repeatable(flag, value_name, help, [use = std::move(use), flag](const std::vector<std::string>& values) {
+    if (values.size() > 1) {
+      const std::string name = flag.substr(flag.rfind(',') + 1);
+      throw UsageError("{} has one value, but is given {} times", name, values.size());
+    }
+    use(values.front());
+  });
 }
 
 void FlagGroup::add_repeatable(const std::string& flag, const std::string& value_name, const std::string& help,

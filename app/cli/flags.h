@@ -43,7 +43,7 @@ void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::
                  Offer offer = Offer::OneWord);
 
 /// Adds flags below one heading of --help. Variables must outlive the command; those of flags that aren't given keep what
-/// they have. Given twice, the last one wins.
+/// they have. A flag with one value is given once.
 class FlagGroup {
  public:
   FlagGroup(CLI::App& app, std::string heading) : app_(app), heading_(std::move(heading)) {}

@@ -1,6 +1,7 @@
 // Commands on trained models: what they list, refuse and warn of.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 #include "cli/exported.h"
 #include "files/npy.h"
 #include "inference/notebooks.h"
+#include "model/altered_model.h"
 #include "model/file_bytes.h"
 #include "support/decode_npy.h"
 #include "support/golden_model.h"
@@ -71,6 +73,44 @@ void write_huge_model(const fs::path& folder) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("what was rounded or guessed is said once, on standard error and in JSON") {
+    const TemporaryDirectory directory;
+    test::Safetensors file(test::golden_model_path("gpt2") / "model.safetensors");
+    std::string numbers;
+    for (std::size_t at = 0; at < file.numbers.size(); at += sizeof(float)) {
+      float number = 0.0f;
+      std::memcpy(&number, file.numbers.data() + at, sizeof number);
+      numbers += test::FileBytes().number(static_cast<double>(number)).bytes();
+    }
+    file.numbers = numbers;
+    for (auto& [name, entry] : file.header.items()) {
+      if (name == "__metadata__") continue;
+      entry["dtype"] = "F64";
+      for (auto& offset : entry["data_offsets"]) offset = 2 * offset.get<std::uint64_t>();
+    }
+    file.write(directory.path() / "model.safetensors");
+    fs::copy(test::golden_model_path("gpt2") / "config.json", directory.path() / "config.json");
+    const std::string model = directory.path().string(), note = model + ": float64 numbers are rounded to float32";
+    const std::string out = (directory.path() / "out").string();
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"info", "--model", model, "--json"},
+          {"export", "--model", model, "--ids", "1,2,3", "--device", "cpu", "--format", "npy", "--out", out, "--json"}}) {
+      const Outcome outcome = run_headlight(command);
+      CHECK(outcome.err == "headlight: note: " + note + "\n");
+      CHECK(nlohmann::json::parse(outcome.out).at("notes") == nlohmann::json{note});
+    }
+  }
+
+  TEST_CASE("a flag with one value that is given twice is refused") {
+    for (const char* command : {"info", "tokenize", "export", "describe", "generate", "survey"}) {
+      CAPTURE(command);
+      CHECK(complaint_of(run_headlight({command, "--model", "a", "-m", "b"}), 2) ==
+            "--model has one value, but is given 2 times");
+    }
+    CHECK(complaint_of(run_headlight({"export", "--text", "a", "--layer", "0", "--layer", "1", "--out", "o"}), 2)
+              .find("--layer has one value") == 0);
+  }
+
   TEST_CASE("models lists those that come along first") {
     const TemporaryDirectory directory;
     const Outcome outcome = run_headlight({"models"}, "HF_HUB_CACHE=" + directory.path().string());
