@@ -198,10 +198,12 @@ TEST_SUITE("cpu") {
       return found;
     };
     CHECK(with("adapter_model.safetensors").find("a LoRA adapter without its adapter_config.json") != std::string::npos);
-    for (const char* name :
-         {"model.onnx", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack", "model.ckpt.index", "openvino_model.xml",
-          "rust_model.ot", "weights.npz", "consolidated.safetensors", "consolidated.00.pth"})
+    for (const char* name : {"model.onnx", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack", "model.ckpt.index",
+                             "openvino_model.xml", "rust_model.ot", "weights.npz"})
       CHECK(with(name).find(std::string(" holds its weights as ") + name + " only: Headlight reads safetensors") !=
+            std::string::npos);
+    for (const char* name : {"consolidated.safetensors", "consolidated.00.pth"})
+      CHECK(with(name).find(" only: they are the files that its makers train with: download the converted model") !=
             std::string::npos);
     CHECK(with("README.md").find("holds no model.safetensors") != std::string::npos);
   }

@@ -278,7 +278,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("llama", "num_hidden_layers", 1e30), "num_hidden_layers is 1e+30, but must be"));
     CHECK(holds(with("llama", "num_hidden_layers", 2.5), "num_hidden_layers is 2.5"));
     CHECK(holds(with("llama", "num_hidden_layers", "2"), "num_hidden_layers is \"2\""));
-    CHECK(holds(with("llama", "num_hidden_layers", nullptr), "num_hidden_layers is missing"));
+    CHECK(holds(with("llama", "num_hidden_layers", nullptr), "num_hidden_layers is null"));
     CHECK(holds(with("llama", "num_attention_heads", -4), "num_attention_heads is -4"));
     CHECK(holds(with("llama", "num_key_value_heads", 3), "num_key_value_heads is 3, but must be a divisor of the 4 heads"));
     CHECK(holds(with("gpt2", "n_head", 5), "n_head is 5, but must be a divisor of the width 36"));
@@ -342,7 +342,7 @@ TEST_SUITE("cpu") {
     CHECK(of_neo({{{"global"}, 2}}).empty());
     CHECK(holds(of_neo({{{"global", "local"}, 2}}), "attention_types is [[["));
     CHECK(holds(of_neo({{{"global", "local"}, 2}}), "],2]], but must be types of 2 layers"));
-    CHECK(holds(of_neo(nullptr), "attention_types is missing, but must be types of 2 layers"));
+    CHECK(holds(of_neo(nullptr), "attention_types is null, but must be types of 2 layers"));
     CHECK(holds(of_neo({{{"global", "dilated"}, 1}}), "layer 1 is of type 'dilated'"));
     for (const json& wrong : {json(3), json{"global"}, json{{{"global"}, -1}}, json{{{"global"}, 1e9}}, json{{{3}, 2}}}) {
       CHECK(holds(of_neo(wrong), "but must be a list of [texts, number of times]"));

@@ -111,7 +111,7 @@ TEST_SUITE("cpu") {
       return name == "decoder.weight" ? "classifier.weight" : name == "decoder.bias" ? "classifier.bias" : name;
     });
     CHECK(modern == std::vector<std::string>{"head.dense.weight", "head.norm.weight"});
-    for (const char* decoder : {"llama", "qwen3", "nemotron"}) {
+    for (const char* decoder : {"llama", "nemotron", "seed_oss", "exaone4"}) {
       CAPTURE(decoder);
       CHECK(unused(decoder, [](const std::string& name) {
               return name == "lm_head.weight"     ? "qa_outputs.weight"

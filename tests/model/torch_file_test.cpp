@@ -170,12 +170,12 @@ TEST_SUITE("cpu") {
                                           std::string_view("\x80\x04\x8c\x08"
                                                            "builtins\x8c\x04"
                                                            "eval\x93)R.",
-                                                           23)}) {
+                                                           22)}) {
       CHECK(holds(files.complaint(legacy(pickle)), "which only its Python program can make"));
     }
     CHECK(holds(files.complaint(legacy("ctorch\nQInt8Storage\n.")), "it holds 'torch.QInt8Storage'"));
     const fs::path hostile = fs::path(HEADLIGHT_GOLDEN_DIR) / "hostile" / "system.pt";
-    CHECK(holds(error_message([&] { (void)read_torch_file(hostile); }), ": it holds 'posix.system', which only"));
+    CHECK(read_torch_file(hostile).all().size() == 1);  // the tensor beside it
     CHECK_FALSE(fs::exists("pickle-was-called"));
     CHECK(holds(files.complaint(legacy("(icollections\nOrderedDict\n.")), "operation 0x69"));
     CHECK(holds(files.complaint(legacy("ctorch\nFloatStorage\n)R.")), "its pickle calls a type of storages"));
@@ -244,7 +244,7 @@ TEST_SUITE("cpu") {
       CHECK_FALSE(files.complaint(legacy(pickle)).empty());
     }
     // A dictionary that holds itself, and the same long list as the arguments of many calls.
-    CHECK(holds(files.complaint(legacy("}q\0X\x01\0\0\0ah\0s."sv)), "no tensor has its storage 's'"));
+    CHECK(holds(files.complaint(legacy("}q\0X\x01\0\0\0ah\0s."sv)), "it holds no tensors by name"));
     std::string bomb = "ctorch._utils\n_rebuild_tensor\nq\1(";
     for (int i = 0; i < 100'000; ++i) bomb += 'N';
     bomb += "tq\2";
