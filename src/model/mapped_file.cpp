@@ -82,7 +82,7 @@ void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {
   const auto begin = static_cast<std::size_t>(part.data() - bytes().data());
   std::error_code error;
   const std::size_t done = platform::read_at(descriptor_.number(), reinterpret_cast<char*>(to), part.size(), begin, error);
-  if (error) read_error_ = error.value();
+  if (error || done < part.size()) read_error_ = error ? error.value() : static_cast<int>(std::errc::io_error);
   std::memset(to + done, 0, part.size() - done);
 }
 

@@ -62,6 +62,8 @@ std::size_t read_some(int descriptor, char* to, std::size_t most, std::error_cod
 std::size_t read_at(int descriptor, char* to, std::size_t count, std::uint64_t offset, std::error_code& error);
 /// Would read_some() return without waiting?
 bool has_input(int descriptor);
+/// Does a file have bytes where it is read next? Of what is no file: false.
+bool has_more(int descriptor);
 bool is_terminal(int descriptor);
 
 /// A new file to write to; with access as the user's other files have. None: there is something of that name, a link too, or

@@ -1,10 +1,12 @@
 // A library for LD_PRELOAD that makes reads of one file fail, whichever way the program reads it.
 //
 // HEADLIGHT_READ_FAULT="NAME KIND N": the Nth read (from 1 on) of the file whose path ends in NAME fails. KIND is EIO or
-// ENOMEM, or what a program has to bear: EINTR, once, or "short", from there on half of what was asked for or is left.
-// HEADLIGHT_READ_COUNTS names a file for the number of reads of NAME.
+// ENOMEM, "end", which gives no byte once, as network file systems do, or what a program has to bear: EINTR and EAGAIN,
+// once, or "short", from there on half of what was asked for or is left. HEADLIGHT_READ_COUNTS names a file for the number
+// of reads of NAME. NAME "threads" stands for threads that are made, "memory" for malloc(): the Nth fails.
 #undef _FORTIFY_SOURCE  // with it the system's headers define read() and fread() inline
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,9 +69,15 @@ bool may_read(int descriptor, off_t at, std::size_t& count) {
   if (number != fault().number) return true;
   if (fault().kind == "EINTR") errno = EINTR;
   if (fault().kind == "EIO") errno = EIO;
+  if (fault().kind == "EAGAIN") errno = EAGAIN;
   if (fault().kind == "ENOMEM") errno = ENOMEM;
   return fault().kind == "short";
 }
+
+ssize_t failed() { return fault().kind == "end" ? 0 : -1; }
+
+/// Of threads and memory: is it this call's turn to fail?
+bool fails(std::string_view what) { return fault().name == what && ++g_reads == fault().number; }
 
 template <typename Function>
 Function next(const char* name) {
@@ -82,13 +90,13 @@ using ReadFile = std::size_t (*)(void*, std::size_t, std::size_t, std::FILE*);
 
 ssize_t read_with_faults(int descriptor, void* to, std::size_t count) {
   static const Read kRead = next<Read>("read");
-  if (is_watched(descriptor) && !may_read(descriptor, ::lseek(descriptor, 0, SEEK_CUR), count)) return -1;
+  if (is_watched(descriptor) && !may_read(descriptor, ::lseek(descriptor, 0, SEEK_CUR), count)) return failed();
   return kRead(descriptor, to, count);
 }
 
 ssize_t read_at_with_faults(int descriptor, void* to, std::size_t count, off_t at) {
   static const ReadAt kReadAt = next<ReadAt>("pread64");
-  if (is_watched(descriptor) && !may_read(descriptor, at, count)) return -1;
+  if (is_watched(descriptor) && !may_read(descriptor, at, count)) return failed();
   return kReadAt(descriptor, to, count, at);
 }
 
@@ -116,6 +124,11 @@ __attribute__((destructor)) void write_count() {
 
 #define HEADLIGHT_EXPORTED extern "C" __attribute__((visibility("default")))
 
+HEADLIGHT_EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                                      void* argument) {
+  static const auto kCreate = next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  return fails("threads") ? EAGAIN : kCreate(thread, attributes, start, argument);
+}
 HEADLIGHT_EXPORTED ssize_t read(int descriptor, void* to, std::size_t count) {
   return read_with_faults(descriptor, to, count);
 }

@@ -73,7 +73,7 @@ std::size_t read_at(int descriptor, char* to, std::size_t count, std::uint64_t o
   std::size_t done = 0;
   while (done < count) {
     const ssize_t bytes = ::pread(descriptor, to + done, count - done, static_cast<off_t>(offset + done));
-    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (bytes < 0) error = last_error();
     if (bytes <= 0) break;
     done += static_cast<std::size_t>(bytes);
@@ -84,6 +84,11 @@ std::size_t read_at(int descriptor, char* to, std::size_t count, std::uint64_t o
 bool has_input(int descriptor) {
   pollfd input{.fd = descriptor, .events = POLLIN, .revents = 0};
   return ::poll(&input, 1, 0) > 0;
+}
+
+bool has_more(int descriptor) {
+  const std::optional<FileStamp> stamp = stamp_of(descriptor);
+  return stamp && stamp->kind == FileKind::Regular && ::lseek(descriptor, 0, SEEK_CUR) < static_cast<off_t>(stamp->bytes);
 }
 
 bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }

@@ -106,6 +106,14 @@ std::size_t read_at(int descriptor, char* to, std::size_t count, std::uint64_t o
   return done;
 }
 
+bool has_more(int descriptor) {
+  LARGE_INTEGER at{};
+  const std::optional<FileStamp> stamp = stamp_of(descriptor);
+  return stamp && stamp->kind == FileKind::Regular &&
+         ::SetFilePointerEx(handle_of(descriptor), LARGE_INTEGER{}, &at, FILE_CURRENT) != 0 &&
+         static_cast<std::uint64_t>(at.QuadPart) < stamp->bytes;
+}
+
 bool has_input(int descriptor) {
   DWORD bytes = 0;
   const HANDLE handle = handle_of(descriptor);
