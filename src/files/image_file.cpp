@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -97,10 +99,63 @@ Pixels read_png(std::string_view bytes, const std::string& file) {
   return on_white(image.get());
 }
 
+/// What a JPEG leaves undefined, stb_image takes from memory that was never written: tables that its scans use, scans of all
+/// components, and their data to the end.
+void expect_defined(std::string_view bytes, const std::string& file) {
+  const auto expect = [&](bool is_defined, const char* what) {
+    if (!is_defined) throw Error("{} is no usable JPEG file: {} missing; save it again", file, what);
+  };
+  const auto byte = [&](std::size_t at) {
+    return at < bytes.size() ? std::size_t{static_cast<unsigned char>(bytes[at])} : 0;
+  };
+  std::set<std::size_t> quantisation, huffman;    // by number; by class and number, as the file has them in a byte
+  std::map<std::size_t, std::size_t> components;  // the quantisation table of each
+  std::set<std::size_t> begun;                    // components whose first coefficients are there
+  bool is_progressive = false, has_end = false;
+  for (std::size_t at = 2; at + 1 < bytes.size() && !has_end;) {
+    const std::size_t marker = byte(at + 1);
+    if (byte(at) != 0xFF || marker == 0 || marker == 0xFF || (marker >= 0xD0 && marker <= 0xD8)) {
+      ++at;  // a scan's data
+      continue;
+    }
+    has_end = marker == 0xD9;
+    const std::size_t end = at + 2 + byte(at + 2) * 256 + byte(at + 3);
+    std::size_t in = at + 4;
+    while (marker == 0xDB && in < end) {
+      quantisation.insert(byte(in) & 0xF);
+      in += byte(in) > 0xF ? std::size_t{129} : std::size_t{65};
+    }
+    while (marker == 0xC4 && in < end) {
+      huffman.insert(byte(in));
+      std::size_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte(in + i);
+      in += 17 + codes;
+    }
+    if (marker >= 0xC0 && marker <= 0xC2) {
+      is_progressive = marker == 0xC2;
+      for (in = at + 10; in + 2 < end; in += 3) components[byte(in)] = byte(in + 2);
+    }
+    if (marker == 0xDA) {
+      const std::size_t last = at + 5 + 2 * byte(at + 4);
+      const bool has_first = byte(last) == 0, refines = is_progressive && byte(last + 2) > 0xF;
+      for (in = at + 5; in < last; in += 2) {
+        expect(quantisation.contains(components[byte(in)]), "a quantisation table is");
+        if (has_first) begun.insert(byte(in));
+        if (has_first && !refines) expect(huffman.contains(byte(in + 1) >> 4U), "a Huffman table is");
+        if (!has_first || !is_progressive) expect(huffman.contains(0x10 + (byte(in + 1) & 0xF)), "a Huffman table is");
+      }
+    }
+    at = end;
+  }
+  expect(has_end, "its end is");
+  expect(begun.size() == components.size(), "a component is");
+}
+
 Pixels read_jpeg(std::string_view bytes, const std::string& file) {
   std::size_t scans = 0;
   for (std::size_t at = bytes.find("\xff\xda"); at != std::string_view::npos; at = bytes.find("\xff\xda", at + 2)) ++scans;
   if (scans > kMaxScans) throw Error("{} has {} scans; save it as a plain JPEG or as PNG", file, scans);
+  expect_defined(bytes, file);
   const auto* from = reinterpret_cast<const stbi_uc*>(bytes.data());
   const int count = static_cast<int>(bytes.size());
   int width = 0, height = 0, channels = 0;

@@ -289,6 +289,33 @@ TEST_SUITE("cpu") {
     CHECK(refused(folder.path(), scans).find("scans; save it as a plain JPEG") != std::string::npos);
   }
 
+  TEST_CASE("a JPEG that leaves something undefined is refused before it is drawn") {
+    const TemporaryDirectory folder;
+    const std::string jpeg = read_file(golden_capture("vision.jpg"));
+    /// Without the segments of this marker, from the `first` one on.
+    const auto without = [&](unsigned char marker, int first) {
+      std::string left = jpeg.substr(0, 2);
+      std::size_t at = 2;
+      for (int found = 0; at + 4 < jpeg.size();) {
+        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(jpeg[at + i]); };
+        if (byte(0) != 0xFF || byte(1) == 0 || byte(1) == 0xFF || (byte(1) >= 0xD0 && byte(1) <= 0xD9)) {
+          left += jpeg[at++];
+          continue;
+        }
+        const std::size_t size = std::size_t{2} + byte(2) * 256U + byte(3);
+        if (byte(1) != marker || found++ < first) left += jpeg.substr(at, size);
+        at += size;
+      }
+      return left + jpeg.substr(at);
+    };
+    CHECK(refused(folder.path(), without(0xDB, 0)).find("JPEG file: a quantisation table is missing") != std::string::npos);
+    CHECK(refused(folder.path(), without(0xC4, 0)).find("JPEG file: a Huffman table is missing") != std::string::npos);
+    CHECK(refused(folder.path(), without(0xC4, 1)).find("JPEG file: a Huffman table is missing") != std::string::npos);
+    CHECK(refused(folder.path(), without(0xDA, 0)).find("JPEG file: a component is missing") != std::string::npos);
+    CHECK(refused(folder.path(), jpeg.substr(0, jpeg.size() - 2)).find("JPEG file: its end is missing") !=
+          std::string::npos);
+  }
+
   TEST_CASE("a large image becomes the mean of its squares") {
     files::Pixels image = flat(5, 3, 0xFF00'0000U);
     image.rgba[0] = 0xFF00'00FFU;   // one of the first square's four pixels
