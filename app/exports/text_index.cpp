@@ -81,8 +81,14 @@ void TextIndex::move(std::uint64_t line, const std::string& folder) {
 bool TextIndex::has(std::uint64_t line, const std::string& text) const {
   const auto found = texts_.find(line);
   if (found == texts_.end() || found->second.text != text) return false;
+  const IndexedText& known = found->second;
   std::error_code failure;
-  return found->second.folder.empty() || std::filesystem::is_directory(folder_ / found->second.folder, failure);
+  std::size_t files = 0;
+  for (std::filesystem::directory_iterator one(folder_ / known.folder, failure), end; !failure && one != end;
+       one.increment(failure)) {
+    if (one->is_regular_file()) ++files;
+  }
+  return known.folder.empty() || files >= known.files;
 }
 
 void TextIndex::add(const IndexedText& text) {

@@ -55,6 +55,10 @@ TEST_SUITE("gpu") {
     CHECK(fs::last_write_time(texts.out / "000000" / "weights.npy") == before);
     CHECK(texts.npy("000003/weights.npy").shape == Shape{1, 1, 2, 1, 1});
     CHECK(read_file(texts.out / "index.jsonl") == index);
+    // A text that has lost a file isn't done.
+    fs::remove(texts.out / "000002" / "weights.npy");
+    CHECK(texts.run(path, kSmall).out == "3 texts in " + texts.out.string() + ", 2 of them from before\n");
+    CHECK(texts.npy("000002/weights.npy").shape == Shape{1, 1, 2, 3, 3});
     std::vector<std::string> other = kSmall;
     other.insert(other.end(), {"--stages", "q"});
     CHECK(complaint_of(texts.run(path, other), 1).find("is of an export with other flags") != std::string::npos);
