@@ -65,6 +65,8 @@ StepMeter::~StepMeter() {
 }
 
 void StepMeter::want(const StepQuestion& question, std::vector<SeriesStep> steps, const std::string& device) {
+  // First: where no thread can be started, nothing is wanted that would be waited for.
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   {
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find(known_, question, &Known::question);
@@ -81,7 +83,6 @@ void StepMeter::want(const StepQuestion& question, std::vector<SeriesStep> steps
     steps_ = std::move(steps);
     device_ = device;
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
 }
 

@@ -254,6 +254,11 @@ int report_errors(std::string_view program, const std::function<int()>& run) {
   } catch (const std::bad_alloc&) {
     complain(program, "out of memory; choose a shorter text or a smaller model");
     status = kFailed;
+  } catch (const std::system_error& error) {
+    const bool is_full = error.code() == std::errc::resource_unavailable_try_again;
+    complain(program,
+             is_full ? "the system starts no more threads; end other programs, or raise `ulimit -u`" : error.what());
+    status = kFailed;
   } catch (const std::exception& error) {
     complain(program, error.what());
     status = kFailed;

@@ -21,6 +21,8 @@ PromptRoom::~PromptRoom() {
 }
 
 void PromptRoom::want(const PromptQuestion& question) {
+  // First: where no thread can be started, nothing is wanted that would be waited for.
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   {
     const std::lock_guard lock(mutex_);
     if (!known_.empty() && known_.front().question.set != question.set)  // which is read anew
@@ -39,7 +41,6 @@ void PromptRoom::want(const PromptQuestion& question) {
       std::rotate(known_.begin(), known, std::next(known));
     }
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
 }
 

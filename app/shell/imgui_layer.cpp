@@ -158,6 +158,9 @@ Overload(Cases...) -> Overload<Cases...>;
 ImGuiLayer::ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass)
     : handles_(handles), render_pass_(render_pass) {
   IMGUI_CHECKVERSION();
+  // Dear ImGui writes to what it asks for without a look; its own function gives null where there is no memory.
+  ImGui::SetAllocatorFunctions([](std::size_t bytes, void*) { return ::operator new(bytes); },
+                               [](void* memory, void*) { ::operator delete(memory); });
   context_ = ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
