@@ -92,6 +92,7 @@ ProcessorRun::ProcessorRun(PassInputs pass, const ProcessorSettings& settings, s
   rules_.score = reference_scores(interventions, reference_scores(masks, network, input));
   rules_.weight = reference_weights(interventions);
   rules_.arithmetic.keeps_maps = false;
+  rules_.arithmetic.is_single = true;
   rules_.arithmetic.multiply = [threads = threads_.get(), precision = settings.precision](const model::Linear& linear,
                                                                                           const Array& x) {
     return multiply_on_processor(*threads, precision, linear, x);

@@ -21,8 +21,9 @@ struct ProcessorSettings {
 };
 
 /// A pass without a device: linear layers by the program's functions for processors in float32, everything else as the
-/// reference has it, in double precision. Any network, mask and intervention, the whole text anew in each pass. Of n × n
-/// maps only rows are computed, when a tile asks for them.
+/// reference has it, in double precision, rounded to float32 where a stage ends: what overflows on a device is infinite
+/// here. Any network, mask and intervention, the whole text anew in each pass. Of n × n maps only rows are computed, when a
+/// tile asks for them.
 class ProcessorRun final : public Run {
  public:
   /// Throws Error of kind Cancelled where the observer says so.

@@ -34,7 +34,7 @@ Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStag
   } else {
     for (double& value : inner.values) value = activated(feed_forward.activation, value);
   }
-  return inner;
+  return written(arithmetic, std::move(inner));
 }
 
 /// The softmax of the largest logits, 0 for the others [batch, token, expert].
@@ -111,6 +111,8 @@ struct Pass {
     return {.shape = std::move(x.shape), .values = std::move(values.values)};
   }
 
+  /// Of layers with weights; numbers that are given stay as they are.
+  Array written(Array x) const { return reference::written(rules.arithmetic, std::move(x)); }
   Array multiplied(const Linear& linear, const Array& x) const { return multiply(rules.arithmetic, linear, x); }
 
   AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
@@ -137,6 +139,7 @@ struct Pass {
       stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
       stages.k = rotate(rotary, input.keys(block.kind), std::move(stages.k));
     }
+    for (Array* matrix : {&stages.q, &stages.k, &stages.v}) *matrix = written(std::move(*matrix));
     return stages;
   }
 
@@ -164,19 +167,19 @@ struct Pass {
   /// One layer with its stages; `memory` is the other side of a cross-attention, null for self-attention.
   std::pair<Array, AttentionStages> layer(BlockRef block, const Array& x, const Array* memory) const {
     const AttentionLayer& layer = network.layer(block);
-    const Array input_of_attention = apply(layer.norms.before, x);
+    const Array input_of_attention = written(apply(layer.norms.before, x));
     AttentionStages stages = attention(layer, block, input_of_attention, memory == nullptr ? input_of_attention : *memory);
     Array y = apply(layer.norms.inside, stages.output.values.empty() ? stages.merged : stages.output);
     if (!layer.norms.is_empty()) {
       if (layer.weights) stages.residual = x;
       y = add(std::move(y), x, static_cast<double>(layer.norms.scale));
       if (layer.norms.after) stages.attention_sum = y;
-      y = apply(layer.norms.after, std::move(y));
+      y = written(apply(layer.norms.after, std::move(y)));
       stages.attended = y;
     }
     if (!layer.has_feed_forward()) return {std::move(y), std::move(stages)};
     const BranchNorms& norms = layer.feed_forward_norms;
-    const Array read = apply(norms.before, layer.is_parallel ? x : y);
+    const Array read = written(apply(norms.before, layer.is_parallel ? x : y));
     if (norms.before) stages.ffn_input = read;
     Array output;
     if (layer.experts) {
@@ -188,7 +191,7 @@ struct Pass {
     stages.ffn_output = edited(block, Site::FeedForward, std::move(output));
     Array sum = add(apply(norms.inside, stages.ffn_output), y, static_cast<double>(norms.scale));
     if (norms.after) stages.ffn_sum = sum;
-    stages.next = apply(norms.after, std::move(sum));
+    stages.next = written(apply(norms.after, std::move(sum)));
     return {stages.next, std::move(stages)};
   }
 
@@ -247,7 +250,8 @@ Attention attention_of(const Network& network, const ModelInput& input, const Pa
                       .is_visible = rules.is_visible,
                       .fill = rules.fills[static_cast<std::size_t>(block.kind)],
                       .score = rules.score,
-                      .weight = rules.weight};
+                      .weight = rules.weight,
+                      .is_single = rules.arithmetic.is_single && network.layer(block).weights};
   if (!config.position_bias) return attention;
   const PositionBias& bias = network.layers->position_biases[*config.position_bias];
   attention.score = [&bias, &input, &rules](BlockRef ref, std::uint32_t item, std::uint32_t head, std::uint32_t query,
@@ -274,7 +278,7 @@ Run run(const Network& network, const ModelInput& input, const PassRules& rules)
   const Layers& layers = *network.layers;
   Pass pass{network, input, rules};
 
-  Array memory = embed(network.source_embedding.get(), input.source);
+  Array memory = pass.written(embed(network.source_embedding.get(), input.source));
   if (!layers.encoder.empty()) {
     pass.run.encoder_hidden.push_back(memory);
     for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
@@ -290,7 +294,7 @@ Run run(const Network& network, const ModelInput& input, const PassRules& rules)
 
   Array state = memory;
   if (!layers.decoder.empty()) {
-    state = embed(network.target_embedding.get(), *input.target);
+    state = pass.written(embed(network.target_embedding.get(), *input.target));
     pass.run.decoder_hidden.push_back(state);
     for (std::uint32_t i = 0; i < layers.decoder.size(); ++i) {
       const DecoderLayer& layer = layers.decoder[i];

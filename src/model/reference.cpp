@@ -244,6 +244,11 @@ void relate(const DistanceVectors& distances, const AttentionLayer& layer, Atten
   }
 }
 
+Array written(const Arithmetic& arithmetic, Array x) {
+  for (double& value : x.values) value = arithmetic.is_single ? double{static_cast<float>(value)} : value;
+  return x;
+}
+
 AttentionRow attention_row(const Attention& attention, const AttentionStages& stages, std::uint32_t batch,
                            std::uint32_t head, std::uint32_t query, bool only_visible) {
   const std::uint32_t heads = stages.q.shape[1], queries = stages.q.shape[2], d_k = stages.q.shape[3];
@@ -252,6 +257,7 @@ AttentionRow attention_row(const Attention& attention, const AttentionStages& st
   const auto cap = static_cast<double>(attention.config.softcap);
   const std::size_t row = (std::size_t{batch} * heads + head) * queries + query;  // of [batch, head, query]
   const std::size_t first_key = (std::size_t{batch} * kv_heads + head / (heads / kv_heads)) * keys;
+  const auto written = [&](double number) { return attention.is_single ? double{static_cast<float>(number)} : number; };
   AttentionRow result;
   for (std::vector<double>* map : {&result.scores, &result.scaled, &result.masked, &result.weights}) map->resize(keys);
   result.is_visible.resize(keys);
@@ -267,16 +273,17 @@ AttentionRow attention_row(const Attention& attention, const AttentionStages& st
     double score = 0.0;
     for (std::size_t d = 0; d < d_k; ++d)
       score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
+    score = written(score);
     double related = score;
     for (const Array* term : {&stages.content_position, &stages.position_content}) {
       if (!term->values.empty()) related += term->values[row * keys + j];
     }
-    double scaled = related * scale;
+    double scaled = written(related * scale);
     if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
     if (attention.score) scaled = attention.score(attention.block, batch, head, query, j, scaled);
     result.scores[j] = score;
-    result.scaled[j] = scaled;
-    if (is_seen) result.masked[j] = scaled;
+    result.scaled[j] = written(scaled);
+    if (is_seen) result.masked[j] = result.scaled[j];
   }
   if (!has_weights) return result;
   softmax_row(result.masked.data(), keys, result.weights.data(), result.max, result.sum);
@@ -323,6 +330,7 @@ void attend(const Attention& attention, AttentionStages& stages, const Arithmeti
   } else {
     for (std::uint32_t row = 0; row < rows; ++row) compute(row);
   }
+  stages.heads = written({.is_single = attention.is_single}, std::move(stages.heads));
   stages.merged = merge_heads(stages.heads, attention.config.merge);
 }
 

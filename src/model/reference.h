@@ -48,9 +48,10 @@ struct Attention {
   AttentionConfig config;
   BlockRef block;
   Visibility is_visible;
-  double fill = 0.0;      ///< of masked scores
-  ScoreEdit score = {};   ///< none: they stay
-  ScoreEdit weight = {};  ///< likewise
+  double fill = 0.0;       ///< of masked scores
+  ScoreEdit score = {};    ///< none: they stay
+  ScoreEdit weight = {};   ///< likewise
+  bool is_single = false;  ///< Arithmetic::is_single
 };
 
 /// One row of one map, every key.
@@ -71,7 +72,10 @@ struct Arithmetic {
   /// Calls part(0) … part(count − 1), perhaps on several threads; none: one after the other.
   std::function<void(std::uint32_t count, double multiply_adds, const std::function<void(std::uint32_t)>& part)> loop = {};
   bool keeps_maps = true;  ///< [query, key] of every head
+  bool is_single = false;  ///< each stage is rounded to float32, as a device's are, and may be infinite where these are
 };
+/// x as such a pass writes it.
+Array written(const Arithmetic& arithmetic, Array x);
 
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const Attention& attention, AttentionStages& stages, const Arithmetic& arithmetic = {});

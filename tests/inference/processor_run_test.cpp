@@ -267,6 +267,24 @@ TEST_SUITE("cpu") {
     const RunFindings findings = session.run({.network = test::single_layer(config, weights), .input = input})->findings();
     CHECK(findings.rows == 7);  // of one head
     CHECK(findings.all_rows == 14);
+    // Scores beyond float32 are infinite, as a device's are, though a double would hold them; their rows have no weights.
+    model::AttentionWeights large = test::random_weights(random, config, false, false);
+    for (model::Linear* linear : {&large.query, &large.key}) {
+      Tensor scaled = linear->weight.tensor();
+      for (float& number : scaled.values) number *= 1e25F;
+      linear->weight = std::move(scaled);
+    }
+    const std::shared_ptr<const Run> overflown = session.run({.network = test::single_layer(config, large), .input = input});
+    CHECK(overflown->findings().rows > 0);
+    const model::BlockRef block = overflown->blocks().front();
+    const auto cells = [&](Stage stage) {
+      return overflown->evaluate(std::vector{TileRequest{.block = block, .stage = stage, .rows = 7, .columns = 7}})
+          .front()
+          .values;
+    };
+    const std::vector<float> scores = cells(Stage::Scaled), of_rows = cells(Stage::Weights);
+    CHECK(std::ranges::any_of(scores, [](float number) { return std::isinf(number); }));
+    CHECK(std::ranges::any_of(of_rows, [](float number) { return std::isnan(number); }));
     forget_run_warning();
   }
 }
