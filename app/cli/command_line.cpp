@@ -20,6 +20,7 @@
 #include "app/state/usage.h"
 #include "app/state/version.h"
 #include "core/error.h"
+#include "core/exception_line.h"
 #include "core/notes.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
@@ -254,16 +255,8 @@ int report_errors(std::string_view program, const std::function<int()>& run) {
   } catch (const UsageError& error) {
     complain(program, error.what());
     status = kWrongUsage;
-  } catch (const std::bad_alloc&) {
-    complain(program, "out of memory; choose a shorter text or a smaller model");
-    status = kFailed;
-  } catch (const std::system_error& error) {
-    const bool is_full = error.code() == std::errc::resource_unavailable_try_again;
-    complain(program,
-             is_full ? "the system starts no more threads; end other programs, or raise `ulimit -u`" : error.what());
-    status = kFailed;
   } catch (const std::exception& error) {
-    complain(program, error.what());
+    complain(program, line_of(error));
     status = kFailed;
   }
   return status;

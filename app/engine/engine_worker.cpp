@@ -7,6 +7,7 @@
 
 #include "capture/captured_run.h"
 #include "core/error.h"
+#include "core/exception_line.h"
 #include "platform/memory.h"
 
 namespace headlight::app {
@@ -26,9 +27,6 @@ BlockVersions versions_of(const inference::Run& run) {
   return versions;
 }
 
-/// Drivers' and libraries' messages may have several lines; a status line has one.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 void EngineWorker::open(const std::string& device) {
@@ -44,8 +42,8 @@ void EngineWorker::open(const std::string& device) {
     device_ = device;
     is_given_up_ = false;
   } catch (const std::exception& error) {
-    if (!runner_) device_error_ = first_line(error.what());
-    result_.error = first_line(error.what());
+    if (!runner_) device_error_ = line_of(error);
+    result_.error = line_of(error);
     result_.error_kind = kind_of(error);
     result_.is_stale = result_.run > 0 && !runner_;
     return;
@@ -304,12 +302,12 @@ void EngineWorker::note_failure(const std::exception& error) {
 
 void EngineWorker::fail(const std::exception& error) {
   early_.reset();
-  if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()), kind_of(error));
+  if (kind_of(error) != ErrorKind::DeviceLost) return tell(line_of(error), kind_of(error));
   changes_.clear();
   run_.reset();
   if (!was_lost_) return reopen();
   is_given_up_ = true;
-  device_error_ = first_line(error.what()) + "; it was opened again and lost again by the same work";
+  device_error_ = line_of(error) + "; it was opened again and lost again by the same work";
   close();
   tell(device_error_);
 }

@@ -3,7 +3,7 @@
 // HEADLIGHT_READ_FAULT="NAME KIND N": the Nth read (from 1 on) of the file whose path ends in NAME fails. KIND is EIO or
 // ENOMEM, "end", which gives no byte once, as network file systems do, or what a program has to bear: EINTR and EAGAIN,
 // once, or "short", from there on half of what was asked for or is left. HEADLIGHT_READ_COUNTS names a file for the number
-// of reads of NAME. NAME "threads" stands for threads that are made, "memory" for malloc(): the Nth fails.
+// of reads of NAME. NAME "threads" stands for threads that are started, "memory" for malloc(): the Nth fails.
 #undef _FORTIFY_SOURCE  // with it the system's headers define read() and fread() inline
 #include <dlfcn.h>
 #include <pthread.h>
@@ -127,7 +127,11 @@ __attribute__((destructor)) void write_count() {
 HEADLIGHT_EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                                       void* argument) {
   static const auto kCreate = next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
-  return fails("threads") ? EAGAIN : kCreate(thread, attributes, start, argument);
+  // Those of std::thread: a driver that can't start its own waits for them for ever.
+  Dl_info caller{};
+  const bool is_ours = ::dladdr(__builtin_return_address(0), &caller) != 0 && caller.dli_fname != nullptr &&
+                       std::string_view(caller.dli_fname).find("libstdc++") != std::string_view::npos;
+  return is_ours && fails("threads") ? EAGAIN : kCreate(thread, attributes, start, argument);
 }
 HEADLIGHT_EXPORTED ssize_t read(int descriptor, void* to, std::size_t count) {
   return read_with_faults(descriptor, to, count);

@@ -81,6 +81,23 @@ class Sweep {
     }
   }
 
+  /// Each thread in turn can't be started: a line, or the same result, and nothing waits for it.
+  void run_threads(const Arguments& arguments) {
+    CAPTURE(arguments.front());
+    const TemporaryDirectory folder;
+    const fs::path counts = folder.path() / "counts";
+    const Reader reader{.arguments = arguments, .file = "threads", .before = "timeout 60 env"};
+    REQUIRE(run_once(reader, "none 0", counts.string()).status == 0);
+    const int threads = std::atoi(read_file(counts).c_str());
+    CHECK(threads > 0);
+    for (int number = 1; number <= threads; ++number) {
+      CAPTURE(number);
+      const Outcome outcome = run_once(reader, "none " + std::to_string(number));
+      if (outcome.status != 0)
+        CHECK(complaint_of(outcome, 1).find("the system starts no more threads") != std::string::npos);
+    }
+  }
+
  private:
   Outcome run_once(const Reader& reader, const std::string& fault, const std::string& counts = "") const {
     std::error_code ignored;
@@ -245,6 +262,17 @@ TEST_SUITE("gpu") {
     sweep.run({.arguments = with(shown, {sweep.out() + ".svg", "--session", figure}), .file = "/figure.svg"});
     const Arguments shot = {"screenshot", "--preset", "notebook-001", "--size", "640x480", "--out", sweep.out() + ".png"};
     sweep.run({.arguments = shot, .file = "Inter-Regular.otf"});
+  }
+
+  TEST_CASE("threads that can't be started") {
+    const TemporaryDirectory folder;
+    Sweep sweep(folder.path());
+    const std::string prompts = (folder.path() / "p.jsonl").string(), picture = sweep.out() + ".png";
+    write_file_atomically(prompts, std::string_view(R"({"text": "a man", "answer": " in", "wrong": " on"})"));
+    sweep.run_threads({"export", "--model", golden("models/gpt2"), "--device", "cpu", "--ids", "1,2,3", "--format", "npy",
+                       "--out", sweep.out()});
+    sweep.run_threads({"screenshot", "--model", "captions-gpt2", "--text", "a", "--tab", "prompts", "--prompts", prompts,
+                       "--out", picture});
   }
 }
 

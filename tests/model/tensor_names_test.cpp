@@ -121,6 +121,15 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("of a table that is tied to the head a file may have the head alone") {
+    // transformers writes OpenAIGPTDoubleHeadsModel so.
+    CHECK(complaint_of_file("openai-gpt", [](Safetensors& file) {
+            file.rename("transformer.tokens_embed.weight", "lm_head.weight");
+          }).empty());
+    CHECK(holds(complaint_of_file("llama", [](Safetensors& file) { file.header.erase("model.embed_tokens.weight"); }),
+                "no tensor 'model.embed_tokens.weight'"));
+  }
+
   TEST_CASE("layouts of other programs are read, or named") {
     const auto with = [](const char* golden, const auto& change) {
       return complaint_of_file(golden, [&](Safetensors& file) {
