@@ -3,7 +3,7 @@
 // HEADLIGHT_READ_FAULT="NAME KIND N": the Nth read (from 1 on) of the file whose path ends in NAME fails. KIND is EIO or
 // ENOMEM, "end", which gives no byte once, as network file systems do, or what a program has to bear: EINTR and EAGAIN,
 // once, or "short", from there on half of what was asked for or is left. HEADLIGHT_READ_COUNTS names a file for the number
-// of reads of NAME. NAME "threads" stands for threads that are started, "memory" for malloc(): the Nth fails.
+// of reads of NAME. NAME "threads" stands for threads that are started: the Nth is not.
 #undef _FORTIFY_SOURCE  // with it the system's headers define read() and fread() inline
 #include <dlfcn.h>
 #include <pthread.h>
@@ -76,7 +76,7 @@ bool may_read(int descriptor, off_t at, std::size_t& count) {
 
 ssize_t failed() { return fault().kind == "end" ? 0 : -1; }
 
-/// Of threads and memory: is it this call's turn to fail?
+/// Is it this call's turn to fail?
 bool fails(std::string_view what) { return fault().name == what && ++g_reads == fault().number; }
 
 template <typename Function>
