@@ -56,15 +56,16 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
     model->notes.push_back(fmt::format("{}: float64 numbers are rounded to float32", utf8(model->path)));
   }
   if (model->tokenizer) std::ranges::copy(model->tokenizer->notes(), std::back_inserter(model->notes));
-  std::ranges::for_each(model->notes, add_note);
   try {
     if (model->tokenizer) model->chat = open_chat_template(model->path, *model->tokenizer);
     if (model->chat) {
-      if (std::string note = model->chat->note_of_marks(*model->tokenizer); !note.empty()) model->notes.push_back(std::move(note));
+      if (std::string note = model->chat->note_of_marks(*model->tokenizer); !note.empty())
+        model->notes.push_back(std::move(note));
     }
   } catch (const Error& error) {
     model->chat_problem = error.what();  // texts can be shown nevertheless
   }
+  std::ranges::for_each(model->notes, add_note);
   model->words = text::read_word_vocabularies(model->path);
   loaded.network.separators = separators(*model);
   model->network = std::make_shared<const model::Network>(std::move(loaded.network));

@@ -28,6 +28,9 @@ struct LowRank {
   const StoredTensor *a = nullptr, *b = nullptr;
 };
 
+/// The names of a table, each from its end to its beginning: those that end alike are beside each other.
+using NamesFromEnd = std::map<std::string, const StoredTensor*>;
+
 class Adapter {
  public:
   explicit Adapter(const fs::path& folder) : folder_(folder), config_(read_json(folder / kConfigName)) {
@@ -64,17 +67,21 @@ class Adapter {
     }
     const TensorTable stored = read_tensors(fs::exists(file, ignored) ? file : older);
     std::map<std::string, StoredTensor, std::less<>> result;
-    for (const StoredTensor& tensor : base.all()) result.emplace(tensor.name, tensor);
+    NamesFromEnd ends;
+    for (const StoredTensor& tensor : base.all()) {
+      result.emplace(tensor.name, tensor);
+      ends.emplace(std::string(tensor.name.rbegin(), tensor.name.rend()), &tensor);
+    }
     std::map<std::string, LowRank, std::less<>> changes;
     std::set<std::string> replaced;
     for (const StoredTensor& tensor : stored.all()) {
       if (add(tensor, changes)) continue;
-      const std::string name = name_in(base, module_of(tensor.name));
+      const std::string name = name_in(base, ends, module_of(tensor.name));
       if (!replaced.insert(name).second) fail("two of its tensors stand for '{}'", printable(name));
       StoredTensor whole = tensor;
       if (is_saved_apart(module_of(tensor.name))) {
         const bool is_table = name.ends_with("shared.weight") || name.ends_with("embed_tokens.weight");
-        if (is_table && base.find(name_in(base, "shared.weight")) != nullptr) {
+        if (is_table && base.find(name_in(base, ends, "shared.weight")) != nullptr) {
           fail("it trains '{}', one of the uses of a table that encoder and decoder share", printable(name));
         }
         if (const StoredTensor* before = base.find(name)) whole.before = std::make_shared<const StoredTensor>(*before);
@@ -84,7 +91,7 @@ class Adapter {
     if (changes.empty()) fail("it has no tensor of LoRA ('….lora_A.weight', '….lora_B.weight')");
     std::set<std::string> changed;
     for (const auto& [module, change] : changes) {
-      const std::string name = name_in(base, module + ".weight");
+      const std::string name = name_in(base, ends, module + ".weight");
       if (!result.contains(name)) fail("it changes '{}', which its model doesn't have", printable(name));
       if (!changed.insert(name).second) fail("it changes '{}' under two names", printable(name));
       result.insert_or_assign(name, merged(result.at(name), change, module));
@@ -137,19 +144,19 @@ class Adapter {
   }
 
   /// The model's name for a tensor: a stack saved alone lacks the prefix of the whole network, or the other way round.
-  std::string name_in(const TensorTable& base, const std::string& name) const {
+  std::string name_in(const TensorTable& base, const NamesFromEnd& ends, const std::string& name) const {
     for (std::string_view rest = name;; rest.remove_prefix(rest.find('.') + 1)) {
       if (base.find(rest) != nullptr) return std::string(rest);
       if (rest.find('.') == std::string_view::npos) break;
     }
-    const auto is_longer = [&](const StoredTensor& one) { return one.name.ends_with("." + name); };
-    const auto longer = std::ranges::find_if(base.all(), is_longer);
-    if (longer == base.all().end()) return name;
-    const auto other = std::find_if(longer + 1, base.all().end(), is_longer);
-    if (other != base.all().end()) {
-      fail("'{}' may be '{}' or '{}'", printable(name), printable(longer->name), printable(other->name));
+    const std::string end = std::string(name.rbegin(), name.rend()) + ".";
+    const auto longer = ends.lower_bound(end);
+    if (longer == ends.end() || !longer->first.starts_with(end)) return name;
+    const auto other = std::next(longer);
+    if (other != ends.end() && other->first.starts_with(end)) {
+      fail("'{}' may be '{}' or '{}'", printable(name), printable(longer->second->name), printable(other->second->name));
     }
-    return longer->name;
+    return longer->second->name;
   }
 
   /// The number of a module: `patterns` has those of some, by the end of their names. None where an expression may name it.
