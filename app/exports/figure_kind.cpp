@@ -108,9 +108,10 @@ std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const Fi
   const ExportOptions& options = subject.options;
   FigureSubject own = subject;
   own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
+  const bool shows_both = options.baseline && (options.writes_differences || &kind == &kPairFigure);
   return exporting::with_note(options.width_mm > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers),
                               caption(subject.changes, subject.input(), subject.matrix.batch, options.inputs.source,
-                                      options.baseline ? &*options.baseline : nullptr),
+                                      shows_both ? &*options.baseline : nullptr),
                               options.is_dark, options.parts.settings);
 }
 

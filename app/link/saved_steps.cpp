@@ -89,6 +89,8 @@ void SavedSteps::unpack(const fs::path& file) {
   if (summary->contains("scalars")) {
     snapshot_.scalars = std::make_shared<const ScalarCurves>(read_curves((*summary)["scalars"]));
   }
+  const fs::path folder = linked_steps_folder(folder_.path() / "saved");
+  make_directories(folder);
   for (const json& number : numbers) {
     const std::int64_t step = read_step(number);
     if (!snapshot_.steps.empty() && step <= snapshot_.steps.back().step) throw Error("its steps aren't in ascending order");
@@ -98,7 +100,7 @@ void SavedSteps::unpack(const fs::path& file) {
     if (member->size > kMaxStepBytes || snapshot_.bytes > kMaxAllBytes)
       throw Error("step {} has {} bytes, all up to it {}: more than is opened", step, member->size, snapshot_.bytes);
     // The archive's names are compared, and never are paths.
-    const fs::path to = linked_step_path(folder_.path(), step, snapshot_.steps.size());
+    const fs::path to = linked_step_path(folder, step, snapshot_.steps.size());
     write_file_atomically(to, bytes_of(zip, *member));
     try {
       static_cast<void>(capture::CaptureFile(to, false));

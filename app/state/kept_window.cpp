@@ -144,7 +144,7 @@ Resumed KeptWindow::resume(const State& remembered, bool may_resume) {
       resumed.avoids_settings = has_ended_start(remembered, settings_counter_);
     }
   }
-  if (!all.empty()) resumed.words += fmt::format("Ended without being closed, and in File, Lost windows: {}.", all.size());
+  if (!all.empty()) resumed.words += fmt::format("File, Lost windows has what ended without being closed: {}.", all.size());
   if (resumed.words.ends_with(' ')) resumed.words.pop_back();
   return resumed;
 }

@@ -71,7 +71,8 @@ TEST_SUITE("cpu") {
       const fs::path adapter = folder.path() / fmt::format("checkpoint-{}", step);
       fs::create_directory(adapter);
       write_file_atomically(adapter / "adapter_model.safetensors", std::string("weights"));
-      write_file_atomically(adapter / "adapter_config.json", fmt::format(R"({{"base_model_name_or_path": "{}"}})", model));
+      write_file_atomically(adapter / "adapter_config.json",
+                            fmt::format(R"({{"peft_type": "LORA", "base_model_name_or_path": "{}"}})", model));
     }
     const StepSeries series = find_checkpoints(folder.path() / "checkpoint-20");
     REQUIRE(series.steps.size() == 2);

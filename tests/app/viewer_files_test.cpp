@@ -224,7 +224,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::A);  // patching, which needs a baseline
     save("patching.svg");
     CHECK(ui.window().notice().is_warning);
-    CHECK(ui.window().notice().text.find("has no figure") != std::string::npos);
+    CHECK(ui.window().notice().text.find("Patching needs two texts") != std::string::npos);
     CHECK_FALSE(fs::exists(folder.path() / "patching.svg"));
   }
 

@@ -174,6 +174,7 @@ TEST_SUITE("cpu") {
     {
       TextIndex index(folder.path(), settings);
       make_directories(folder.path() / "000000");
+      for (const char* name : {"a.npy", "b.npy"}) write_file_atomically(folder.path() / "000000" / name, "1");
       index.add({.line = 0, .folder = "000000", .text = "one \"text\"", .files = 2});
       index.add({.line = 3, .folder = "", .text = "another", .files = 0, .note = "without the tokens"});
     }
@@ -187,7 +188,7 @@ TEST_SUITE("cpu") {
       CHECK(index.has(3, "another"));
       CHECK_FALSE(index.has(4, "more"));
       CHECK(read_file(path) == whole);
-      fs::remove(folder.path() / "000000");
+      fs::remove(folder.path() / "000000" / "b.npy");
       CHECK_FALSE(index.has(0, "one \"text\""));
     }
     const auto refusal = [&](const exporting::Json& of) {

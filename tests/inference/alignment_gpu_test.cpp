@@ -68,7 +68,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "a source of special tokens alone aligns nothing, and one stack has nothing to align") {
     test::RunningSession session(context);
     const auto marian = open_model(test::golden_model_path("marian"));
-    const Prompt empty = make_prompt(*marian, {.lines = {""}, .target_ids = {{103, 21}}});
+    const Prompt empty = make_prompt(*marian, {.lines = {}, .ids = {{0}}, .target_ids = {{103, 21}}});  // the end mark
     session.run(marian->network, empty.input, marian->masks);
     CHECK(align(*session.newest(), *marian, empty) == std::vector<std::vector<AlignedToken>>{{}});
     const auto gpt2 = open_model(test::golden_model_path("gpt2"));

@@ -110,7 +110,7 @@ TEST_SUITE("cpu") {
     REQUIRE(start.resumed.window.has_value());
     CHECK(start.resumed.window->window == changed_window().window);
     CHECK(start.resumed.words ==
-          "Headlight was not closed the last time: its texts, masks and views are as they were, 1 head knocked out.");
+          "Headlight was not closed the last time: its texts, masks and views are as they were, L0H1 knocked out.");
     // Another start meanwhile doesn't take it, and it is there until the first writes its own.
     CHECK_FALSE(NextStart(folder.path()).resumed.window.has_value());
     CHECK(kept_in(folder.path()) == 1);
@@ -196,7 +196,7 @@ TEST_SUITE("cpu") {
       NextStart start(folder.path());
       CHECK_FALSE(start.resumed.window.has_value());
       CHECK(start.loaded.settings.state.text() == "newer");
-      CHECK(start.resumed.words == "Ended without being closed, and in File, Lost windows: 1.");
+      CHECK(start.resumed.words == "File, Lost windows has what ended without being closed: 1.");
     }
     // Two that were killed: the one that was kept last, while the other one is offered.
     auto third = open_window(folder.path(), "third");

@@ -184,7 +184,7 @@ TEST_SUITE("cpu") {
     CHECK(thinking(R"(, "thinks": "unset")") == text::Thinking::Unset);
     CHECK(thinking(R"(, "thinks": "on")") == text::Thinking::On);
     CHECK(failure_of(R"({"headlight": 1, "state": {"model": {"path": "gpt2", "thinks": 1}}})") ==
-          "model.thinks: expected one of unset, on, off, found 1");
+          ": model.thinks: expected one of unset, on, off, found 1");
   }
 
   TEST_CASE("newer versions and damage are one line each") {

@@ -1,0 +1,87 @@
+#include "app/exports/figure_kind.h"
+#include "app/state/session_file.h"
+#include "app/state/version.h"
+#include "app/window/offscreen_viewer.h"
+#include "app/window/workspace.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+namespace headlight::app {
+
+std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
+  const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
+  const bool is_drawn = panel != open_views_.end() && !is_view_empty_;
+  std::unique_ptr<exporting::Drawing> figure = is_drawn ? panel->second->figure() : nullptr;
+  if (!figure) throw Error("{}", view_says_.empty() ? "this view has no figure of what it shows now" : view_says_);
+  const std::optional<exporting::Rgb> ground = figure->output().ground;
+  const bool is_dark = ground && ground->g < 128;
+  const EngineResult& result = desk_.result;
+  std::string changes = changes_on_screen(desk_.state, result);
+  if (!result.input || !result.inputs) return figure;
+  const Source& source = result.inputs->source;
+  const std::string name = source_name(source);
+  if (figure->text().find(name) == std::string::npos) changes = name + (changes.empty() ? "" : ". ") + changes;
+  return exporting::with_note(
+      std::move(figure),
+      caption(changes, *result.input, desk_.state.selection.batch, source, desk_.state.compare.baseline.get()), is_dark);
+}
+
+std::string Workspace::describe() const {
+  const View& view = find_view(desk_.state.view.tab);
+  const Selection& chosen = desk_.state.selection;
+  std::string text =
+      fmt::format("# {} (Headlight {})\n\n{}\n\n{}", view.title, program_version(), view.help, shown_figure()->text());
+  const FormulaSubject subject{.block = chosen.block,
+                               .layer = &desk_.result.network->layer(chosen.block),
+                               .head = chosen.head,
+                               .mask = &desk_.state.masks[chosen.block.kind],
+                               .pattern = fixed_pattern(desk_.state, chosen.block, chosen.head)};
+  text += "\nFormulas:\n\n";
+  for (const attention::Stage stage : view.exported(desk_.state).stages) {
+    const Quantity& shown = quantity(stage);
+    if (desk_.result.shapes.at(chosen.block).extent(stage))
+      text += fmt::format("- {}: {}\n", shown.title, shown.formula(subject));
+  }
+  return text;
+}
+
+std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path) const {
+  if (path.extension() == ".csv") {
+    const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
+    const std::string csv = panel == open_views_.end() || is_view_empty_ ? "" : panel->second->csv();
+    if (csv.empty() && !view_says_.empty()) throw Error("{}: {}", utf8(path), view_says_);
+    if (csv.empty())
+      throw Error(
+          "{}: of the views, Prompts alone writes its numbers, once it shows any; `headlight export` writes those of a run",
+          utf8(path));
+    write_file_atomically(path, csv);
+    return {};
+  }
+  const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
+  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
+  const std::unique_ptr<exporting::Drawing> noted = shown_figure();
+  exporting::DrawingOutput output = noted->output();
+  output.session = fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion,
+                               portable_state(desk_.state, path.parent_path()));
+  const auto draw = [&](exporting::Canvas& canvas) { noted->draw(canvas); };
+  write_file_atomically(path, exporting::encode(noted->size(), output, *format, draw));
+  return exporting::notes_of(*noted);
+}
+
+void Workspace::save_screenshot() {
+  const std::optional<Picture> screenshot = export_dialog_.take_picture();
+  if (!screenshot) return;
+  desk_.attempt([&] {
+    std::vector<std::string> said = {fmt::format("Saved {}", utf8(screenshot->path))};
+    if (screenshot->is_figure) {
+      std::ranges::move(write_figure(screenshot->path), std::back_inserter(said));
+    } else {
+      const shell::PixelImage window = desk_.ui.read_pixels();
+      const bool is_view = screenshot->area == ScreenshotArea::View;
+      write_png(screenshot->path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
+    }
+    desk_.tell(fmt::format("{}", fmt::join(said, "; ")));
+  });
+}
+
+}  // namespace headlight::app
