@@ -26,10 +26,10 @@ namespace {
 
 struct TextFlags {
   std::string model;
-  std::vector<std::string> lines;                ///< given on the command line; none: standard input's
-  bool is_target = false;                        ///< for an encoder-decoder's target
-  bool adds_special = true;                      ///< tokenize
-  bool is_chat = false;                          ///< tokenize: as the model's template writes it
+  std::vector<std::string> lines;  ///< given on the command line; none: standard input's
+  bool is_target = false;          ///< for an encoder-decoder's target
+  bool adds_special = true;        ///< tokenize
+  bool is_chat = false;            ///< tokenize: as the model's template writes it
   text::Thinking thinking = text::Thinking::Unset;
   bool skips_special = true;                     ///< detokenize
   std::optional<text::WordLanguage> words = {};  ///< tokenize: by the rules of a language
@@ -115,8 +115,8 @@ int run_tokenize(const TextFlags& flags) {
     if (const std::string note = chat->note_of_marks(tokenizer); !note.empty()) tell_note(note);
   }
   answer_lines(flags.lines, [&](const std::string& line) {
-    return tokens_json("tokens", chat ? chat->encode(tokenizer, line, flags.thinking).tokens
-                                      : tokenizer.encode(line, flags.adds_special));
+    return tokens_json(
+        "tokens", chat ? chat->encode(tokenizer, line, flags.thinking).tokens : tokenizer.encode(line, flags.adds_special));
   });
   return 0;
 }

@@ -69,7 +69,7 @@ class FamilyTensors {
   std::string prefix_;
   bool is_transposed_;
   bool has_table_in_head_ = false;  ///< the embedding's table has the name of the head that is tied to it
-  bool is_bare_encoder_ = false;  ///< an encoder saved alone: names lack "encoder."
+  bool is_bare_encoder_ = false;    ///< an encoder saved alone: names lack "encoder."
 };
 
 /// The stacks of the family that the checkpoint holds. Throws Error for a decoder without its encoder.
