@@ -192,7 +192,8 @@ TEST_SUITE("cpu") {
                                           "{}"};
     std::size_t tried = 0, accepted = 0;
     const json members = whole.flatten();
-    for (const auto& [pointer, value] : members.items()) {
+    for (const auto& member : members.items()) {
+      const std::string& pointer = member.key();
       json changed = whole;
       changed[json::json_pointer(pointer)] = "<here>";
       const std::string text = changed.dump();
