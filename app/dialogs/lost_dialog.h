@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What the user chose for lost windows: one of them, or all.
+/// The user's choice for lost windows: one of them, or all.
 struct LostChoice {
   enum class Action : std::uint8_t { Open, Delete };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxLetters = 192;  // of an entry
 constexpr std::size_t kMaxQuery = 48;     // letters; what is typed after them is ignored
 
-// What is worth what. A whole number is worth more than its first digit, so that "layer 1" prefers layer 1 to layer 11.
+// Scores of a match. A whole number is worth more than its first digit, so that "layer 1" prefers layer 1 to layer 11.
 constexpr int kWord = 16;
 constexpr int kWhole = 12;  // the query's word ends where the text's does
 constexpr int kInTitle = 8;
@@ -95,7 +95,7 @@ std::vector<std::u32string> read_query(std::string_view utf8) {
   return words;
 }
 
-/// Where the word ends that begins at `at`, gaps of the text passed over; nothing: it isn't there.
+/// The end of the word that begins at `at`, gaps of the text passed over; nothing: it isn't there.
 std::optional<std::size_t> end_of_word(const std::u32string& word, const IndexedText& text, std::size_t at) {
   if ((text.kinds[at] & kBegins) == 0) return std::nullopt;
   for (std::size_t i = 0; i < word.size(); ++at) {

@@ -22,7 +22,7 @@ std::mutex g_glfw_mutex;  // wake() may be called on any thread, also while GLFW
 int g_sessions = 0;
 std::atomic<bool> g_is_woken = false;
 
-/// What panels leave of a display, in screen coordinates.
+/// The part of a display that panels leave, in screen coordinates.
 struct ScreenArea {
   glm::ivec2 origin{0}, size{0};
 };

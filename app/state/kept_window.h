@@ -20,7 +20,7 @@ struct OpenWindow {
 /// The session that a window had open, as its file is now; none where it had none, or the file can't be read any more.
 std::optional<OpenSession> session_of(const OpenWindow& window);
 
-/// What is kept of a window.
+/// A kept window's content.
 struct Kept {
   OpenWindow window;
   Settings settings;
@@ -38,7 +38,7 @@ struct LostWindow {
   bool has_ended_start = false;  ///< it ended before all was computed that it began with: it may do so again
 };
 
-/// What a start goes on with.
+/// The window that a start goes on with.
 struct Resumed {
   std::optional<LostWindow> window;  ///< KeptWindow has taken it; none: the state of the settings
   bool avoids_settings = false;      ///< … which has just ended a start

@@ -29,7 +29,7 @@ class Drawing {
   virtual void draw(Canvas& canvas) const = 0;
   /// What it shows in words and numbers, as Markdown: for screen readers, issues and language models.
   virtual std::string text() const = 0;
-  /// What a reader misses in it, and the flag that shows it; empty: nothing.
+  /// Names what a reader misses in it, and the flag that shows it; empty: nothing.
   virtual std::string note() const { return {}; }
 
  protected:

@@ -111,7 +111,7 @@ struct Pass {
     return {.shape = std::move(x.shape), .values = std::move(values.values)};
   }
 
-  /// Of layers with weights; numbers that are given stay as they are.
+  /// Rounds numbers of layers with weights; numbers that are given stay as they are.
   Array written(Array x) const { return reference::written(rules.arithmetic, std::move(x)); }
   Array multiplied(const Linear& linear, const Array& x) const { return multiply(rules.arithmetic, linear, x); }
 

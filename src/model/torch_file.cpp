@@ -258,7 +258,7 @@ TensorTable read_archive(const fs::path& path) {
       order != nullptr && !order->is_compressed && order->size == 3) {
     cursor.fail("its numbers are big-endian, which isn't supported");
   }
-  // Of compressed members those that a tensor names are unpacked.
+  // Compressed members are unpacked where a tensor names them.
   Storages storages;
   std::set<std::string_view> keys;
   const TorchReader reader(zip.file(), pickle, storages);

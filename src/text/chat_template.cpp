@@ -127,7 +127,7 @@ class ChatWriter {
     }
   }
 
-  /// Of what is made of each byte of a text.
+  /// The bytes that are made of each byte of a text.
   void spend_tokens(const std::string& text) { budget_.spend(text.size() * kTokenCost); }
 
   /// An open answer ends where a mark after its content is: the template may write the same letters around it.

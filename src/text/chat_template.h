@@ -13,7 +13,7 @@ namespace headlight::text {
 class Tokenizer;
 struct TemplateNode;
 
-/// What a template's enable_thinking is: undefined, as long as the user has chosen neither.
+/// A template's enable_thinking: undefined, as long as the user has chosen neither.
 enum class Thinking : std::uint8_t { Unset, On, Off };
 
 /// Tokens [first, end) of a turn, those that the template wrote around its content included.

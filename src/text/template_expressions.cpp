@@ -132,7 +132,7 @@ Node TemplateExpressions::filtered(Node value, bool begins_with_filter) {
   }
 }
 
-/// Of a test without brackets, as in "x is equalto 3".
+/// The argument of a test without brackets, as in "x is equalto 3".
 bool TemplateExpressions::begins_argument() const {
   if (now().kind == TokenKind::Number || now().kind == TokenKind::String || is("[") || is("{")) return true;
   constexpr std::array<std::string_view, 7> kWords = {"and", "or", "not", "if", "else", "is", "in"};

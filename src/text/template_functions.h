@@ -11,7 +11,7 @@ struct TemplateArguments {
   Named named = {};
 };
 
-/// What a function gets.
+/// The arguments of a function.
 struct TemplateCall {
   TemplateHeap& heap;
   TemplateValue value;                  ///< that a filter, a test or a method is of
@@ -24,7 +24,7 @@ struct TemplateCall {
   std::string text() const { return to_python_text(value, heap); }
 };
 
-/// What calls a function: a filter, a test, a method of a text, a dictionary or a loop, or its name alone.
+/// Uses of a function: a filter, a test, a method of a text, a dictionary or a loop, or its name alone.
 enum class TemplateUse : char { Filter = 'f', Test = 'i', Text = 't', Dict = 'd', Loop = 'l', Global = 'g' };
 
 /// A function that Jinja and Python have too.

@@ -4,7 +4,7 @@
 #include "text/template_format.h"
 #include "text/template_value.h"
 
-// What a template's operators make of values, as Python's do.
+// A template's operators, which compute as Python's do.
 namespace headlight::text {
 namespace {
 

@@ -265,7 +265,7 @@ class Run {
     return values;
   }
 
-  /// Of all parts but the first.
+  /// For all parts but the first.
   TemplateArguments arguments(const Node& node) {
     TemplateArguments all;
     for (std::size_t i = 1; i < node.parts.size(); ++i) {

@@ -65,7 +65,7 @@ class Tokenizer {
   /// Labels of consecutive tokens; a character that several make is broken: "語¦", "¦語". Empty for unknown ids.
   std::vector<std::string> labels(std::span<const std::uint32_t> ids) const;
   const SpecialTokens& special() const;
-  /// What its file doesn't say and was guessed, in one line each.
+  /// Guesses about what its file doesn't say, in one line each.
   const std::vector<std::string>& notes() const;
   /// "BPE", "WordPiece", "Unigram", "WordLevel".
   std::string_view kind() const;

@@ -31,14 +31,14 @@ namespace {
 const fs::path kAssets = fs::path(HEADLIGHT_EXAMPLES_DIR).parent_path();
 constexpr double kMost_s = 20.0;  // of processor time: 10 s on two cores
 
-/// What a command did in this process.
+/// The result of a command in this process.
 struct Done {
   int status = -1;
   std::string out, err;
   double processor_s = 0.0;
 };
 
-/// Where a stream goes while this lives.
+/// Redirects a stream while this lives.
 class Redirection {
  public:
   Redirection(std::ostream& stream, std::ostringstream& to) : stream_(stream), before_(stream.rdbuf(to.rdbuf())) {}
@@ -74,7 +74,7 @@ struct Opening {
   bool is_quick = false;
 };
 
-/// What takes a file. `out`: a folder for what it writes.
+/// A command that takes a file. `out`: a folder for what it writes.
 std::vector<Opening> openings_of(const fs::path& file, const fs::path& out) {
   const std::string path = file.string(), name = file.filename().string(), folder = file.parent_path().filename().string();
   const auto in = [&](const char* one) { return (out / one).string(); };

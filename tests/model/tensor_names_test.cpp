@@ -86,7 +86,7 @@ TEST_SUITE("cpu") {
     CHECK(renamed([](const std::string& name) { return "model.module.model." + name; }).empty());
     CHECK(
         holds(renamed([](const std::string& name) { return "wrapped." + name; }), "no tensor 'model.embed_tokens.weight'"));
-    // What is beside the wrapped network has no prefix.
+    // Tensors beside the wrapped network have no prefix.
     CHECK(renamed([](const std::string& name) { return name == "lm_head.weight" ? name : "module." + name; }).empty());
   }
 

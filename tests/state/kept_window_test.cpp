@@ -61,7 +61,7 @@ void keep_at_once(KeptWindow& window, const Kept& kept) {
   CHECK(std::isinf(window.keep(kept, 100.0)));
 }
 
-/// What the next start does.
+/// The next start of the program.
 struct NextStart {
   explicit NextStart(const fs::path& folder)
       : loaded(load_settings(folder / "settings.json")),

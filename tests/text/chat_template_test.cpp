@@ -149,7 +149,7 @@ TEST_SUITE("cpu") {
         {"{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
          "{% set ns = namespace(x='a') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
          "{{ 'a' * 999999999999 }}",
-         // What is read costs as well as what is made.
+         // Reading costs as well as making.
          "{% set n = namespace() %}{% for i in range(150000) %}{% set n.x = namespace(x=n.x) %}{% endfor %}",
          "{{ ('x' * 30000000) | list | length }}",
          "{% set a = 'x' * 8000000 %}{% set b = 'x' * 8000000 %}{% for i in range(200000) %}{% if a < b %}{% endif %}{% "

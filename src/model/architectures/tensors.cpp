@@ -45,7 +45,7 @@ std::string_view older(std::string_view suffix) { return suffix == ".weight" ? "
 FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
     : checkpoint_(std::move(checkpoint)), family_(family), is_transposed_(family.is_transposed) {
   constexpr int kMaxWrappers = 3;
-  // Of two tied tensors a file may have the head alone.
+  // A file may have the head alone, of two tied tensors.
   if (!unwrap(kMaxWrappers) && !(has_table_in_head_ = family.is_tied, find_prefix())) {
     has_table_in_head_ = false;
     prefix_ = family.prefixes.substr(0, family.prefixes.find('|'));
