@@ -60,7 +60,6 @@ struct Ui::Impl {
   ThemeKind wanted_theme = ThemeKind::Light;
   float scale = 1.0F;
   float atlas_scale = 0.0F;  ///< 0: not built yet
-  bool has_new_glyphs = false;
   int frames_wanted = 1;
   const char* frames_wanted_by = "the first frame";  ///< a source file, or a few words
   int frames_wanted_line = 0;                        ///< in that file; 0: it is none
@@ -69,6 +68,7 @@ struct Ui::Impl {
   std::uint64_t font_uploads = 0;
   std::uint64_t pixels_drawn = 0;
   std::optional<FrameTiles> drawn;  ///< the image's frame
+  bool has_new_glyphs = false;
   bool draws_when_read = false;
   bool is_undrawn = false;  ///< the ended frame waits for read_pixels()
 

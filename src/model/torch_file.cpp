@@ -248,8 +248,8 @@ TensorTable read_archive(const fs::path& path) {
           "compress",
           utf8(path), kMaxUnpacked >> 30);
     }
-    auto copy = std::make_shared<const std::vector<std::byte>>(zip.unpacked(member));
-    return {.bytes = *copy, .copy = std::move(copy)};
+    const auto copy = std::make_shared<const std::vector<std::byte>>(zip.unpacked(member));
+    return {.bytes = *copy, .copy = copy};
   };
   const StoredBytes pickle_bytes = bytes_of(*pickled);
   FileCursor cursor(*zip.file(), pickle_bytes.bytes, kWords);
