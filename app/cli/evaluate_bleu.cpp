@@ -1,6 +1,5 @@
 #include "app/cli/subcommands.h"
 
-#include <iostream>
 #include <memory>
 
 #include <fmt/ranges.h>
@@ -11,7 +10,6 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
-#include "core/json.h"
 #include "evaluation/bleu.h"
 #include "evaluation/words.h"
 #include "inference/decoding.h"
@@ -62,14 +60,13 @@ std::string bleu_text(const Bleu& bleu, std::size_t sentences) {
       bleu.brevity_penalty, sentences, bleu.hypothesis_words, bleu.reference_words);
 }
 
-std::string bleu_json(const Bleu& bleu, std::size_t sentences) {
-  const nlohmann::ordered_json json = {{"bleu", bleu.score},
-                                       {"precisions", bleu.precision},
-                                       {"brevity_penalty", bleu.brevity_penalty},
-                                       {"sentences", sentences},
-                                       {"hypothesis_words", bleu.hypothesis_words},
-                                       {"reference_words", bleu.reference_words}};
-  return to_text(json, -1);
+nlohmann::ordered_json bleu_json(const Bleu& bleu, std::size_t sentences) {
+  return {{"bleu", bleu.score},
+          {"precisions", bleu.precision},
+          {"brevity_penalty", bleu.brevity_penalty},
+          {"sentences", sentences},
+          {"hypothesis_words", bleu.hypothesis_words},
+          {"reference_words", bleu.reference_words}};
 }
 
 int run_command(const BleuFlags& flags) {
@@ -98,8 +95,7 @@ int run_command(const BleuFlags& flags) {
     check_same_count(flags.hypothesis, hypotheses.size(), reference_file, references.size());
   }
   const Bleu bleu = evaluation::corpus_bleu(in_words(hypotheses), in_words(references));
-  std::cout << (output_choice().writes_json ? bleu_json(bleu, references.size()) : bleu_text(bleu, references.size()))
-            << '\n';
+  tell_answer(bleu_text(bleu, references.size()), bleu_json(bleu, references.size()));
   return 0;
 }
 

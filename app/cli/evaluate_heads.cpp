@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -18,7 +17,6 @@
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "evaluation/head_maps.h"
 #include "evaluation/head_survey.h"
 #include "evaluation/needle.h"
@@ -189,7 +187,7 @@ int run_needles(const HeadsFlags& flags) {
         {{"layer", head.layer}, {"head", head.head}, {"retrieval", scores[0]}, {"retrieval_predicted", scores[1]}});
     text += fmt::format("\n{:<8}{:>10.4f}{:>11.4f}", head_name(head), scores[0], scores[1]);
   }
-  std::cout << (output_choice().writes_json ? to_text(json, -1) : text) << '\n';
+  tell_answer(text, json);
   return 0;
 }
 
@@ -226,13 +224,9 @@ int run_command(const HeadsFlags& flags) {
   }();
   std::ranges::stable_sort(scores, std::ranges::greater(),
                            [&](const HeadScore& score) { return key_of(score, flags.sort); });
-  if (output_choice().writes_json) {
-    std::cout << to_text(scores_json(scores, flags), -1) << '\n';
-  } else {
-    std::cout << heading(flags, one_line(model->description.name), texts) << '\n'
-              << best_heads(scores, flags) << "\n\n"
-              << table(scores, flags) << '\n';
-  }
+  tell_answer(fmt::format("{}\n{}\n\n{}", heading(flags, one_line(model->description.name), texts),
+                          best_heads(scores, flags), table(scores, flags)),
+              scores_json(scores, flags));
   return 0;
 }
 

@@ -1,6 +1,5 @@
 #include "app/cli/subcommands.h"
 
-#include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +9,6 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
-#include "core/json.h"
 #include "evaluation/perplexity.h"
 
 namespace headlight::app {
@@ -63,16 +61,15 @@ std::string likelihood_text(const Likelihood& found) {
       found.tokens, found.bytes, found.lines);
 }
 
-std::string likelihood_json(const Likelihood& found) {
-  const nlohmann::ordered_json json = {{"perplexity_per_word", found.perplexity_per_word()},
-                                       {"perplexity_per_token", found.perplexity_per_token()},
-                                       {"bits_per_byte", found.bits_per_byte()},
-                                       {"nats", found.nats},
-                                       {"words", found.words},
-                                       {"tokens", found.tokens},
-                                       {"bytes", found.bytes},
-                                       {"lines", found.lines}};
-  return to_text(json, -1);
+nlohmann::ordered_json likelihood_json(const Likelihood& found) {
+  return {{"perplexity_per_word", found.perplexity_per_word()},
+          {"perplexity_per_token", found.perplexity_per_token()},
+          {"bits_per_byte", found.bits_per_byte()},
+          {"nats", found.nats},
+          {"words", found.words},
+          {"tokens", found.tokens},
+          {"bytes", found.bytes},
+          {"lines", found.lines}};
 }
 
 int run_command(const PerplexityFlags& flags) {
@@ -93,7 +90,7 @@ int run_command(const PerplexityFlags& flags) {
     return evaluation::likelihood(runner->session(), *model, texts.sources, texts.texts,
                                   [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }();
-  std::cout << (output_choice().writes_json ? likelihood_json(found) : likelihood_text(found)) << '\n';
+  tell_answer(likelihood_text(found), likelihood_json(found));
   return 0;
 }
 

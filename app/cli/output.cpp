@@ -30,14 +30,24 @@ void tell_note(const std::string& note) {
   if (told.insert(note).second && !output_choice().is_quiet) std::cerr << "headlight: note: " << one_line(note) << '\n';
 }
 
-void write_json(const nlohmann::ordered_json& json) { std::cout << to_text(json, -1) << '\n'; }
+std::string json_line(nlohmann::ordered_json json) {
+  static std::size_t written = 0;
+  for (const std::vector<std::string> notes = added_notes(); written < notes.size(); ++written) {
+    json["notes"].push_back(notes[written]);
+  }
+  return to_text(json, -1);
+}
+
+void write_json(nlohmann::ordered_json json) { std::cout << json_line(std::move(json)) << '\n'; }
 
 void tell_result(const std::string& text, const nlohmann::ordered_json& json) {
+  if (output_choice().writes_json || !output_choice().is_quiet) tell_answer(text, json);
+}
+
+void tell_answer(const std::string& text, const nlohmann::ordered_json& json) {
   if (output_choice().writes_json) {
-    nlohmann::ordered_json whole = json;
-    for (const std::string& note : added_notes()) whole["notes"].push_back(note);
-    write_json(whole);
-  } else if (!output_choice().is_quiet) {
+    write_json(json);
+  } else {
     std::cout << text << '\n';
   }
 }

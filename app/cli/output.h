@@ -20,17 +20,20 @@ OutputChoice& output_choice();
 /// Adds both flags.
 void add_output_choice(CLI::App& app);
 
-/// A line on standard error that is no error, once, nothing with --quiet; and among the `notes` of what tell_result()
-/// writes.
+/// A line on standard error that is no error, once, nothing with --quiet; and among the `notes` of the next JSON.
 void tell_note(const std::string& note);
 /// What the command did: a line on standard output, nothing with --quiet, or with --json the object.
 void tell_result(const std::string& text, const nlohmann::ordered_json& json);
+/// What the command was asked for, with --quiet too: the text, or with --json the object.
+void tell_answer(const std::string& text, const nlohmann::ordered_json& json);
 /// All of a file on standard output.
 void print_file(const PassingFile& file);
 
 /// "548.1 MiB".
 std::string bytes_in_words(std::uint64_t bytes);
-/// A line of JSON on standard output.
-void write_json(const nlohmann::ordered_json& json);
+/// A line of JSON without its end: the object with those `notes` that no line before it had.
+std::string json_line(nlohmann::ordered_json json);
+/// The same on standard output.
+void write_json(nlohmann::ordered_json json);
 
 }  // namespace headlight::app

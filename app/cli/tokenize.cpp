@@ -75,8 +75,7 @@ std::string tokens_json(const char* name, const Tokens& tokens) {
     texts.push_back(token.text);
     offsets.push_back({token.bytes.begin, token.bytes.end});
   }
-  return to_text(nlohmann::ordered_json{{"ids", std::move(ids)}, {name, std::move(texts)}, {"offsets", std::move(offsets)}},
-                 -1);
+  return json_line({{"ids", std::move(ids)}, {name, std::move(texts)}, {"offsets", std::move(offsets)}});
 }
 
 std::string words_json(const std::string& line, text::WordLanguage language) {
@@ -87,7 +86,7 @@ std::string words_json(const std::string& line, text::WordLanguage language) {
     const text::ByteRange typed = repaired.original(range);
     offsets.push_back({typed.begin, typed.end});
   }
-  return to_text(nlohmann::ordered_json{{"words", std::move(texts)}, {"offsets", std::move(offsets)}}, -1);
+  return json_line({{"words", std::move(texts)}, {"offsets", std::move(offsets)}});
 }
 
 /// With a model: the ids of the words in its vocabulary of whole words.

@@ -94,6 +94,7 @@ TEST_SUITE("cpu") {
     const std::string out = (directory.path() / "out").string();
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"info", "--model", model, "--json"},
+          {"evaluate", "heads", "--model", model, "--device", "cpu", "--sequences", "1", "--span", "4", "--json"},
           {"export", "--model", model, "--ids", "1,2,3", "--device", "cpu", "--format", "npy", "--out", out, "--json"}}) {
       const Outcome outcome = run_headlight(command);
       CHECK(outcome.err == "headlight: note: " + note + "\n");
