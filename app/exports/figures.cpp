@@ -1,6 +1,8 @@
 #include <iterator>
 #include <sstream>
 
+#include <fmt/ranges.h>
+
 #include "app/engine/written_rows.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/shaded_image.h"
@@ -46,20 +48,14 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
   return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
+constexpr std::size_t kLongest = 240;  ///< bytes of a text in a caption
+
 /// The line of a text that a batch of `lines` has as its item, in quotes; of a long one the beginning and the end.
 std::string quoted_line(const std::string& text, std::uint32_t lines, std::uint32_t item) {
-  constexpr std::size_t kLongest = 240;
   std::istringstream rest(text);
   std::string line = text;
   for (std::uint32_t i = 0; lines > 1 && i <= item; ++i) std::getline(rest, line);
   return text.empty() ? text : fmt::format("\u201C{}\u201D", one_line(line, kLongest));
-}
-
-/// The text of a source that has one of its own.
-std::string typed_text(const Source& source) {
-  if (const auto* model = std::get_if<Model>(&source)) return model->ids.empty() ? model->text : std::string();
-  const auto* playground = std::get_if<Playground>(&source);
-  return playground != nullptr ? playground->text : std::string();
 }
 
 }  // namespace
@@ -96,8 +92,12 @@ std::string caption(const std::string& changes, const model::ModelInput& input, 
   std::string text = quoted_line(typed_text(source), lines, item);
   const std::string other = baseline != nullptr ? quoted_line(typed_text(baseline->inputs.source), lines, item) : "";
   if (!other.empty() && other != text) text += ", compared with " + other;
-  const char* between = changes.empty() || text.empty() ? "" : ". ";
-  return text.empty() ? changes : fmt::format("{}{}Text: {}", changes, between, text);
+  if (!text.empty()) {
+    text.insert(0, "Text: ");
+  } else if (const std::vector<std::string>* labels = input.source.labels(item)) {  // of ids, or a capture
+    text = fmt::format("Tokens: \u201C{}\u201D", one_line(fmt::format("{}", fmt::join(*labels, " ")), kLongest));
+  }
+  return changes + (changes.empty() || text.empty() ? "" : ". ") + text;
 }
 
 std::string changes_on_screen(const State& state, const EngineResult& result) {

@@ -194,7 +194,11 @@ constexpr MaskPart with_member(MaskPart part) {
   part.is_set = [](const MaskSpec& mask) { return app::is_set(mask.*member); };
   part.are_equal = [](const MaskSpec& left, const MaskSpec& right) { return left.*member == right.*member; };
   if constexpr (requires(const Type& type) { attention::painted_count(type); })
-    part.painted_count = [](const MaskSpec& mask) { return attention::painted_count(mask.*member); };
+    part.painted = [](const MaskSpec& mask) {
+      std::map<attention::PaintScope, std::size_t> cells;
+      for (const auto& [scope, painted] : mask.*member) cells[scope] = painted.cell_count();
+      return cells;
+    };
   part.write = [](const MaskSpec& mask) { return write_part(mask.*member); };
   part.read = [](const json& value, const std::string& path, MaskSpec& mask) {
     if constexpr (requires { read_part(value, path, mask.*member); }) {

@@ -22,7 +22,8 @@ struct MaskPart {
   bool is_typed = false;  ///< changes of it while it is typed are one step of undo
   bool (*is_set)(const attention::MaskSpec& mask) = nullptr;
   bool (*are_equal)(const attention::MaskSpec& left, const attention::MaskSpec& right) = nullptr;
-  std::size_t (*painted_count)(const attention::MaskSpec& mask) = nullptr;  ///< null: it isn't painted
+  /// How many cells are painted in which scope; null: it isn't painted.
+  std::map<attention::PaintScope, std::size_t> (*painted)(const attention::MaskSpec& mask) = nullptr;
   nlohmann::json (*write)(const attention::MaskSpec& mask) = nullptr;
   void (*read)(const nlohmann::json& value, const std::string& path, attention::MaskSpec& mask) = nullptr;
 };

@@ -27,7 +27,59 @@ const char* fill_name(attention::MaskFill fill) {
   return kNames[static_cast<std::size_t>(fill)];
 }
 
-void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::string>& parts) {
+using Heads = std::vector<std::pair<model::BlockRef, std::uint32_t>>;
+
+/// What goes before a layer's name where it isn't the encoder's, or a decoder-only model's: "cross ".
+std::string kind_in_words(model::BlockKind kind) {
+  return kind == model::BlockKind::EncoderSelf ? "" : fmt::format("{} ", to_string(kind));
+}
+
+/// "L1H4, cross L0H2–5": ascending; of more parts than `most` how many heads there are.
+std::string heads_in_words(const Heads& heads, std::size_t most) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0, end = 0; first < heads.size(); first = end) {
+    const auto& [block, head] = heads[first];
+    while (end < heads.size() && heads[end].first == block && heads[end].second == head + (end - first)) ++end;
+    if (end - first == 2) --end;  // two neighbours have a name each
+    parts.push_back(fmt::format("{}L{}H{}{}", kind_in_words(block.kind), block.layer.value, head,
+                                end - first > 1 ? fmt::format("\u2013{}", heads[end - 1].second) : ""));
+  }
+  return parts.size() > most ? counted(heads.size(), "head") : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+struct Wording {
+  std::size_t most = 0;       ///< heads, or places, of a kind that have names
+  bool has_one_text = false;  ///< the batch item needs no name
+};
+
+/// "3 cells painted in L1H4, L2": without the place where every map has them, or there are too many places.
+std::string painted_in_words(model::BlockKind kind, const std::map<attention::PaintScope, std::size_t>& cells,
+                             const char* noun, const Wording& words) {
+  const auto of_item = [&](std::optional<std::uint32_t> batch) {
+    return batch && !words.has_one_text ? fmt::format(" of batch item {}", *batch) : std::string();
+  };
+  std::size_t count = 0;
+  std::map<std::optional<std::uint32_t>, Heads> heads;  // by batch item, where layer and head are named
+  std::vector<std::string> places;
+  for (const auto& [scope, of_scope] : cells) {
+    count += of_scope;
+    if (scope.layer && scope.head) {
+      heads[scope.batch].push_back({{kind, {*scope.layer}}, *scope.head});
+      continue;
+    }
+    places.push_back((scope.layer  ? fmt::format("{}L{}", kind_in_words(kind), *scope.layer)
+                      : scope.head ? fmt::format("H{} of every layer", *scope.head)
+                                   : "every head") +
+                     of_item(scope.batch));
+  }
+  const bool is_everywhere = cells.size() == 1 && cells.begin()->first == attention::PaintScope();
+  for (const auto& [batch, named] : heads) places.push_back(heads_in_words(named, words.most) + of_item(batch));
+  const std::string painted = counted(count, noun) + " painted";
+  return is_everywhere || places.size() > words.most ? painted : fmt::format("{} in {}", painted, fmt::join(places, ", "));
+}
+
+void compare(model::BlockKind kind, const MaskSpec& now, const MaskSpec& trained, const Wording& words,
+             std::vector<std::string>& parts) {
   const auto add = [&](std::string part) {
     if (std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
   };
@@ -42,7 +94,7 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
     if (!part.is_set(now)) {
       add(part.removal);
     } else {
-      add(part.painted_count ? counted(part.painted_count(now), part.change) + " painted" : part.change);
+      add(part.painted ? painted_in_words(kind, part.painted(now), part.change, words) : part.change);
     }
   }
 }
@@ -55,22 +107,6 @@ std::string dropout_in_words(const DropoutChoices& dropout) {
   if (dropout.branches) sites.push_back("branches");
   if (dropout.inner) sites.push_back("feed-forward");
   return fmt::format("dropout {:g} of {}, seed {}", dropout.probability, fmt::join(sites, ", "), dropout.seed);
-}
-
-using Heads = std::vector<std::pair<model::BlockRef, std::uint32_t>>;
-
-/// "L1H4, cross L0H2–5": ascending; of more parts than `most` how many heads there are.
-std::string heads_in_words(const Heads& heads, std::size_t most) {
-  std::vector<std::string> parts;
-  for (std::size_t first = 0, end = 0; first < heads.size(); first = end) {
-    const auto& [block, head] = heads[first];
-    while (end < heads.size() && heads[end].first == block && heads[end].second == head + (end - first)) ++end;
-    if (end - first == 2) --end;  // two neighbours have a name each
-    parts.push_back(fmt::format(
-        "{}L{}H{}{}", block.kind == model::BlockKind::EncoderSelf ? "" : fmt::format("{} ", to_string(block.kind)),
-        block.layer.value, head, end - first > 1 ? fmt::format("\u2013{}", heads[end - 1].second) : ""));
-  }
-  return parts.size() > most ? counted(heads.size(), "head") : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// What a pass is changed by, of a state or of a run's inputs. Up to `most` heads of a kind have names.
@@ -92,8 +128,12 @@ std::vector<std::string> changes_of(const Changed& changed, const attention::Mas
   for (const KeptChange& kept : changed.changes)
     parts.push_back(kept.strength == 1.0F ? kept.name : fmt::format("{:g} \u00D7 {}", kept.strength, kept.name));
   if (changed.dropout.is_on()) parts.push_back(dropout_in_words(changed.dropout));
+  const std::string text = typed_text(changed.source);
+  const bool has_one_text =
+      model != nullptr && !model->ids.empty() ? model->ids.size() == 1 : !text.empty() && text.find('\n') == text.npos;
+  const Wording words{.most = most, .has_one_text = has_one_text};
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
-    compare(changed.masks.by_kind[kind], trained.by_kind[kind], parts);
+    compare(static_cast<model::BlockKind>(kind), changed.masks.by_kind[kind], trained.by_kind[kind], words, parts);
   }
   return parts;
 }

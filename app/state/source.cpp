@@ -54,4 +54,10 @@ bool are_linked_steps(const std::filesystem::path& a, const std::filesystem::pat
   return is_linked_step(a) && is_linked_step(b) && a.parent_path() == b.parent_path();
 }
 
+std::string typed_text(const Source& source) {
+  if (const auto* model = std::get_if<Model>(&source)) return model->ids.empty() ? model->text : std::string();
+  const auto* playground = std::get_if<Playground>(&source);
+  return playground != nullptr ? playground->text : std::string();
+}
+
 }  // namespace headlight::app

@@ -97,4 +97,8 @@ bool is_linked_step(const std::filesystem::path& file);
 /// Are both captures steps of the same window's link?
 bool are_linked_steps(const std::filesystem::path& a, const std::filesystem::path& b);
 
+/// The text of a source that has one of its own, a line for each batch item; empty where ids, a file or a notebook give
+/// the tokens.
+std::string typed_text(const Source& source);
+
 }  // namespace headlight::app

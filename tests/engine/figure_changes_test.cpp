@@ -75,6 +75,15 @@ std::vector<KindOfChange> kinds_of_changes() {
       {"mask matrix",
        [](State& state) { mask_of(state).matrix = attention::BooleanMask{.queries = 1, .keys = 1, .keep = {0}}; }},
       {"1 cell painted", [](State& state) { mask_of(state).painted[{}].paint({.query = 2, .key = 1}, false); }},
+      {"2 cells painted in H0 of every layer, L1H2",
+       [](State& state) {
+         mask_of(state).painted[{.layer = 1, .head = 2}].paint({.query = 2, .key = 1}, false);
+         mask_of(state).painted[{.batch = 0, .head = 0}].paint({.query = 2, .key = 1}, false);
+       }},
+      {"1 bias painted in L1",
+       [](State& state) {
+         mask_of(state).biases[{.layer = 1}] = attention::NumberRuns{{{2, 1}, -1.5F}};
+       }},
       {"1 bias painted",
        [](State& state) {
          mask_of(state).biases[{}] = attention::NumberRuns{{{2, 1}, -1.5F}};
@@ -172,7 +181,7 @@ TEST_SUITE("cpu") {
         if (file.extension() != ".svg") continue;
         ++svgs;
         const std::string svg = read_file(file), drawn = svg.substr(svg.find("</metadata>"));
-        CHECK(svg.find("<desc>" + note + "</desc>") != std::string::npos);
+        CHECK(svg.find("<desc>" + note + ". Tokens: \u201C") != std::string::npos);
         CHECK(test::svg_words(drawn).find(note) != std::string::npos);
       }
       CHECK(svgs == figure_kinds().size() - kFiguresOfViews - 1);  // one head alone has no sheet
@@ -192,11 +201,11 @@ TEST_SUITE("cpu") {
     CHECK(says(run_export(runner, options).files.front(),
                "Differs from the trained model: nothing; in the compared run: L0H1 knocked out"));
     options.inputs = run_inputs(state);
-    CHECK(says(run_export(runner, options).files.front(), "Differs from the trained model: L0H1 knocked out<"));
+    CHECK(says(run_export(runner, options).files.front(), "Differs from the trained model: L0H1 knocked out. Tokens: "));
     options.parts.settings = false;  // then the metadata alone says it
     const std::string svg = read_file(run_export(runner, options).files.front());
     CHECK(test::svg_words(svg.substr(svg.find("</metadata>"))).find("Differs") == std::string::npos);
-    CHECK(svg.find("<desc>Differs from the trained model: L0H1 knocked out</desc>") != std::string::npos);
+    CHECK(svg.find("<desc>Differs from the trained model: L0H1 knocked out. Tokens: ") != std::string::npos);
   }
 
   TEST_CASE("no file of an export says where the model, the capture or the file itself are") {

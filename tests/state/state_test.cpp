@@ -387,7 +387,7 @@ TEST_SUITE("cpu") {
     state = {};
     paint(state, {.query = 1, .key = 0}, false, {.keys = 5});
     state.masks[model::BlockKind::EncoderSelf].fill = attention::MaskFill::MinusOneBillion;
-    CHECK(model_changes(state) == "fill \u22121e9 · 1 cell painted");
+    CHECK(model_changes(state) == "fill \u22121e9 · 1 cell painted in L0H0");
     state = {};
     selected_mask(state).mask_expression = test::mask_expression("k <= q");
     selected_mask(state).score_expression = test::score_expression("2.0 * score");
