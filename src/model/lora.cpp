@@ -47,6 +47,15 @@ class Adapter {
     if (std::ranges::find(kHarmless, text("init_lora_weights")) == kHarmless.end()) {
       fail("init_lora_weights is '{}'", printable(text("init_lora_weights")));
     }
+    if (const std::string name = expression_in("alpha_pattern"); !name.empty()) {
+      fail("alpha_pattern has the expression '{}'", printable(name));
+    }
+    has_rank_expression_ = !expression_in("rank_pattern").empty();
+    const auto saved = config_.find("modules_to_save");
+    if (saved == config_.end() || !saved->is_array()) return;
+    for (const nlohmann::json& one : *saved) {
+      if (one.is_string()) saved_apart_.insert(one.get<std::string>());
+    }
   }
 
   std::string text(const char* key) const {
@@ -123,11 +132,19 @@ class Adapter {
 
   /// Is it a copy (modules_to_save), which leaves what is tied to the model's own as it is?
   bool is_saved_apart(std::string_view name) const {
-    const std::string_view module = name.substr(0, name.rfind('.'));
-    const auto found = config_.find("modules_to_save");
-    return found != config_.end() && found->is_array() && std::ranges::any_of(*found, [&](const nlohmann::json& one) {
-             return one.is_string() && module.ends_with(one.get_ref<const std::string&>());
-           });
+    std::string_view end = name.substr(0, name.rfind('.'));
+    while (!end.empty() && !saved_apart_.contains(end)) end.remove_prefix(1);
+    return !end.empty();
+  }
+
+  /// A name among `patterns` that is a regular expression; empty: none is.
+  std::string expression_in(const char* patterns) const {
+    const auto pattern = config_.find(patterns);
+    if (pattern == config_.end() || !pattern->is_object()) return {};
+    for (const auto& [name, value] : pattern->items()) {
+      if (name.find_first_of("\\*+?()[]{}|^$") != std::string::npos) return name;
+    }
+    return {};
   }
 
   /// Notes a part of a product; false for a tensor that is stored whole.
@@ -159,21 +176,25 @@ class Adapter {
     return longer->second->name;
   }
 
-  /// The number of a module: `patterns` has those of some, by the end of their names. None where an expression may name it.
-  std::optional<double> number_of(const char* patterns, const char* key, double fallback, const std::string& module) const {
+  /// The number of a module: `patterns` has those of some, by the end of their names.
+  double number_of(const char* patterns, const char* key, double fallback, const std::string& module) const {
     const auto number = [&](const nlohmann::json& value) {
       if (!value.is_number()) fail("{} is {}", key, shown(value));
       return value.get<double>();
     };
+    std::optional<double> own;
     if (const auto pattern = config_.find(patterns); pattern != config_.end() && pattern->is_object()) {
-      for (const auto& [name, value] : pattern->items()) {
-        if (name.find_first_of("\\*+?()[]{}|^$") != std::string::npos) {
-          if (std::string_view(key) == "r") return std::nullopt;
-          fail("{} has the expression '{}'", patterns, printable(name));
-        }
-        if (module == name || module.ends_with("." + name)) return number(value);
-      }
+      std::size_t at = 0;
+      do {
+        const auto one = pattern->find(module.substr(at));
+        const std::optional<double> other = one == pattern->end() ? own : number(*one);
+        // PEFT takes the first in the order of the file, which a JSON object doesn't have.
+        if (own && *own != *other) fail("{} gives '{}' both {} and {}", patterns, printable(module), *own, *other);
+        own = other;
+        at = module.find('.', at) + 1;
+      } while (at != 0);
     }
+    if (own) return *own;
     const auto found = config_.find(key);
     return found == config_.end() ? fallback : number(*found);
   }
@@ -190,10 +211,10 @@ class Adapter {
            headlight::to_string(b.shape), headlight::to_string(a.shape));
     }
     const std::uint32_t rank = a.shape[0], in = a.shape[1], out = b.shape[0];
-    if (const auto expected = number_of("rank_pattern", "r", 8.0, module); expected && *expected != rank) {
-      fail("'{}' has rank {}, but its configuration says {}", label, rank, *expected);
-    }
-    const double alpha = *number_of("alpha_pattern", "lora_alpha", 8.0, module);
+    // Where an expression may name the module, the tensors have the rank.
+    const double expected = has_rank_expression_ ? rank : number_of("rank_pattern", "r", 8.0, module);
+    if (expected != rank) fail("'{}' has rank {}, but its configuration says {}", label, rank, expected);
+    const double alpha = number_of("alpha_pattern", "lora_alpha", 8.0, module);
     const double scale = alpha / (flag("use_rslora") ? std::sqrt(rank) : rank);
     std::atomic<bool> is_odd = false;
     const auto add_rows = [&](std::uint32_t first, std::uint32_t step) {
@@ -234,6 +255,8 @@ class Adapter {
 
   fs::path folder_;
   nlohmann::json config_;
+  bool has_rank_expression_ = false;
+  std::set<std::string, std::less<>> saved_apart_;  ///< ends of names of modules
 };
 
 }  // namespace

@@ -117,6 +117,10 @@ TEST_SUITE("cpu") {
     fill(base.path() / "model.safetensors", "a.b.c.d.e{}.weight");
     CHECK(holds(complaint([&](json& config, const fs::path& folder) {
                   config["base_model_name_or_path"] = base.path().string();
+                  for (std::size_t i = 0; i < 100'000; ++i) {
+                    config["modules_to_save"].push_back(fmt::format("y{}", i));
+                    config["rank_pattern"][fmt::format("y{}", i)] = i;
+                  }
                   fill(folder / "adapter_model.safetensors", "z{}.weight");
                 }),
                 "it has no tensor of LoRA"));
@@ -130,6 +134,8 @@ TEST_SUITE("cpu") {
     CHECK(holds(complaint_with("init_lora_weights", "pissa"), "init_lora_weights is 'pissa'"));
     CHECK(holds(complaint_with("lora_alpha", "7"), R"(lora_alpha is "7")"));
     CHECK(holds(complaint_with("alpha_pattern", {{"c_.*", 3}}), "alpha_pattern has the expression 'c_.*'"));
+    CHECK(holds(complaint_with("alpha_pattern", {{"attn.c_attn", 3}, {"c_attn", 4}}),
+                "alpha_pattern gives 'transformer.h.0.attn.c_attn' both 3 and 4"));
     CHECK(holds(complaint_with("r", 4), "'transformer.h.0.attn.c_attn' has rank 3, but its configuration says 4"));
     CHECK(holds(complaint_with("rank_pattern", {{"attn.c_attn", 2}}), "has rank 3, but its configuration says 2"));
     CHECK(complaint_with("rank_pattern", {{".*", 2}}).empty());  // an expression isn't followed: the file has the rank
