@@ -3,7 +3,9 @@
 // HEADLIGHT_READ_FAULT="NAME KIND N": the Nth read (from 1 on) of the file whose path ends in NAME fails. KIND is EIO or
 // ENOMEM, "end", which gives no byte once, as network file systems do, or what a program has to bear: EINTR and EAGAIN,
 // once, or "short", from there on half of what was asked for or is left. HEADLIGHT_READ_COUNTS names a file for the number
-// of reads of NAME. NAME "threads" stands for threads that are started: the Nth is not.
+// of reads of NAME. NAME "threads" stands for threads that are started: the Nth is not. NAME "allocations" stands for those
+// of 4,096 bytes and more by operator new: the Nth throws std::bad_alloc. Lack of memory shows there first, and CLI11
+// and nlohmann::json make smaller ones in functions that are noexcept.
 #undef _FORTIFY_SOURCE  // with it the system's headers define read() and fread() inline
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -37,6 +40,11 @@ Fault read_fault() {
     fault.kind = kind.data();
   }
   return fault;
+}
+
+bool counts_allocations() {
+  const char* text = std::getenv("HEADLIGHT_READ_FAULT");
+  return text != nullptr && std::string_view(text).starts_with("allocations ");
 }
 
 const Fault& fault() {
@@ -158,3 +166,18 @@ HEADLIGHT_EXPORTED std::size_t __fread_chk(void* to, std::size_t /*room*/, std::
                                            std::FILE* file) {
   return read_file_with_faults(to, size, count, file);
 }
+
+// Whether allocations count is looked up without an allocation: fault() itself makes some.
+void* operator new(std::size_t bytes) {
+  static const bool kCounts = counts_allocations();
+  constexpr std::size_t kLeast = 4096;
+  if (kCounts && bytes >= kLeast) {
+    static const int kFailing = fault().number;
+    if (++g_reads == kFailing) throw std::bad_alloc();
+  }
+  void* memory = std::malloc(std::max<std::size_t>(bytes, 1));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }

@@ -1,19 +1,22 @@
 // The real program while a read of one of its files fails, whichever file it is: EIO and lack of memory end it with one line
 // and status 1, never with a part taken for the whole; a signal and short reads change nothing. HEADLIGHT_FAULT_SWEEP=N
-// tries N reads of each file, N ≥ 1.
+// tries N reads of each file and 50 N allocations, N ≥ 1.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <zlib.h>
 
 #include "core/atomic_file.h"
 #include "support/program.h"
+#include "support/sanitizers.h"
 
 namespace read_sweep_test {
 
@@ -96,6 +99,40 @@ class Sweep {
       if (outcome.status != 0)
         CHECK(complaint_of(outcome, 1).find("the system starts no more threads") != std::string::npos);
     }
+  }
+
+  /// `samples` of the larger allocations that the command makes, after those of the command line's definition, fail: each
+  /// ends the program with one line, or it wasn't needed. Of a hundred two at most may abort: nlohmann::json destroys a list
+  /// or an object by means of a vector, in a destructor that is noexcept.
+  void run_allocations(const Arguments& arguments, int samples) {
+    CAPTURE(arguments.front());
+    const TemporaryDirectory folder;
+    const fs::path counts = folder.path() / "counts";
+    const auto count = [&](const Arguments& of) {
+      const Outcome outcome = run_once({.arguments = of, .file = "allocations"}, "none 0", counts.string());
+      REQUIRE(outcome.status == 0);
+      return std::make_pair(std::atoi(read_file(counts).c_str()), content_of(out_));
+    };
+    const int first = count({"--version"}).first;
+    const auto [all, written] = count(arguments);
+    REQUIRE(all > first + samples);
+    std::size_t failed = 0, aborted = 0;
+    for (int sample = 1; sample <= samples; ++sample) {
+      const int number = first + static_cast<int>(std::int64_t{all - first} * sample / (samples + 1));
+      CAPTURE(number);
+      const Outcome outcome = run_once({.arguments = arguments, .file = "allocations"}, "none " + std::to_string(number));
+      constexpr int kAborted = 134;
+      if (outcome.status == kAborted) {
+        ++aborted;
+      } else if (outcome.status != 0) {
+        CHECK(complaint_of(outcome, 1).find("out of memory") != std::string::npos);
+        ++failed;
+      } else {
+        CHECK(content_of(out_) == written);
+      }
+    }
+    CHECK(50 * aborted <= static_cast<std::size_t>(samples));
+    CHECK(failed > static_cast<std::size_t>(samples) / 2);  // else the faults don't reach the program
   }
 
  private:
@@ -274,6 +311,18 @@ TEST_SUITE("gpu") {
     sweep.run_threads({"screenshot", "--model", "captions-gpt2", "--text", "a", "--tab", "prompts", "--prompts", prompts,
                        "--out", picture});
   }
+
+#if !HEADLIGHT_HAS_ADDRESS_SANITIZER
+  // The sanitizer's operator new comes before the library's.
+  TEST_CASE("allocations that fail") {
+    const TemporaryDirectory folder;
+    Sweep sweep(folder.path());
+    const char* wanted = std::getenv("HEADLIGHT_FAULT_SWEEP");
+    sweep.run_allocations({"export", "--model", "captions-gpt2", "--device", "cpu", "--text", "a man", "--format", "csv,svg",
+                           "--out", sweep.out()},
+                          50 * (wanted != nullptr ? std::max(1, std::atoi(wanted)) : 1));
+  }
+#endif
 }
 
 }  // namespace read_sweep_test
