@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 
 namespace headlight::app {
@@ -86,6 +88,18 @@ std::size_t CheckpointRoom::measured() const {
   std::size_t count = 0;
   for (std::size_t i = 0; i < series_->steps.size(); ++i) count += numbers(i) != nullptr ? 1U : 0U;
   return count;
+}
+
+std::string CheckpointRoom::failure() const {
+  std::size_t count = 0;
+  std::string first;
+  for (std::size_t i = 0; i < series_->steps.size(); ++i) {
+    const StepNumbers* of_step = numbers(i);
+    if (of_step == nullptr || of_step->error.empty() || count++ > 0) continue;
+    first = fmt::format("{}: {}", series_->steps[i].name, of_step->error);
+  }
+  return count == 0 ? first
+                    : fmt::format("{} of {} steps couldn\u2019t be measured: {}", count, series_->steps.size(), first);
 }
 
 void CheckpointRoom::wait() const {

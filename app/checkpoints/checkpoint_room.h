@@ -33,6 +33,8 @@ class CheckpointRoom {
   /// Null: not yet.
   const StepNumbers* numbers(std::size_t step) const;
   std::size_t measured() const;
+  /// "1 of 5 steps couldn’t be measured: checkpoint-10: …"; empty: none failed so far.
+  std::string failure() const;
   bool is_measuring() const { return !is_paused && meter_.is_busy(); }
   bool is_paused = false;
 

@@ -69,8 +69,9 @@ int run_screenshot(ScreenshotFlags& flags) {
   constexpr std::array<std::string_view, 3> kOfView = {".svg", ".pdf", ".csv"};
   const bool is_vector = std::ranges::find(kOfView, utf8(options.out.extension())) != kOfView.end();
   if (options.out.extension() != ".png" && !is_vector) {
-    throw UsageError("--out: '{}' doesn't end in .png, of a figure in .svg or .pdf, or of the view Prompts' numbers in .csv",
-                     utf8(options.out));
+    throw UsageError(
+        "--out: '{}' doesn't end in .png, of a figure in .svg or .pdf, or of the numbers of Prompts or Checkpoints in .csv",
+        utf8(options.out));
   }
   options.is_figure = options.is_figure || is_vector;
   choose_what_is_shown(flags);
@@ -101,7 +102,8 @@ Subcommand add_screenshot_command(CLI::App& app) {
   ScreenshotOptions& options = flags->options;
   const FlagGroup image(*command, "Image");
   image.take("-o,--out", "FILE",
-             "the .png file to write, a figure as .svg or .pdf, or the numbers of the view Prompts as .csv; - is standard "
+             "the .png file to write, a figure as .svg or .pdf, or the numbers of the views Prompts and Checkpoints as "
+             ".csv; - is standard "
              "output, which gets a PNG; needed",
              options.out);
   image.turn("--figure", "the view's figure for a paper instead of the window; .svg and .pdf always are", options.is_figure);

@@ -189,15 +189,16 @@ std::size_t PromptFindings::failed() const {
       std::ranges::count_if(numbers, [](const auto& known) { return known && !known->error.empty(); }));
 }
 
-std::string PromptFindings::first_failure() const {
-  const auto found = std::ranges::find_if(numbers, [](const auto& known) { return known && !known->error.empty(); });
-  return found == numbers.end() ? std::string() : (*found)->error;
+std::string PromptFindings::failure() const {
+  const auto first = std::ranges::find_if(numbers, [](const auto& known) { return known && !known->error.empty(); });
+  if (first == numbers.end()) return {};
+  return fmt::format("{} of {} prompts couldn\u2019t be measured: {}", failed(), included(), (*first)->error);
 }
 
 std::string PromptFindings::problem() const {
   if (!error.empty()) return error;
   if (prompts() > 0 && included() == 0) return fmt::format("no prompt of this set fits: {}", left_out.front());
-  return failed() > 0 && failed() == included() ? first_failure() : std::string();
+  return failed() > 0 && failed() == included() ? failure() : std::string();
 }
 
 PromptSpread spread_of(std::span<const std::optional<double>> values) {

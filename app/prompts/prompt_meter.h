@@ -52,9 +52,10 @@ struct PromptFindings {
   std::size_t prompts() const { return left_out.size(); }
   std::size_t included() const { return static_cast<std::size_t>(std::ranges::count(left_out, std::string())); }
   std::size_t measured() const { return prompts() - static_cast<std::size_t>(std::ranges::count(numbers, nullptr)); }
-  /// Those that couldn't be measured, and why the first of them.
+  /// How many couldn't be measured.
   std::size_t failed() const;
-  std::string first_failure() const;
+  /// "2 of 32 prompts couldn’t be measured: …", why the first of them; empty: none failed so far.
+  std::string failure() const;
   /// Why nothing can be shown; empty: something can, or nothing is known yet.
   std::string problem() const;
   bool is_complete() const { return !error.empty() || (set && measured() == included()); }

@@ -10,6 +10,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/notes.h"
+#include "inference/weight_findings.h"
 
 namespace headlight::app {
 namespace {
@@ -47,9 +48,12 @@ void settle(Workspace& workspace, const ScreenshotOptions& options) {
     throw UsageError("--layer {}: the layers with attention are {}", chosen, fmt::join(layers, ", "));
   if (workspace.notice().is_shown()) add_note(workspace.notice().text);
   if (result.capture && !result.capture->note().empty()) add_note(result.capture->note());
-  const auto found = workspace.state().view.tab == "prompts" ? workspace.prompts().findings() : nullptr;
+  const std::string& tab = workspace.state().view.tab;
+  if (tab == "checkpoints") inference::note_run_warning(workspace.checkpoints().failure());
+  const auto found = tab == "prompts" ? workspace.prompts().findings() : nullptr;
   if (!found) return;
   if (!found->problem().empty()) throw Error(ErrorKind::InvalidInput, "{}", found->problem());
+  inference::note_run_warning(found->failure());
   const auto out = std::ranges::find_if(found->left_out, [](const std::string& why) { return !why.empty(); });
   if (out != found->left_out.end())
     add_note(fmt::format("{} of {} prompts are left out: {}", found->prompts() - found->included(), found->prompts(), *out));

@@ -340,6 +340,32 @@ TEST_SUITE("gpu") {
       CHECK(export_complaint(with({id}), 1).find("no other run to compare with") != std::string::npos);
   }
 
+  TEST_CASE("a step of a training that can't be read is named in the table, on standard error and in the exit status") {
+    const TemporaryDirectory folder;
+    for (const char* name : {"checkpoint-5", "checkpoint-10", "checkpoint-50"})
+      test::copy_of_golden("gpt2", folder.path() / name);
+    fs::resize_file(folder.path() / "checkpoint-10" / "model.safetensors", 1000);
+    const std::string model = (folder.path() / "checkpoint-50").string(), csv = (folder.path() / "steps.csv").string();
+    const std::vector<std::string> common = {"--model", model, "--text", "the cat sat, the cat sat", "--out"};
+    const auto run = [&](std::vector<std::string> first, const std::string& out) {
+      first.insert(first.end(), common.begin(), common.end());
+      first.push_back(out);
+      return run_headlight(first);
+    };
+    const Outcome table = run({"screenshot", "--tab", "checkpoints"}, csv);
+    CHECK(table.status == 3);
+    CHECK(table.err.find("1 of 3 steps couldn\u2019t be measured: checkpoint-10: ") != std::string::npos);
+    const std::string rows = read_file(csv);
+    CHECK(rows.substr(0, rows.find("\r\n")).ends_with(",error"));
+    const std::size_t at = rows.find("\r\n10,,,");
+    REQUIRE(at != std::string::npos);
+    CHECK(rows.substr(at + 2, rows.find("\r\n", at + 2) - at).find(",\"checkpoint-10/model.safetensors is no usable") !=
+          std::string::npos);
+    const Outcome figure = run({"export", "--views", "checkpoints", "--format", "svg"}, (folder.path() / "out").string());
+    CHECK(figure.status == 3);
+    CHECK(fs::exists(folder.path() / "out" / "checkpoints.svg"));
+  }
+
   TEST_CASE("retrieval, prompts and checkpoints are the views' own figures, and what is wrong is said before") {
     const TemporaryDirectory folder;
     for (const char* name : {"checkpoint-5", "checkpoint-50"}) test::copy_of_golden("gpt2", folder.path() / name);

@@ -19,7 +19,6 @@ struct Curves {
   std::vector<HeadRef> heads;
   std::vector<std::vector<double>> head_values;  ///< [head, step]; NaN: not measured, or not defined
   std::vector<double> loss, in_context;          ///< [step]
-  std::string error;                             ///< of the first step that can't be measured
 };
 
 Curves curves_of(const CheckpointRoom& room, evaluation::HeadMetric metric) {
@@ -33,7 +32,6 @@ Curves curves_of(const CheckpointRoom& room, evaluation::HeadMetric metric) {
     curves.steps.push_back(*steps[i].step);
     const StepNumbers* numbers = room.numbers(i);
     if (numbers == nullptr) continue;
-    if (curves.error.empty() && !numbers->error.empty()) curves.error = fmt::format("{}: {}", steps[i].name, numbers->error);
     for (const auto& [head, metrics] : numbers->heads) rows.try_emplace(head, 0);
   }
   for (auto& [head, row] : rows) {
@@ -65,6 +63,7 @@ class CheckpointsView final : public ViewPanel {
   void draw(Frame& frame) override {
     if (!frame.checkpoints) return;
     CheckpointRoom& room = *frame.checkpoints;
+    room_ = &room;
     const StepSeries& series = room.series();
     if (series.steps.empty() && series.scalars.empty()) {
       curves_ = {};
@@ -86,7 +85,8 @@ class CheckpointsView final : public ViewPanel {
     selected_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
     draw_title(frame);
     draw_tools(frame);
-    if (!curves_.error.empty()) write_note(frame, curves_.error, frame.ui.theme().warning, "checkpoints.error");
+    if (const std::string failure = room.failure(); !failure.empty())
+      write_note(frame, failure, frame.ui.theme().warning, "checkpoints.error");
     begin_bare_region("curves");
     draw_curves(frame, shown);
     ImGui::EndChild();
@@ -117,6 +117,35 @@ class CheckpointsView final : public ViewPanel {
     return figure.paths.empty() ? nullptr : exporting::make_drawing(std::move(figure));
   }
 
+  std::string csv() const override {
+    if (room_ == nullptr || curves_.steps.empty()) return {};
+    const StepSeries& series = room_->series();
+    const auto number = [](double value) { return std::isnan(value) ? std::string() : exporting::table_number(value); };
+    std::vector<std::string> columns = {"loss", "in_context_score"};
+    for (const auto& [name, curve] : series.scalars) columns.push_back(name);
+    for (const HeadRef& head : curves_.heads)
+      columns.push_back(fmt::format("L{}H{} {}", head.block.layer.value, head.head, evaluation::metric_name(metric_)));
+    std::string text = "step";
+    columns.emplace_back("error");
+    for (const std::string& column : columns) text += "," + exporting::csv_field(column);
+    for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
+      text += fmt::format("\r\n{},{},{}", curves_.steps[at], number(curves_.loss[at]), number(curves_.in_context[at]));
+      for (const auto& [name, curve] : series.scalars) {
+        const auto found = std::ranges::find(curve, curves_.steps[at], &std::pair<std::int64_t, double>::first);
+        text += "," + number(found == curve.end() ? std::nan("") : found->second);
+      }
+      for (const std::vector<double>& values : curves_.head_values) text += "," + number(values[at]);
+      const StepNumbers* numbers = room_->numbers(curves_.places[at]);
+      std::string error = numbers == nullptr ? "" : numbers->error;
+      // No table says where on a computer a model is.
+      const std::string folder = utf8(std::filesystem::path(series.steps[curves_.places[at]].path).parent_path()) + "/";
+      if (const std::size_t place = error.find(folder); place != std::string::npos) error.erase(place, folder.size());
+      text += "," + exporting::csv_field(error);
+    }
+    text += "\r\n";
+    return text;
+  }
+
  private:
   float layer_of(std::size_t row) const { return static_cast<float>(curves_.heads[row].block.layer.value); }
 
@@ -145,7 +174,7 @@ class CheckpointsView final : public ViewPanel {
         room.is_paused = !room.is_paused;
     }
     if (draw_copy_button(frame, "checkpoints.copy", "Puts the numbers of all steps on the clipboard, for spreadsheets."))
-      ImGui::SetClipboardText(csv_of(room.series()).c_str());
+      ImGui::SetClipboardText(csv().c_str());
   }
 
   static void draw_tools(Frame& frame) {
@@ -241,27 +270,8 @@ class CheckpointsView final : public ViewPanel {
     frame.ui.request_redraw(2);
   }
 
-  std::string csv_of(const StepSeries& series) const {
-    std::vector<std::string> columns = {"loss", "in_context_score"};
-    for (const auto& [name, curve] : series.scalars) columns.push_back(name);
-    for (const HeadRef& head : curves_.heads)
-      columns.push_back(fmt::format("L{}H{} {}", head.block.layer.value, head.head, evaluation::metric_name(metric_)));
-    std::string text = "step";
-    for (const std::string& column : columns) text += "," + exporting::csv_field(column);
-    for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
-      text += fmt::format("\r\n{},{},{}", curves_.steps[at], exporting::table_number(curves_.loss[at]),
-                          exporting::table_number(curves_.in_context[at]));
-      for (const auto& [name, curve] : series.scalars) {
-        const auto found = std::ranges::find(curve, curves_.steps[at], &std::pair<std::int64_t, double>::first);
-        text += "," + exporting::table_number(found == curve.end() ? std::nan("") : found->second);
-      }
-      for (const std::vector<double>& values : curves_.head_values) text += "," + exporting::table_number(values[at]);
-    }
-    text += "\r\n";
-    return text;
-  }
-
   // Of what was drawn last.
+  const CheckpointRoom* room_ = nullptr;  ///< of the window, which outlives its views
   Curves curves_;
   StepAxis axis_;
   evaluation::HeadMetric metric_ = {};

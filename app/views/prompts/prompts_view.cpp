@@ -121,11 +121,8 @@ class PromptsView final : public ViewPanel {
         frame,
         fmt::format("{}, mean over the prompts: {}. {}", experiment_title(question_.experiment), measure_.title, whole_),
         frame.ui.theme().text, "prompts.summary");
-    if (const std::size_t failed = found.failed(); failed > 0) {
-      write_note(frame,
-                 fmt::format("{} of {} couldn\u2019t be measured: {}", failed, found.included(), found.first_failure()),
-                 frame.ui.theme().warning, "prompts.failed");
-    }
+    if (const std::string failure = found.failure(); !failure.empty())
+      write_note(frame, failure, frame.ui.theme().warning, "prompts.failed");
     if (found.included() == 0)
       write_note(frame, fmt::format("No prompt of this set fits: {}.", found.left_out.front()), frame.ui.theme().warning);
     if (!found.search.empty()) return write_note(frame, found.search);
