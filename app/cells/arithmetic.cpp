@@ -4,12 +4,13 @@
 
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
+#include "app/quantities/stage_words.h"
 #include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
 
-using attention::Stage;
+using attention::LayerNode, attention::LayerOperation, attention::Stage;
 
 constexpr std::size_t kMaxTerms = 8;
 
@@ -34,51 +35,48 @@ void set_sum(Arithmetic& arithmetic, std::vector<Product> terms, std::optional<f
 }
 
 /// The operations on a head's queries or keys between projection and scores; empty without any.
-std::string turned_by(const model::AttentionLayer& layer, Stage stage) {
-  if (stage == Stage::V) return {};
-  const auto& norm = stage == Stage::Q ? layer.weights->query_norm : layer.weights->key_norm;
-  const bool is_rotated = layer.config.rotary.has_value();
-  if (!norm && !is_rotated) return {};
+std::string turned_by(const model::AttentionLayer& layer, const LayerNode& node) {
+  const bool is_rotated = layer.config.rotary && node.stage != Stage::V;
+  if (!node.norm && !is_rotated) return {};
   std::string turned;
   const auto then = [&](std::string_view what) { turned += fmt::format("{}{}", turned.empty() ? "" : ", then ", what); };
-  if (norm) then(norm->spans_heads ? "normed over all heads of the token together" : "normed over the head's width");
+  if (node.norm)
+    then(node.norm->spans_heads ? "normed over all heads of the token together" : "normed over the head's width");
   if (layer.config.clip > 0.0F) then(fmt::format("cut to ±{:.4g}", layer.config.clip));
-  if (is_rotated && norm) then("rotated by the token's position");
-  if (is_rotated && !norm) then("rotated by the token's position (RoPE), which mixes pairs of its components");
+  if (is_rotated && node.norm) then("rotated by the token's position");
+  if (is_rotated && !node.norm) then("rotated by the token's position (RoPE), which mixes pairs of its components");
   return turned;
 }
 
-void explain_input_projection(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  const Stage stage = question.stage;
-  const char letter = stage == Stage::Q ? 'Q' : stage == Stage::K ? 'K' : 'V';
-  const BlockGeometry& geometry = question.geometry;
-  if (!question.layer || !question.layer->weights) {
-    arithmetic.note = fmt::format("{} is given as numbers: nothing is projected.", letter);
-    return;
-  }
-  using model::Projection;
-  const Projection projection = stage == Stage::Q   ? Projection::Query
-                                : stage == Stage::K ? Projection::Key
-                                                    : Projection::Value;
-  const model::HeadWeight weight = model::head_weight(*question.layer, projection, geometry.head);
-  const bool reads_x = stage == Stage::Q || geometry.is_self;
-  const std::string turn = turned_by(*question.layer, stage);
+/// A row of a stage, before its number: "x" of x₂, "merged".
+std::string row_name(Stage stage) {
+  return stage == Stage::X ? "x" : std::string(stage == Stage::Merged ? to_string(stage) : words_of(stage).symbol);
+}
+
+void explain_linear(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (node.linear == nullptr) return;
+  const bool is_projection = node.stage <= Stage::V;
+  const std::string turn = is_projection ? turned_by(*question.layer, node) : "";
+  model::HeadWeight weight{.linear = node.linear, .first = 0, .count = node.linear->out()};
+  if (is_projection)
+    weight = model::head_weight(*question.layer, static_cast<model::Projection>(*node.weight), question.geometry.head);
   // As the matrix is drawn: the head's columns, counted from 0.
   const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", weight.count - 1);
-  arithmetic.formula = fmt::format("{}{} · W_{}[{}]{}", reads_x ? "x" : "memory", subscript(question.row), letter, columns,
-                                   weight.linear->has_bias() ? " + b" : "");
+  arithmetic.formula =
+      fmt::format("{}{} · W_{}[{}]{}", node.reads_memory ? "memory" : row_name(node.inputs()[0]), subscript(question.row),
+                  letter_of(*node.weight), columns, node.linear->has_bias() ? " + b" : "");
   if (!turn.empty()) {
     arithmetic.formula += fmt::format(", then [{}]", question.column);
     arithmetic.note = fmt::format("The projected vector is {}: this number is no single sum of products.", turn);
     return;
   }
-  if (!reads_x) {
+  if (node.reads_memory) {
     arithmetic.note = "The memory is the other sequence: the encoder's output, or the second text's token vectors.";
   }
-  explain_projection(arithmetic, *weight.linear, weight.first + question.column,
-                     reads_x ? numbers.row(Stage::X, question.row) : numbers.memory(question.row));
+  explain_projection(arithmetic, *node.linear, weight.first + question.column,
+                     node.reads_memory ? numbers.memory(question.row) : numbers.row(node.inputs()[0], question.row));
   const float clip = question.layer->config.clip;
-  if (clip == 0.0F) return;
+  if (clip == 0.0F || !is_projection) return;
   arithmetic.formula = fmt::format("clip({}, ±{:.4g})", arithmetic.formula, clip);
   arithmetic.numbers = fmt::format("clip({}, ±{:.4g})", arithmetic.numbers, clip);
 }
@@ -102,8 +100,8 @@ void explain_bias(const CellQuestion& question, const std::optional<double>& sco
   arithmetic.note = std::move(note);
 }
 
-void explain_distance(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
-  const bool is_of_query = question.stage == Stage::ContentPosition;
+void explain_distance(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic) {
+  const bool is_of_query = node.inputs()[0] == Stage::Q;
   const std::int64_t distance = std::int64_t{question.row} - std::int64_t{question.column};
   arithmetic.formula = fmt::format("{}[{}] · r({}{})", is_of_query ? "Q" : "K", is_of_query ? question.row : question.column,
                                    distance < 0 ? "−" : "", std::abs(distance));
@@ -115,11 +113,10 @@ struct RawScore {
   std::string formula, numbers;
   std::optional<double> sum;
 };
-RawScore raw_score(const CellQuestion& question, NumberSource& numbers) {
+RawScore raw_score(const CellQuestion& question, const LayerNode& node, NumberSource& numbers) {
   RawScore raw;
   raw.sum = 0.0;
-  bool has_more = false;
-  const auto add = [&](Stage stage) {
+  for (const Stage stage : node.inputs()) {
     const std::optional<float> value = numbers.value(stage, question.row, question.column);
     raw.formula +=
         fmt::format("{}{}[{},{}]", raw.formula.empty() ? "" : " + ", to_string(stage), question.row, question.column);
@@ -127,23 +124,16 @@ RawScore raw_score(const CellQuestion& question, NumberSource& numbers) {
     raw.numbers += !value                ? std::string(kOnTheirWay)
                    : raw.numbers.empty() ? write_number(double{*value})
                                          : write_added(double{*value});
-  };
-  add(Stage::Scores);
-  for (const auto& [stage, exists] : {std::pair{Stage::ContentPosition, question.geometry.shape.has_content_position},
-                                      {Stage::PositionContent, question.geometry.shape.has_position_content}}) {
-    if (!exists) continue;
-    add(stage);
-    has_more = true;
   }
-  if (!has_more) return raw;
+  if (node.inputs().size() == 1) return raw;
   raw.formula = "(" + raw.formula + ")";
   raw.numbers = "(" + raw.numbers + ")";
   return raw;
 }
 
-void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+void explain_scaled(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
   const model::Scale scale = question.layer ? question.layer->config.scale : model::Scale{};
-  const auto [cell, number, score] = raw_score(question, numbers);
+  const auto [cell, number, score] = raw_score(question, node, numbers);
   const bool is_sum = cell.front() == '(';
   if (scale.kind == model::Scale::Kind::InverseSqrtKey) {
     arithmetic.formula = cell + " / √dₖ";
@@ -176,7 +166,7 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
   arithmetic.note = "The score expression that was typed changes the scaled score.";
 }
 
-void explain_masked(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
+void explain_masked(const CellQuestion& question, Arithmetic& arithmetic) {
   if (question.mask_reason.empty()) {
     arithmetic.formula = fmt::format("scaled[{},{}]", question.row, question.column);
     arithmetic.note = "Visible: the scaled score stays.";
@@ -219,7 +209,7 @@ void explain_heads(const CellQuestion& question, Arithmetic& arithmetic, NumberS
   if (weights && values) set_sum(arithmetic, products(*weights, *values), std::nullopt);
 }
 
-void explain_merged(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
+void explain_merged(const CellQuestion& question, Arithmetic& arithmetic) {
   const MergedOrigin origin = origin_of_merged(question.geometry, question.row, question.column);
   arithmetic.formula = fmt::format("head{}[{},{}]", subscript(origin.head), origin.token, origin.dimension);
   arithmetic.note = question.geometry.merge == model::MergeOrder::Concatenate
@@ -227,19 +217,13 @@ void explain_merged(const CellQuestion& question, Arithmetic& arithmetic, Number
                         : "A copy: [head, token, d_v] is reshaped without a transpose, so a row mixes tokens of one head.";
 }
 
-void explain_output(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  if (!question.layer || !question.layer->weights || !question.layer->weights->output) return;
-  const model::Linear& linear = *question.layer->weights->output;
-  arithmetic.formula =
-      fmt::format("merged{} · W_O[:,{}]{}", subscript(question.row), question.column, linear.has_bias() ? " + b" : "");
-  explain_projection(arithmetic, linear, question.column, numbers.row(Stage::Merged, question.row));
-}
-
-/// A norm over a row of `input`: (x − mean) / √(variance + ε) · γ + β, or x / √(mean square + ε) · γ.
-void explain_norm(const CellQuestion& question, Arithmetic& arithmetic, const model::Norm& norm, Stage input,
-                  NumberSource& numbers) {
+/// A norm over a row of its input: (x − mean) / √(variance + ε) · γ + β, or x / √(mean square + ε) · γ.
+void explain_norm(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (node.norm == nullptr) return;
+  const model::Norm& norm = *node.norm;
+  const Stage input = node.inputs()[0];
   const bool is_layer = norm.kind == model::Norm::Kind::Layer;
-  const std::string x = fmt::format("{}[{},{}]", quantity(input).symbol, question.row, question.column);
+  const std::string x = fmt::format("{}[{},{}]", words_of(input).symbol, question.row, question.column);
   const bool has_bias = !norm.bias.is_empty();
   arithmetic.formula = fmt::format("{}{}{}", is_layer ? fmt::format("({} − mean) / σ", x) : x + " / rms",
                                    norm.is_plain ? "" : " · γ", has_bias ? " + β" : "");
@@ -264,123 +248,101 @@ void explain_norm(const CellQuestion& question, Arithmetic& arithmetic, const mo
 }
 
 /// x + branch, which may be normed or scaled first.
-void explain_addition(const CellQuestion& question, Arithmetic& arithmetic, Stage left, Stage right,
-                      const model::BranchNorms& norms, NumberSource& numbers) {
+void explain_addition(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (!question.layer) return;
+  const Stage left = node.inputs()[0], right = node.inputs()[1];
   const auto name = [&](Stage stage) {
-    return fmt::format("{}[{},{}]", quantity(stage).symbol, question.row, question.column);
+    return fmt::format("{}[{},{}]", words_of(stage).symbol, question.row, question.column);
   };
   const std::optional<float> a = numbers.value(left, question.row, question.column);
-  if (norms.inside) {
-    arithmetic.formula = fmt::format("{} + norm({})[{}]", name(left), quantity(right).symbol, question.column);
+  if (node.norm) {
+    arithmetic.formula = fmt::format("{} + norm({})[{}]", name(left), words_of(right).symbol, question.column);
     if (a && arithmetic.result)
       arithmetic.numbers = write_number(double{*a}) + write_added(double{*arithmetic.result} - double{*a});
     arithmetic.note = "The branch's output is normed before it is added: the norm reads all components of the token's row.";
     return;
   }
-  const bool is_scaled = norms.scale != 1.0F;
+  const bool is_scaled = node.factor != 1.0F;
   arithmetic.formula = fmt::format("{} + {}{}", name(left), is_scaled ? "scale · " : "", name(right));
   const std::optional<float> b = numbers.value(right, question.row, question.column);
   arithmetic.numbers = kOnTheirWay;
   if (!a || !b) return;
   arithmetic.numbers = write_number(double{*a});
   if (is_scaled) {
-    arithmetic.numbers += fmt::format(" + {} · {}", write_number(double{norms.scale}), write_factor(double{*b}));
+    arithmetic.numbers += fmt::format(" + {} · {}", write_number(double{node.factor}), write_factor(double{*b}));
   } else {
     arithmetic.numbers += write_added(double{*b});
   }
 }
 
-void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+void explain_activation(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
   if (!question.layer) return;
-  const model::BranchNorms& attention = question.layer->norms;
-  const model::BranchNorms& ffn = question.layer->feed_forward_norms;
-  const Stage added = question.geometry.shape.d_output > 0 ? Stage::Output : Stage::Merged;
-  switch (question.stage) {
-    case Stage::Attended:
-      if (attention.after) return explain_norm(question, arithmetic, *attention.after, Stage::AttentionSum, numbers);
-      [[fallthrough]];
-    case Stage::AttentionSum:
-      return explain_addition(question, arithmetic, Stage::Residual, added, attention, numbers);
-    case Stage::FfnInput:
-      return explain_norm(question, arithmetic, *ffn.before, question.layer->is_parallel ? Stage::Residual : Stage::Attended,
-                          numbers);
-    case Stage::Next:
-      if (ffn.after) return explain_norm(question, arithmetic, *ffn.after, Stage::FfnSum, numbers);
-      [[fallthrough]];
-    default:
-      return explain_addition(question, arithmetic, Stage::Attended, Stage::FfnOutput, ffn, numbers);
-  }
+  const char* activation = formulas::activation_name(question.layer->feed_forward->activation);
+  const Stage inside = node.inputs().front(), last = node.inputs().back();
+  const auto name = [&](Stage stage) {
+    return fmt::format("{}[{},{}]", words_of(stage).symbol, question.row, question.column);
+  };
+  arithmetic.formula = fmt::format("{}({})", activation, name(inside));
+  if (last != inside) arithmetic.formula += " · " + name(last);
+  const std::optional<float> value = numbers.value(inside, question.row, question.column);
+  const std::optional<float> other = numbers.value(last, question.row, question.column);
+  arithmetic.numbers = kOnTheirWay;
+  if (!value || !other) return;
+  arithmetic.numbers = fmt::format("{}({})", activation, write_number(double{*value}));
+  if (last != inside) arithmetic.numbers += " · " + write_factor(double{*other});
 }
 
-void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  if (question.layer && question.layer->experts) return explain_experts(question, arithmetic, numbers);
-  if (!question.layer || !question.layer->feed_forward) return;
-  const model::FeedForward& ffn = *question.layer->feed_forward;
-  const std::uint32_t row = question.row, column = question.column;
-  if (question.stage == Stage::FfnActive) {
-    const char* activation = formulas::activation_name(ffn.activation);
-    const Stage inside = ffn.gate ? Stage::FfnGate : Stage::FfnHidden;
-    arithmetic.formula = fmt::format("{}({}[{},{}])", activation, quantity(inside).symbol, row, column);
-    if (ffn.gate) arithmetic.formula += fmt::format(" · h[{},{}]", row, column);
-    const std::optional<float> value = numbers.value(inside, row, column);
-    const std::optional<float> hidden = numbers.value(Stage::FfnHidden, row, column);
-    arithmetic.numbers = kOnTheirWay;
-    if (!value || !hidden) return;
-    arithmetic.numbers = fmt::format("{}({})", activation, write_number(double{*value}));
-    if (ffn.gate) arithmetic.numbers += " · " + write_factor(double{*hidden});
-    return;
-  }
-  const Stage read = question.layer->is_parallel ? Stage::Residual : Stage::Attended;
-  const bool is_last = question.stage == Stage::FfnOutput;
-  const Stage input = is_last ? Stage::FfnActive : question.layer->feed_forward_norms.before ? Stage::FfnInput : read;
-  const model::Linear& linear = is_last ? ffn.out : question.stage == Stage::FfnGate ? *ffn.gate : ffn.in;
-  const char* weight = is_last ? "2" : question.stage == Stage::FfnGate ? "G" : "1";
-  arithmetic.formula = fmt::format("{}{} · W_{}[:,{}]{}", quantity(input).symbol, subscript(row), weight, column,
-                                   linear.has_bias() ? " + b" : "");
-  explain_projection(arithmetic, linear, column, numbers.row(input, row));
-}
-
-/// The residual stream, and what a layer without a norm before attention reads.
-void explain_input(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  if (question.stage == Stage::Residual) {
+/// What is given: the residual stream, what a layer without one reads, or Q, K and V.
+void explain_given(const LayerNode& node, Arithmetic& arithmetic) {
+  if (node.stage == Stage::Residual) {
     arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
-  } else if (question.layer && question.layer->norms.before) {
-    explain_norm(question, arithmetic, *question.layer->norms.before, Stage::Residual, numbers);
-  } else {
+  } else if (node.stage == Stage::X) {
     arithmetic.note = "One number of the vector that enters this layer.";
+  } else {
+    arithmetic.note = fmt::format("{} is given as numbers: nothing is projected.", words_of(node.stage).symbol);
   }
 }
 
-/// How cells of a stage are called, and what explains them.
-struct StageLine {
-  const char* cell;
-  void (*explain)(const CellQuestion&, Arithmetic&, NumberSource&);
-};
-constexpr std::array<StageLine, attention::kStages> kStageLines = {{{"x", &explain_input},
-                                                                    {"X", &explain_input},
-                                                                    {"Q", &explain_input_projection},
-                                                                    {"K", &explain_input_projection},
-                                                                    {"V", &explain_input_projection},
-                                                                    {"scores", &explain_scores},
-                                                                    {"content_position", &explain_distance},
-                                                                    {"position_content", &explain_distance},
-                                                                    {"scaled", &explain_scaled},
-                                                                    {"masked", &explain_masked},
-                                                                    {"weights", &explain_weights},
-                                                                    {"head", &explain_heads},
-                                                                    {"merged", &explain_merged},
-                                                                    {"output", &explain_output},
-                                                                    {"r", &explain_stream},
-                                                                    {"y", &explain_stream},
-                                                                    {"n", &explain_stream},
-                                                                    {"z", &explain_experts},
-                                                                    {"G", &explain_experts},
-                                                                    {"g", &explain_feed_forward},
-                                                                    {"h", &explain_feed_forward},
-                                                                    {"a", &explain_feed_forward},
-                                                                    {"m", &explain_feed_forward},
-                                                                    {"s", &explain_stream},
-                                                                    {"x'", &explain_stream}}};
+/// The cell as its operation makes it.
+void explain(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
+  switch (node.operation) {
+    case LayerOperation::Given:
+    case LayerOperation::Same:
+      return explain_given(node, arithmetic);
+    case LayerOperation::Norm:
+      return explain_norm(question, node, arithmetic, numbers);
+    case LayerOperation::Linear:
+      return explain_linear(question, node, arithmetic, numbers);
+    case LayerOperation::Dot:
+      return explain_scores(question, arithmetic, numbers);
+    case LayerOperation::Distance:
+      return explain_distance(question, node, arithmetic);
+    case LayerOperation::Scale:
+      return explain_scaled(question, node, arithmetic, numbers);
+    case LayerOperation::Mask:
+      return explain_masked(question, arithmetic);
+    case LayerOperation::Softmax:
+      return explain_weights(question, arithmetic, numbers);
+    case LayerOperation::Mix:
+      return explain_heads(question, arithmetic, numbers);
+    case LayerOperation::Merge:
+      return explain_merged(question, arithmetic);
+    case LayerOperation::Add:
+      return explain_addition(question, node, arithmetic, numbers);
+    case LayerOperation::Activate:
+      return explain_activation(question, node, arithmetic, numbers);
+    case LayerOperation::Route:
+      return explain_gates(question, node, arithmetic, numbers);
+    case LayerOperation::Experts:
+      return explain_experts(question, node, arithmetic, numbers);
+  }
+}
+
+/// "scores", "head", "n": what cells of a stage are called.
+std::string_view cell_name(Stage stage) {
+  if (stage == Stage::Heads) return "head";
+  return stage >= Stage::Scores && stage <= Stage::Output ? to_string(stage) : words_of(stage).symbol;
+}
 
 }  // namespace
 
@@ -402,9 +364,8 @@ CellQuestion with_captured_mask(CellQuestion question, NumberSource& numbers) {
 Arithmetic explain_cell(const CellQuestion& asked, NumberSource& numbers) {
   const CellQuestion question = with_captured_mask(asked, numbers);
   const Stage stage = question.stage;
-  const StageLine& line = kStageLines[static_cast<std::size_t>(stage)];
   Arithmetic arithmetic;
-  arithmetic.cell = fmt::format("{}[{},{}]", line.cell, question.row, question.column);
+  arithmetic.cell = fmt::format("{}[{},{}]", cell_name(stage), question.row, question.column);
   arithmetic.result = numbers.value(stage, question.row, question.column);
   if (question.is_uniform && (stage == Stage::Q || stage == Stage::Scaled)) {
     arithmetic.note = "The head's pattern is uniform: its queries are 0, and so are all scores.";
@@ -418,7 +379,9 @@ Arithmetic explain_cell(const CellQuestion& asked, NumberSource& numbers) {
         "The row's pattern was painted: softmax makes each weight the painted one, divided by the sum of those visible.";
     return arithmetic;
   }
-  line.explain(question, arithmetic, numbers);
+  const model::BlockKind kind = question.geometry.is_self ? model::BlockKind::EncoderSelf : model::BlockKind::Cross;
+  const attention::LayerGraph graph(question.geometry.shape, kind, question.layer);
+  if (const LayerNode* node = graph.find(stage)) explain(question, *node, arithmetic, numbers);
   return arithmetic;
 }
 

@@ -88,8 +88,11 @@ inline constexpr const char* kOnTheirWay = "…";
 /// Cells of Q, K, V and Output: a row x of the matrix before it times a row of W, plus b.
 void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std::uint32_t out,
                         const NumberSource::Numbers& x);
-/// Cells of a layer with experts: of the router's logits, gates, and what the chosen experts add up to.
-void explain_experts(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers);
+/// Cells of a layer with experts: gates, and what the chosen experts add up to.
+void explain_gates(const CellQuestion& question, const attention::LayerNode& node, Arithmetic& arithmetic,
+                   NumberSource& numbers);
+void explain_experts(const CellQuestion& question, const attention::LayerNode& node, Arithmetic& arithmetic,
+                     NumberSource& numbers);
 
 /// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);

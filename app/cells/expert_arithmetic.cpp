@@ -8,7 +8,7 @@
 
 #include "app/cells/arithmetic.h"
 #include "app/cells/stage_text.h"
-#include "app/quantities/formulas.h"
+#include "app/quantities/stage_words.h"
 
 namespace headlight::app {
 namespace {
@@ -29,29 +29,26 @@ std::string write_gates(const NumberSource::Numbers& gates) {
 
 }  // namespace
 
-void explain_experts(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  using attention::Stage;
-  if (!question.layer || !question.layer->experts) return;
+void explain_experts(const CellQuestion& question, const attention::LayerNode& node, Arithmetic& arithmetic,
+                     NumberSource& numbers) {
+  if (!question.layer) return;
   const model::Experts& experts = *question.layer->experts;
   const std::uint32_t row = question.row, column = question.column;
-  const Stage read = question.layer->feed_forward_norms.before ? Stage::FfnInput
-                     : question.layer->is_parallel             ? Stage::Residual
-                                                               : Stage::Attended;
-  const char* input = quantity(read).symbol.c_str();
-  if (question.stage == Stage::FfnRouter) {
-    arithmetic.formula =
-        fmt::format("{}{} · W_R[:,{}]{}", input, subscript(row), column, experts.router.has_bias() ? " + b" : "");
-    return explain_projection(arithmetic, experts.router, column, numbers.row(read, row));
-  }
   arithmetic.numbers = kOnTheirWay;
-  if (question.stage == Stage::FfnOutput) {
-    arithmetic.formula = fmt::format("Σₑ G[{},e] · expertₑ({}{})[{}]", row, input, subscript(row), column);
-    if (experts.shared) arithmetic.formula += fmt::format(" + {}shared[{}]", experts.shared_gate ? "σ · " : "", column);
-    if (const NumberSource::Numbers gates = numbers.row(Stage::FfnGates, row)) arithmetic.numbers = write_gates(gates);
-    arithmetic.note = "Each expert is a feed-forward of its own; of the inside of experts no numbers are kept.";
-    return;
-  }
-  const NumberSource::Numbers logits = numbers.row(Stage::FfnRouter, row);
+  arithmetic.formula =
+      fmt::format("Σₑ G[{},e] · expertₑ({}{})[{}]", row, words_of(node.inputs()[0]).symbol, subscript(row), column);
+  if (experts.shared) arithmetic.formula += fmt::format(" + {}shared[{}]", experts.shared_gate ? "σ · " : "", column);
+  if (const NumberSource::Numbers gates = numbers.row(node.inputs()[1], row)) arithmetic.numbers = write_gates(gates);
+  arithmetic.note = "Each expert is a feed-forward of its own; of the inside of experts no numbers are kept.";
+}
+
+void explain_gates(const CellQuestion& question, const attention::LayerNode& node, Arithmetic& arithmetic,
+                   NumberSource& numbers) {
+  if (!question.layer) return;
+  const model::Experts& experts = *question.layer->experts;
+  const std::uint32_t row = question.row, column = question.column;
+  arithmetic.numbers = kOnTheirWay;
+  const NumberSource::Numbers logits = numbers.row(node.inputs()[0], row);
   arithmetic.formula = fmt::format("exp(z[{},{}] − m) / Σₑ exp(z[{},e] − m)", row, column, row);
   if (!logits || column >= logits->size()) return;
   std::vector<float> sorted = *logits;

@@ -112,49 +112,6 @@ constexpr std::array<OtherNumber, 31> kOthers = {{
      "weights of the model alone, the same for every text", true, Axis::Token, Axis::Feature, Finding::Circuit},
 }};
 
-/// By stage: which operation of the engine makes it, and what it reads.
-constexpr std::array<StageOrigin, attention::kStages> kStageOrigins = {{
-    {"nothing: it is the layer's input, which the pass keeps",
-     "the token's vector and what all layers before have added to it"},
-    {"norm of the residual stream where the layer has one (norm), else the state itself",
-     "the token's row of the residual stream"},
-    {"linear layer, then norm and rotation (RoPE) where the layer has them", "the token's row of X"},
-    {"linear layer, then norm and rotation (RoPE) where the layer has them",
-     "the token's row of X, or of the memory in cross-attention"},
-    {"linear layer", "the token's row of X, or of the memory in cross-attention"},
-    {"dot product, evaluated when it is shown (attention cells)", "the query's row of Q and the key's row of K"},
-    {"dot product of a query and the vector of its distance to the key, as the layer's W_K projects it where it does",
-     "the query's row of Q and the row of the distance"},
-    {"dot product of a key and the vector of the query's distance to it, as the layer's W_Q projects it where it does",
-     "the key's row of K and the row of the distance"},
-    {"dot product times the scale, with soft cap and position bias where the layer has them (attention cells)",
-     "the query's row of Q and the key's row of K"},
-    {"scaled score, or the fill where the mask denies (attention cells)", "the same, the mask, and the fill"},
-    {"exp(score \u2212 m) / l with the row's m and l, which the pass keeps (attention cells)",
-     "the query's row of Q, the rows of K that it sees, and the mask"},
-    {"sum of values by their weights (attention), times the head's gain", "the query's row of weights and all rows of V"},
-    {"heads side by side: an address, no arithmetic", "the rows of all heads' outputs"},
-    {"linear layer", "the token's row of the merged heads"},
-    {"an addition, computed again when it is shown", "the same cell of the residual stream and of the attention's output"},
-    {"an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
-     "the token's row of the residual stream and of the attention's output"},
-    {"norm, computed again when it is shown",
-     "the token's row of the residual stream after attention, or before it in parallel layers"},
-    {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
-    {"softmax of the largest router logits, of all or of those chosen, computed again when it is shown (experts)",
-     "the token's row of router logits"},
-    {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
-    {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
-    {"activation, of gated layers times the hidden layer, computed again when it is shown (linear layer)",
-     "the same cell of the hidden layer, and of the gate where there is one"},
-    {"linear layer, or the sum over the chosen experts, computed again when it is shown (linear layer, experts)",
-     "the token's row of the activated hidden layer, or of the gates and the feed-forward's input"},
-    {"an addition, computed again when it is shown",
-     "the same cell of the residual stream after attention and of the feed-forward's output"},
-    {"an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
-     "the token's row of the residual stream after attention and of the feed-forward's output"},
-}};
-
 }  // namespace
 
 std::string weight_origin(const EngineResult& result, const model::Parameter& weight, std::uint32_t first,
@@ -182,8 +139,6 @@ std::string weight_origin(const EngineResult& result, const model::Parameter& we
       [](const Model&) { return std::string("computed when the model was opened, from its settings"); },
       [](const Capture& capture) { return fmt::format("read from {}", capture.path); });
 }
-
-const StageOrigin& origin_of(attention::Stage stage) { return kStageOrigins[static_cast<std::size_t>(stage)]; }
 
 const OtherNumber* find_other_number(std::string_view id) {
   const auto* found = std::ranges::find(kOthers, id, &OtherNumber::id);

@@ -28,12 +28,6 @@ struct OtherNumber {
   Finding finding = Finding::None;
 };
 
-/// Which operation of the engine makes a stage, and what that reads.
-struct StageOrigin {
-  std::string_view computed, from;
-};
-const StageOrigin& origin_of(attention::Stage stage);
-
 /// nullptr: there is none.
 const OtherNumber* find_other_number(std::string_view id);
 

@@ -5,7 +5,7 @@
 #include "app/cells/cell_sources.h"
 #include "app/cells/other_numbers.h"
 #include "app/cells/stage_text.h"
-#include "app/quantities/quantity.h"
+#include "app/quantities/stage_words.h"
 #include "app/state/run_interventions.h"
 #include "app/state/state_names.h"
 #include "core/tensor.h"
@@ -132,13 +132,13 @@ class ProvenanceBuilder {
     }
     if (mask && !is_mean && attention::is_map(base.stage) && base.stage >= Stage::Scaled) add_paint(*mask, pattern);
     if (mask && mask->mask_expression && base.stage >= Stage::Masked) add("mask expression", mask->mask_expression.text());
-    const StageOrigin& origin = origin_of(base.stage);
-    std::string computed(origin.computed);
+    const StageWords& words = words_of(base.stage);
+    std::string computed(words.computed);
     if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
     if (is_mean) computed += "; the mean over heads is added up in double on the host";
     if (shown.base && !shown.is_of_baseline) computed += "; the baseline's number is subtracted";
     add("computed by", computed);
-    add("from", std::string(origin.from) + (is_norm ? ", the key's row of V, and W_O" : ""));
+    add("from", std::string(words.from) + (is_norm ? ", the key's row of V, and W_O" : ""));
     const float gain = gain_of_head();
     if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
     if (pattern)
@@ -191,55 +191,56 @@ class ProvenanceBuilder {
                                        number_.pool, number_.column_pool()));
   }
 
-  void add_linear(const char* name, const model::Linear& linear, std::uint32_t first, std::uint32_t count) {
+  void add_linear(std::string name, const model::Linear& linear, std::uint32_t first, std::uint32_t count) {
     if (first_weight_ == nullptr) first_weight_ = &linear.weight;
-    add(name, weight_origin(result_, linear.weight, first, count));
+    add(std::move(name), weight_origin(result_, linear.weight, first, count));
     if (linear.has_bias()) add("bias", weight_origin(result_, linear.bias, first, count));
   }
-  void add_norm(const char* name, const std::optional<model::Norm>& norm) {
-    if (norm && !norm->is_plain && !norm->weight.is_empty())
+  void add_norm(const char* name, const model::Norm* norm) {
+    if (norm != nullptr && !norm->is_plain && !norm->weight.is_empty())
       add(name, weight_origin(result_, norm->weight, 0, norm->weight.axis(0)));
   }
 
   /// The weights that the stage is made with; of components alone the one of the cell.
   void add_weights(Stage stage, bool is_norm) {
-    if (attention::is_of_stream(stage)) return add_stream_weights(stage);
-    if (!layer_->weights) return add("weight", "none: Q, K and V are given");
-    const model::AttentionWeights& weights = *layer_->weights;
+    if (!attention::is_of_stream(stage) && !layer_->weights) return add("weight", "none: Q, K and V are given");
     const bool is_map = attention::is_map(stage), is_of_cell = !is_map && !layer_->config.rotary;
-    if (stage == Stage::X) add_norm("norm", layer_->norms.before);
-    if (stage == Stage::Q || is_map) add_projection("weight W_Q", Projection::Query, is_of_cell);
-    if (stage == Stage::K || is_map) add_projection("weight W_K", Projection::Key, is_of_cell);
-    if (stage == Stage::V || is_norm || stage == Stage::Heads) {
-      add_projection("weight W_V", Projection::Value, is_of_cell && !is_norm);
+    if (is_map) {
+      add_projection("weight W_Q", Projection::Query, false);
+      add_projection("weight W_K", Projection::Key, false);
     }
-    if (stage == Stage::Q) add_norm("norm of queries", weights.query_norm);
-    if (stage == Stage::K) add_norm("norm of keys", weights.key_norm);
-    if (stage == Stage::Output && weights.output) add_linear("weight W_O", *weights.output, number_.column, 1);
+    if (stage == Stage::Heads || is_norm) add_projection("weight W_V", Projection::Value, is_of_cell && !is_norm);
     if (is_norm) add_output();
+    const attention::LayerGraph graph(shape_, number_.block.kind, layer_);
+    const attention::LayerNode* node = graph.find(stage);
+    if (node == nullptr) return;
+    if (node->operation == attention::LayerOperation::Norm) return add_norm("norm", node->norm);
+    if (node->linear == nullptr) return;
+    add_weight(fmt::format("weight W_{}", letter_of(*node->weight)), *node->weight, is_of_cell);
+    add_norm(stage == Stage::Q ? "norm of queries" : "norm of keys", node->norm);
+  }
+
+  /// A weight's column of the cell; of W_Q, W_K and W_V the head's columns, or the one of the cell's component.
+  void add_weight(std::string name, attention::LayerWeight weight, bool is_of_cell) {
+    const model::Linear* linear = linear_of(*layer_, weight);
+    if (linear == nullptr) return;
+    if (weight <= attention::LayerWeight::Value)
+      return add_projection(std::move(name), static_cast<Projection>(weight), is_of_cell);
+    add_linear(std::move(name), *linear, number_.column, 1);
   }
 
   /// The head's columns of W_Q, W_K or W_V, or the one of the cell's component.
-  void add_projection(const char* name, Projection projection, bool is_of_cell) {
+  void add_projection(std::string name, Projection projection, bool is_of_cell) {
     const model::HeadWeight weight = model::head_weight(*layer_, projection, number_.head);
     const bool is_one = is_of_cell && number_.column < weight.count;
-    add_linear(name, *weight.linear, weight.first + (is_one ? number_.column : 0), is_one ? 1 : weight.count);
+    add_linear(std::move(name), *weight.linear, weight.first + (is_one ? number_.column : 0), is_one ? 1 : weight.count);
   }
 
   void add_output() {
     const auto& output = layer_->weights->output;
     if (output) add_linear("weight W_O", *output, 0, output->out());
   }
-  void add_stream_weights(Stage stage) {
-    if (stage == Stage::Attended) add_norm("norm", layer_->norms.after);
-    if (stage == Stage::FfnInput) add_norm("norm", layer_->feed_forward_norms.before);
-    if (stage == Stage::Next) add_norm("norm", layer_->feed_forward_norms.after);
-    const auto& ffn = layer_->feed_forward;
-    if (stage == Stage::FfnRouter && layer_->experts) add_linear("weight W_R", layer_->experts->router, number_.column, 1);
-    if (stage == Stage::FfnGate && ffn) add_linear("weight W_G", *ffn->gate, number_.column, 1);
-    if (stage == Stage::FfnHidden && ffn) add_linear("weight W_1", ffn->in, number_.column, 1);
-    if (stage == Stage::FfnOutput && ffn) add_linear("weight W_2", ffn->out, number_.column, 1);
-  }
+
   /// Which cell of its matrix the number is, which prediction, or which metric of the head; empty: none of these.
   std::string cell_text(const OtherNumber& other) const {
     const bool is_of_prediction = other.finding == Finding::Prediction || other.finding == Finding::Effect;
@@ -327,7 +328,8 @@ class ProvenanceBuilder {
     if (!unembedding || (!is_of_all && number_.column >= unembedding->linear.out())) return;
     add_linear("weight", unembedding->linear, is_of_all ? 0 : number_.column, is_of_all ? unembedding->linear.out() : 1);
     const bool is_decoder = !result_.network->layers->decoder.empty();
-    add_norm("final norm", is_decoder ? result_.network->layers->decoder_norm : result_.network->layers->encoder_norm);
+    const auto& norm = is_decoder ? result_.network->layers->decoder_norm : result_.network->layers->encoder_norm;
+    if (norm) add_norm("final norm", &*norm);
   }
 
   void add_other_weights(const OtherNumber& other) {
@@ -335,21 +337,9 @@ class ProvenanceBuilder {
       if (other.id == kLogitHead && layer_->weights) add_output();
       return add_unembedding();
     }
-    if (const auto& ffn = layer_->feed_forward) {
-      if (other.id == kGateWeight && ffn->gate) return add_linear("weight", *ffn->gate, number_.column, 1);
-      if (other.id == kHiddenWeight) return add_linear("weight", ffn->in, number_.column, 1);
-      if (other.id == kFfnWeight) return add_linear("weight", ffn->out, number_.column, 1);
-    }
-    if (other.id == kRouterWeight && layer_->experts) {
-      return add_linear("weight", layer_->experts->router, number_.column, 1);
-    }
-    if (!layer_->weights) return;
-    const model::AttentionWeights& weights = *layer_->weights;
-    // Columns of X·W: rows of the weight as it is stored in [out, in].
-    if (other.id == kQueryWeight) add_projection("weight", Projection::Query, true);
-    if (other.id == kKeyWeight) add_projection("weight", Projection::Key, true);
-    if (other.id == kValueWeight) add_projection("weight", Projection::Value, true);
-    if (other.id == kOutputWeight && weights.output) add_linear("weight", *weights.output, number_.column, 1);
+    const auto weight = std::ranges::find(kWeightNumbers, other.id);
+    if (weight == kWeightNumbers.end()) return;
+    add_weight("weight", static_cast<attention::LayerWeight>(weight - kWeightNumbers.begin()), true);
   }
 
   const EngineResult& result_;

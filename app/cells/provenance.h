@@ -23,9 +23,12 @@ inline constexpr std::string_view kValueWeight = "w_v";   ///< [d_model, d_v], o
 inline constexpr std::string_view kOutputWeight = "w_o";  ///< [heads·d_v, d_model]
 inline constexpr std::string_view kMemoryNumber = "memory";
 inline constexpr std::string_view kGateWeight = "w_gate", kHiddenWeight = "w_1",
-                                  kFfnWeight = "w_2";             ///< of the feed-forward
+                                  kFfnWeight = "w_2";          ///< of the feed-forward
+inline constexpr std::string_view kRouterWeight = "w_router";  ///< [d_model, experts]
+/// As LayerWeight has them.
+inline constexpr std::array kWeightNumbers = {kQueryWeight, kKeyWeight,    kValueWeight, kOutputWeight,
+                                              kGateWeight,  kHiddenWeight, kFfnWeight,   kRouterWeight};
 inline constexpr std::string_view kExpertLoad = "expert-load";    ///< column: the expert
-inline constexpr std::string_view kRouterWeight = "w_router";     ///< [d_model, experts]
 inline constexpr std::string_view kLogitNumber = "logit";         ///< row: token, column: id in the vocabulary
 inline constexpr std::string_view kLogitPart = "logit-part";      ///< what a layer writes, times the token's direction
 inline constexpr std::string_view kLogitOther = "logit-other";    ///< likewise of what no layer writes

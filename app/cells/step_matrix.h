@@ -3,7 +3,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "attention/stage.h"
+#include "attention/layer_graph.h"
 
 namespace headlight::app {
 
@@ -21,7 +21,7 @@ class StepMatrix {
     AllValues,        ///< likewise [key token, KV heads·d_v]
     AllHeads,         ///< what all heads compute [token, heads·d_v]
     ExpertLoad,       ///< the share of the line's tokens that the router gives to each expert [1, experts]
-    QueryWeight,      ///< W_Q [d_model, d_k] of one head, or of all
+    QueryWeight,      ///< as LayerWeight has them: W_Q [d_model, d_k] of one head, or of all
     KeyWeight,        ///< W_K [d_model, d_k], of the KV head
     ValueWeight,      ///< W_V [d_model, d_v], likewise
     OutputWeight,     ///< W_O [heads·d_v, d_model]
@@ -34,12 +34,18 @@ class StepMatrix {
   constexpr StepMatrix(attention::Stage stage) : index_(static_cast<std::uint8_t>(stage)) {}  // NOLINT: a stage is a matrix
   constexpr StepMatrix(Other other)                                                           // NOLINT: likewise
       : index_(static_cast<std::uint8_t>(attention::kStages + static_cast<std::size_t>(other))) {}
+  constexpr StepMatrix(attention::LayerWeight weight)  // NOLINT: likewise
+      : StepMatrix(static_cast<Other>(static_cast<std::size_t>(Other::QueryWeight) + static_cast<std::size_t>(weight))) {}
 
   constexpr bool is_stage() const { return index_ < attention::kStages; }
   /// Of a stage only.
   constexpr attention::Stage stage() const { return static_cast<attention::Stage>(index_); }
   /// Of the others only.
   constexpr Other other() const { return static_cast<Other>(index_ - attention::kStages); }
+  /// Of weights only.
+  constexpr attention::LayerWeight weight() const {
+    return static_cast<attention::LayerWeight>(index_ - StepMatrix(Other::QueryWeight).index_);
+  }
   constexpr bool is_map() const { return is_stage() && attention::is_map(stage()); }
   constexpr bool is_weight() const { return index_ >= StepMatrix(Other::QueryWeight).index_; }
   /// Are its rows the keys' tokens?

@@ -109,26 +109,12 @@ std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const 
 }  // namespace
 
 model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject) {
-  if (!subject.layer) return {};
-  const auto whole = [](const model::Linear& linear) {
-    return model::HeadWeight{.linear = &linear, .first = 0, .count = linear.out()};
-  };
-  if (const auto& ffn = subject.layer->feed_forward) {
-    if (matrix == Other::GateWeight && ffn->gate) return whole(*ffn->gate);
-    if (matrix == Other::HiddenWeight) return whole(ffn->in);
-    if (matrix == Other::FfnWeight) return whole(ffn->out);
-  }
-  if (matrix == Other::RouterWeight && subject.layer->experts) return whole(subject.layer->experts->router);
-  const auto of_head = [&](model::Projection projection) {
-    const model::HeadWeight weight = model::head_weight(*subject.layer, projection, subject.geometry.head);
-    return subject.has_all_heads && weight.linear != nullptr ? whole(*weight.linear) : weight;
-  };
-  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
-  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
-  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
-  const bool has_output = subject.layer->weights && subject.layer->weights->output;
-  if (matrix == Other::OutputWeight && has_output) return whole(*subject.layer->weights->output);
-  return {};
+  if (!subject.layer || !matrix.is_weight()) return {};
+  const bool is_of_head = matrix.weight() <= attention::LayerWeight::Value && !subject.has_all_heads;
+  if (is_of_head)
+    return model::head_weight(*subject.layer, static_cast<model::Projection>(matrix.weight()), subject.geometry.head);
+  const model::Linear* linear = attention::linear_of(*subject.layer, matrix.weight());
+  return {.linear = linear, .first = 0, .count = linear == nullptr ? 0 : linear->out()};
 }
 
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) {

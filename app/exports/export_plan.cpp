@@ -2,6 +2,7 @@
 
 #include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
+#include "app/quantities/stage_words.h"
 #include "app/state/model_changes.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -154,9 +155,11 @@ class Planner {
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
     const std::string name = blocks.prefix + std::string(attention::to_string(stage));
     if (!blocks.shape.extent(stage)) {
-      const char* why = blocks.is_mixed ? "not all chosen layers have experts, or have none: choose with --layers which do"
-                                        : why_missing(stage);
-      return note(name + " is left out: " + (is_capture(options_.inputs.source) ? "it isn't captured" : why));
+      const std::string_view why = is_capture(options_.inputs.source) ? "it isn't captured"
+                                   : blocks.is_mixed
+                                       ? "not all chosen layers have experts, or have none: choose with --layers which do"
+                                       : words_of(stage).missing;
+      return note(fmt::format("{} is left out: {}", name, why));
     }
     if (!has_stage(blocks, stage)) return note(name + " is left out: only weights have a mean over heads");
     if (writes(ExportFormat::Tiles) && !attention::is_map(stage)) note(name + " is no map: it isn't written as tiles");

@@ -221,34 +221,6 @@ QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
   return blocks.is_difference ? difference_of(written) : written;
 }
 
-const char* why_missing(attention::Stage stage) {
-  using attention::Stage;
-  switch (stage) {
-    case Stage::X:
-      return "Q, K and V are given, there is no x";
-    case Stage::Residual:
-    case Stage::Attended:
-      return "there is no residual stream";
-    case Stage::AttentionSum:
-    case Stage::FfnSum:
-      return "no norm follows the sum";
-    case Stage::FfnInput:
-      return "no norm comes before the feed-forward";
-    case Stage::FfnRouter:
-    case Stage::FfnGates:
-      return "the feed-forward has no experts";
-    case Stage::FfnGate:
-      return "no dense feed-forward with a gate follows";
-    case Stage::FfnHidden:
-    case Stage::FfnActive:
-      return "no dense feed-forward follows";
-    case Stage::Output:
-      return "there is no output projection";
-    default:
-      return "no feed-forward follows";
-  }
-}
-
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage) {
   const auto extent = blocks.shape.extent(stage);
   if (!extent) throw Error("{} has no stage {}", model::to_string(blocks.kind), attention::to_string(stage));

@@ -77,9 +77,6 @@ std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage
 /// block has no such stage.
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage);
 
-/// Why a block of a network has no such stage: "there is no output projection".
-const char* why_missing(attention::Stage stage);
-
 /// What is written of a stage: itself; of weights the selected mean, or norms; where two runs are compared the difference.
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage);
 

@@ -1,38 +1,18 @@
 #pragma once
 
 #include "app/quantities/quantity.h"
+#include "attention/layer_graph.h"
 
 /// Formulas of the stages with the options of their layer, as math_text sets them: "Q = X W_Q + b_Q".
 namespace headlight::app::formulas {
 
-std::string residual(const FormulaSubject& subject);
-std::string x(const FormulaSubject& subject);
-std::string q(const FormulaSubject& subject);
-std::string k(const FormulaSubject& subject);
-std::string v(const FormulaSubject& subject);
-std::string scores(const FormulaSubject& subject);
-std::string content_position(const FormulaSubject& subject);
-std::string position_content(const FormulaSubject& subject);
-std::string scaled(const FormulaSubject& subject);
-std::string masked(const FormulaSubject& subject);
-std::string weights(const FormulaSubject& subject);
-std::string heads(const FormulaSubject& subject);
-std::string merged(const FormulaSubject& subject);
-std::string output(const FormulaSubject& subject);
-std::string attention_sum(const FormulaSubject& subject);
-std::string attended(const FormulaSubject& subject);
-std::string ffn_input(const FormulaSubject& subject);
-std::string ffn_router(const FormulaSubject& subject);
-std::string ffn_gates(const FormulaSubject& subject);
-std::string ffn_gate(const FormulaSubject& subject);
-std::string ffn_hidden(const FormulaSubject& subject);
-std::string ffn_active(const FormulaSubject& subject);
-std::string ffn_output(const FormulaSubject& subject);
-std::string ffn_sum(const FormulaSubject& subject);
-std::string next(const FormulaSubject& subject);
+/// Of a stage that the layer has: "Q = X W_Q + b_Q". Of another its symbol.
+std::string formula(attention::Stage stage, const FormulaSubject& subject);
 
-/// What makes a stage of the stream, or X, from its inputs, in a few letters: "+ x", "LayerNorm", "n · W_1". Of a network.
-std::string operation(attention::Stage stage, const FormulaSubject& subject);
+/// How much the label of an arrow says: in Steps what is beside it is left out, in Block a layer's switches are said.
+enum class Detail : std::uint8_t { Brief, Full };
+/// What makes a stage from its inputs, in a few letters: "+ x", "LayerNorm", "n · W_1"; empty where nothing does.
+std::string label(const attention::LayerNode& node, const FormulaSubject& subject, Detail detail);
 
 /// "LayerNorm" or "RMSNorm".
 const char* norm_name(const model::Norm& norm);

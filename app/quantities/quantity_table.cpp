@@ -3,65 +3,30 @@
 #include "app/quantities/evaluation.h"
 #include "app/quantities/formulas.h"
 #include "app/quantities/quantity.h"
+#include "app/quantities/stage_words.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
 
-/// What is particular to each stage, in their order.
-struct StageLine {
-  const char *title, *symbol, *figure_title, *value_title, *unit;
-  Axis rows;
-  const char* width;
-  Role role;
-  std::string (*formula)(const FormulaSubject& subject);
-};
-constexpr std::array<StageLine, attention::kStages> kStageLines = {{
-    {"residual stream", "x", "residual stream x", "residual stream", "", Axis::Token, "d_{model}", Role::Input,
-     formulas::residual},
-    {"input", "X", "input X", "input", "", Axis::Token, "d_{model}", Role::Input, formulas::x},
-    {"queries", "Q", "queries Q", "query vector", "", Axis::Token, "d_k", Role::Query, formulas::q},
-    {"keys", "K", "keys K", "key vector", "", Axis::KeyToken, "d_k", Role::Key, formulas::k},
-    {"values", "V", "values V", "value vector", "", Axis::KeyToken, "d_v", Role::Value, formulas::v},
-    {"scores", "S", "raw scores Q·Kᵀ", "score q · k", "score", Axis::Query, "", Role::Output, formulas::scores},
-    {"content to position", "C", "content to position Q·r", "query · vector of the distance", "score", Axis::Query, "",
-     Role::Output, formulas::content_position},
-    {"position to content", "P", "position to content K·r", "key · vector of the distance", "score", Axis::Query, "",
-     Role::Output, formulas::position_content},
-    {"scaled scores", "scaled", "scaled scores", "scaled score", "score", Axis::Query, "", Role::Output, formulas::scaled},
-    {"masked scores", "masked", "masked scores", "masked score", "score", Axis::Query, "", Role::Output, formulas::masked},
-    {"attention weights", "A", "attention weights", "attention weight", "weight", Axis::Query, "", Role::Output,
-     formulas::weights},
-    {"head output", "H", "head's output", "head output", "", Axis::Token, "d_v", Role::Output, formulas::heads},
-    {"merged heads", "M", "merged heads", "merged heads", "", Axis::Token, "h·d_v", Role::Output, formulas::merged},
-    {"output", "Y", "output", "output", "", Axis::Token, "d_{model}", Role::Output, formulas::output},
-    {"residual + attention", "r", "residual + attention r", "residual + attention", "", Axis::Token, "d_{model}",
-     Role::Input, formulas::attention_sum},
-    {"after attention", "y", "residual stream after attention y", "residual stream", "", Axis::Token, "d_{model}",
-     Role::Input, formulas::attended},
-    {"feed-forward input", "n", "feed-forward input n", "feed-forward input", "", Axis::Token, "d_{model}", Role::Input,
-     formulas::ffn_input},
-    {"router logits", "z", "router's logits z", "router logit", "", Axis::Token, "E", Role::Output, formulas::ffn_router},
-    {"gates", "G", "gates of experts G", "gate of the expert", "", Axis::Token, "E", Role::Output, formulas::ffn_gates},
-    {"gate", "g", "gate before its activation g", "gate", "", Axis::Token, "d_{ff}", Role::Output, formulas::ffn_gate},
-    {"hidden layer", "h", "hidden layer before its activation h", "hidden layer", "", Axis::Token, "d_{ff}", Role::Output,
-     formulas::ffn_hidden},
-    {"activated", "a", "hidden layer after its activation a", "activated hidden layer", "", Axis::Token, "d_{ff}",
-     Role::Output, formulas::ffn_active},
-    {"feed-forward output", "m", "feed-forward output m", "feed-forward output", "", Axis::Token, "d_{model}", Role::Output,
-     formulas::ffn_output},
-    {"residual + feed-forward", "s", "residual + feed-forward s", "residual + feed-forward", "", Axis::Token, "d_{model}",
-     Role::Input, formulas::ffn_sum},
-    {"next layer's input", "x'", "next layer's input x'", "residual stream", "", Axis::Token, "d_{model}", Role::Input,
-     formulas::next},
-}};
+template <std::size_t kStage>
+std::string stage_formula(const FormulaSubject& subject) {
+  return formulas::formula(static_cast<Stage>(kStage), subject);
+}
+
+template <std::size_t... kStages>
+constexpr auto stage_formulas(std::index_sequence<kStages...> /*stages*/) {
+  return std::array{&stage_formula<kStages>...};
+}
+constexpr auto kStageFormulas = stage_formulas(std::make_index_sequence<attention::kStages>());
 
 std::vector<Quantity> stages() {
   std::vector<Quantity> lines;
-  for (const StageLine& of : kStageLines) {
+  for (const auto formula : kStageFormulas) {
     Quantity& line = lines.emplace_back();
     line.stage = static_cast<Stage>(lines.size() - 1);
+    const StageWords& of = words_of(line.stage);
     line.id = attention::to_string(line.stage);
     line.title = of.title;
     line.symbol = of.symbol;
@@ -69,14 +34,13 @@ std::vector<Quantity> stages() {
     line.value_title = of.value_title;
     line.unit = of.unit;
     line.rows = of.rows;
-    const bool is_of_experts = line.stage == Stage::FfnRouter || line.stage == Stage::FfnGates;
-    line.columns = line.is_map() ? Axis::Key : is_of_experts ? Axis::Expert : Axis::Feature;
+    line.columns = line.is_map() ? Axis::Key : of.width == "E" ? Axis::Expert : Axis::Feature;
     line.width = of.width;
     const bool is_share = line.stage == Stage::Weights || line.stage == Stage::FfnGates;
     line.colors = is_share ? ColorKind::Sequential : ColorKind::Diverging;
     line.role = of.role;
     line.scope = attention::is_per_head(line.stage) ? Scope::Head : Scope::Block;
-    line.formula = of.formula;
+    line.formula = formula;
     line.evaluate = stage_tile;
   }
   return lines;

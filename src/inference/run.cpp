@@ -2,39 +2,15 @@
 
 #include <algorithm>
 
+#include "attention/layer_graph.h"
 #include "core/error.h"
 #include "model/reference.h"
 
 namespace headlight::inference {
 
 BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, const model::ModelInput& input) {
-  const model::TokenBatch &queries = input.queries(kind), &keys = input.keys(kind);
-  const model::AttentionConfig& config = layer.config;
-  const model::BranchNorms& ffn = layer.feed_forward_norms;
-  const bool has_ffn = layer.has_feed_forward(), is_dense = layer.feed_forward.has_value();
-  return {.batch = queries.batch,
-          .heads = config.heads,
-          .queries = queries.length,
-          .keys = keys.length,
-          .d_model = config.d_model,
-          .d_k = config.d_k,
-          .d_v = config.d_v,
-          .kv_heads = config.kv_head_count(),
-          .d_merged = config.heads * config.d_v,
-          .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
-          .has_input = layer.weights.has_value(),
-          .has_content_position = config.has_content_position,
-          .has_position_content = config.has_position_content,
-          .has_residual = layer.weights.has_value() && !layer.norms.is_empty(),
-          .norms_sum = layer.norms.after.has_value(),
-          .norms_input = layer.norms.before.has_value(),
-          .has_feed_forward = has_ffn,
-          .d_ff = is_dense ? layer.feed_forward->in.out() : 0,
-          .experts = layer.experts ? layer.experts->count() : 0,
-          .is_parallel = layer.is_parallel,
-          .has_gate = is_dense && layer.feed_forward->gate.has_value(),
-          .norms_ffn_input = has_ffn && ffn.before.has_value(),
-          .norms_ffn_sum = has_ffn && ffn.after.has_value()};
+  const model::TokenBatch& queries = input.queries(kind);
+  return attention::shape_of(layer, queries.batch, queries.length, input.keys(kind).length);
 }
 
 Tensor Run::logits(std::span<const StateRef> /*states*/) const { throw Error("a run of attention alone has no logits"); }

@@ -3,153 +3,10 @@
 #include <numeric>
 
 #include "app/quantities/formulas.h"
+#include "app/quantities/stage_words.h"
 
 namespace headlight::app {
 namespace {
-
-using attention::Stage;
-using model::BlockKind;
-
-/// Builds the nodes of one layer in the order of computation.
-class Planner {
- public:
-  Planner(model::BlockRef block, const model::AttentionLayer* layer, const inference::BlockShape& shape)
-      : block_(block), layer_(layer), shape_(shape) {}
-
-  BlockPlan plan() {
-    add(Stage::Residual, {0, 0}, {}, "",
-        "What the layers before have written: one vector for each token. This layer reads it and adds to it.");
-    const std::string norm = operation(Stage::X);
-    add(Stage::X, {0, 1}, {Stage::Residual}, norm.empty() && shape_.has_residual ? "as it is" : norm);
-    add_projections();
-    add_maps();
-    add_outputs();
-    if (shape_.has_feed_forward) add_feed_forward();
-    return std::move(plan_);
-  }
-
- private:
-  struct Place {
-    std::uint32_t row = 0, column = 0;
-  };
-
-  bool is_cross() const { return block_.kind == BlockKind::Cross; }
-  bool has_weights() const { return layer_ && layer_->weights; }
-
-  /// Adds a stage that the block has.
-  void add(Stage stage, Place at, std::vector<Stage> inputs, std::string operation, std::string_view explanation = {}) {
-    const auto extent = shape_.extent(stage);
-    if (!extent) return;
-    std::erase_if(inputs, [&](Stage input) { return plan_.find(input) == nullptr; });
-    plan_.nodes.push_back({.stage = stage,
-                           .operation = std::move(operation),
-                           .explanation = explanation,
-                           .row = at.row,
-                           .column = at.column,
-                           .inputs = std::move(inputs),
-                           .rows = extent->rows,
-                           .columns = extent->columns});
-    plan_.rows = std::max(plan_.rows, at.row + 1);
-    plan_.columns = std::max(plan_.columns, at.column + 1);
-  }
-  /// Likewise in the next column of a row.
-  void add_next(Stage stage, std::vector<Stage> inputs, std::string operation, std::string_view explanation = {}) {
-    if (!shape_.extent(stage)) return;
-    add(stage, next_, std::move(inputs), std::move(operation), explanation);
-    ++next_.column;
-  }
-
-  std::string operation(Stage stage) const { return formulas::operation(stage, {.block = block_, .layer = layer_}); }
-
-  void add_stream(Stage stage, std::vector<Stage> inputs, std::string_view explanation) {
-    add_next(stage, std::move(inputs), operation(stage), explanation);
-  }
-
-  void add_projections() {
-    const std::string turn = layer_ && layer_->config.rotary ? ", RoPE" : "";
-    const bool is_normed = has_weights() && layer_->weights->query_norm.has_value();
-    const std::string clip = has_weights() && layer_->config.clip > 0.0F ? ", clip" : "";
-    const std::string norm = is_normed ? ", norm" : "";
-    const char* memory = is_cross() ? "E" : "X";
-    const auto operation = [&](const char* input, const char* weight, const std::string& after) {
-      return has_weights() ? fmt::format("{} · {}{}", input, weight, after) : std::string();
-    };
-    const std::vector<Stage> of_keys = is_cross() ? std::vector<Stage>{} : std::vector<Stage>{Stage::X};
-    add(Stage::Q, {0, 2}, {Stage::X}, operation("X", "W_Q", clip + norm + turn));
-    add(Stage::K, {0, 3}, of_keys, operation(memory, "W_K", clip + norm + turn));
-    add(Stage::V, {0, 4}, of_keys, operation(memory, "W_V", clip));
-  }
-
-  std::string scale_text() const {
-    std::string text = "÷ √d_k";
-    if (layer_ && layer_->config.scale.kind == model::Scale::Kind::None) text = "× 1";
-    if (layer_ && layer_->config.scale.kind == model::Scale::Kind::Value) {
-      text = fmt::format("× {:.3g}", layer_->config.scale.value);
-    }
-    if (layer_ && layer_->config.softcap > 0.0F) text += ", cap";
-    if (layer_ && layer_->config.position_bias) text += ", + bias";
-    return text;
-  }
-
-  void add_maps() {
-    add(Stage::Scores, {1, 0}, {Stage::Q, Stage::K}, "Q · K^T");
-    std::uint32_t column = 1;
-    std::vector<Stage> sum{Stage::Scores};
-    for (const auto& [stage, from] : {std::pair{Stage::ContentPosition, Stage::Q}, {Stage::PositionContent, Stage::K}}) {
-      if (!shape_.extent(stage)) continue;
-      add(stage, {1, column++}, {from}, from == Stage::Q ? "Q · r" : "K · r");
-      sum.push_back(stage);
-    }
-    add(Stage::Scaled, {1, column++}, sum, scale_text());
-    add(Stage::Masked, {1, column++}, {Stage::Scaled}, "mask");
-    add(Stage::Weights, {1, column++}, {Stage::Masked}, "softmax");
-    add(Stage::Heads, {1, column++}, {Stage::Weights, Stage::V}, "A · V");
-  }
-
-  void add_outputs() {
-    const bool is_bug = layer_ && layer_->config.merge == model::MergeOrder::WithoutTranspose;
-    next_ = {2, 0};
-    add_next(Stage::Merged, {Stage::Heads}, is_bug ? "reshape" : "merge heads");
-    add_next(Stage::Output, {Stage::Merged}, "· W_O");
-    if (!shape_.has_residual || !layer_) return;
-    const Stage added = shape_.d_output > 0 ? Stage::Output : Stage::Merged;
-    const bool is_normed = layer_->norms.after.has_value();
-    add_stream(Stage::AttentionSum, {added, Stage::Residual}, "The residual stream with what attention added to it.");
-    add_stream(Stage::Attended, is_normed ? std::vector{Stage::AttentionSum} : std::vector{added, Stage::Residual},
-               is_normed ? "The sum, normed: what the rest of the layer reads."
-                         : "The residual stream with what attention added to it.");
-  }
-
-  void add_feed_forward() {
-    const model::BranchNorms& norms = layer_->feed_forward_norms;
-    const Stage stream = layer_->is_parallel ? Stage::Residual : Stage::Attended;
-    const Stage read = norms.before ? Stage::FfnInput : stream;
-    add_stream(Stage::FfnInput, {stream},
-               layer_->is_parallel ? "What the feed-forward (MLP) reads: here the layer's input, parallel to attention."
-                                   : "What the feed-forward (MLP) reads, each token by itself.");
-    next_ = {3, 0};
-    add_stream(Stage::FfnRouter, {read},
-               "How well each expert fits a token: the router chooses those with the largest numbers.");
-    add_stream(Stage::FfnGates, {Stage::FfnRouter}, "How much each chosen expert counts for a token; 0 for all others.");
-    add_stream(Stage::FfnGate, {read}, "The gate of the feed-forward, before its activation.");
-    add_stream(Stage::FfnHidden, {read}, "The wide layer inside of the feed-forward, before the activation.");
-    add_stream(Stage::FfnActive, {Stage::FfnGate, Stage::FfnHidden},
-               "The wide layer after the activation: its numbers weigh the rows of W_2.");
-    add_stream(Stage::FfnOutput, shape_.experts > 0 ? std::vector{read, Stage::FfnGates} : std::vector{Stage::FfnActive},
-               shape_.experts > 0
-                   ? "What the chosen experts compute, times their gates, and the shared expert's where there is one."
-                   : "What the feed-forward (MLP) computes: each token by itself.");
-    add_stream(Stage::FfnSum, {Stage::FfnOutput, Stage::Attended}, "The residual stream with what the feed-forward added.");
-    add_stream(Stage::Next, norms.after ? std::vector{Stage::FfnSum} : std::vector{Stage::FfnOutput, Stage::Attended},
-               "The residual stream that the next layer reads.");
-  }
-
-  model::BlockRef block_;
-  const model::AttentionLayer* layer_;
-  const inference::BlockShape& shape_;
-  BlockPlan plan_;
-  Place next_;
-};
 
 constexpr float kTitleHeight = 36.0F;  // the matrix' name, and what made it
 constexpr float kGutterX = 26.0F;
@@ -312,7 +169,30 @@ const BlockNode* BlockPlan::find(std::string_view id) const {
 const BlockNode* BlockPlan::find(attention::Stage stage) const { return find(attention::to_string(stage)); }
 
 BlockPlan plan_block(model::BlockRef block, const model::AttentionLayer* layer, const inference::BlockShape& shape) {
-  return Planner(block, layer, shape).plan();
+  using attention::Stage;
+  constexpr std::array kLastOfRow = {Stage::V, Stage::Heads, Stage::FfnInput, Stage::Next};
+  BlockPlan plan;
+  const attention::LayerGraph graph(shape, block.kind, layer);
+  std::array<std::uint32_t, kLastOfRow.size()> columns = {};
+  for (const attention::LayerNode& node : graph.nodes()) {
+    const auto row = static_cast<std::size_t>(
+        std::ranges::find_if(kLastOfRow, [&](Stage last) { return node.stage <= last; }) - kLastOfRow.begin());
+    // Of a block to which Q, K and V are given, the places of what it reads are empty.
+    if (row == 0) columns[row] = static_cast<std::uint32_t>(node.stage);
+    plan.nodes.push_back({.stage = node.stage,
+                          .operation = formulas::label(node, {.block = block, .layer = layer}, formulas::Detail::Full),
+                          .explanation = explanation_of(node),
+                          .row = static_cast<std::uint32_t>(row),
+                          .column = columns[row]++,
+                          .inputs = {node.inputs().begin(), node.inputs().end()},
+                          .rows = node.extent.rows,
+                          .columns = node.extent.columns});
+    // The stream's line goes around that of the branch.
+    if (node.operation == attention::LayerOperation::Add) std::ranges::reverse(plan.nodes.back().inputs);
+    plan.rows = std::max(plan.rows, plan.nodes.back().row + 1);
+    plan.columns = std::max(plan.columns, columns[row]);
+  }
+  return plan;
 }
 
 }  // namespace headlight::app

@@ -11,7 +11,7 @@ struct BlockNode {
   std::string operation;                 ///< what makes it from its inputs: "· W_Q + b"
   std::string_view explanation;          ///< one sentence, for its tooltip; may be empty
   std::uint32_t row = 0, column = 0;     ///< in the grid of the flow
-  std::vector<attention::Stage> inputs;  ///< what it is made from, in the order of the formula
+  std::vector<attention::Stage> inputs;  ///< what it is made from
   std::uint32_t rows = 0, columns = 0;   ///< of the matrix
 
   const Quantity& quantity() const { return app::quantity(stage); }

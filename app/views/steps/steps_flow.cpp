@@ -38,6 +38,7 @@ struct SectionPlan {
   std::string title;
   std::vector<StepMatrix> matrices;
   std::optional<StepMatrix> cut = {};  ///< a matrix of all heads, whose columns of each head come first
+  Stage last = Stage::Next;            ///< up to which it has the layer's stages
 };
 
 /// The stage that the embedding's parts add up to; nullopt where the steps don't begin with them.
@@ -53,44 +54,10 @@ std::string operation(StepMatrix matrix, const HeadSubject& subject) {
   if (!matrix.is_stage()) return "";
   if (matrix == embedded_stage(subject))
     return subject.embedding->norm ? formulas::norm_name(*subject.embedding->norm) : "+";
-  const char* memory = subject.geometry.is_self ? "X" : "E";
-  switch (matrix.stage()) {
-    case Stage::Q:
-      return subject.geometry.has_weights ? "X · W_Q" : "";
-    case Stage::K:
-      return subject.geometry.has_weights ? fmt::format("{} · W_K", memory) : "";
-    case Stage::V:
-      return subject.geometry.has_weights ? fmt::format("{} · W_V", memory) : "";
-    case Stage::Scores:
-      return "Q · K^T";
-    case Stage::ContentPosition:
-      return "Q · r";
-    case Stage::PositionContent:
-      return "K · r";
-    case Stage::Scaled:
-      if (!subject.layer) return "scale";
-      switch (subject.layer->config.scale.kind) {
-        case model::Scale::Kind::InverseSqrtKey:
-          return "÷ √d_k";
-        case model::Scale::Kind::None:
-          return "× 1";
-        case model::Scale::Kind::Value:
-          return fmt::format("× {:.3g}", subject.layer->config.scale.value);
-      }
-      return "";
-    case Stage::Masked:
-      return "mask";
-    case Stage::Weights:
-      return subject.geometry.shape.only_weights ? "" : "softmax";
-    case Stage::Heads:
-      return "A · V";
-    case Stage::Merged:
-      return subject.geometry.merge == model::MergeOrder::Concatenate ? "merge" : "reshape";
-    case Stage::Output:
-      return "M · W_O";
-    default:
-      return formulas::operation(matrix.stage(), {.block = subject.block, .layer = subject.layer});
-  }
+  const attention::LayerGraph graph(subject.geometry.shape, subject.block.kind, subject.layer);
+  const attention::LayerNode* node = graph.find(matrix.stage());
+  return node == nullptr ? ""
+                         : formulas::label(*node, {.block = subject.block, .layer = subject.layer}, formulas::Detail::Brief);
 }
 
 /// "rows 0–63 of 400", "columns 0–63 of 512", and what is framed in the merged heads.
@@ -256,22 +223,39 @@ struct PlacedSection {
   float bottom = 0.0F;
 };
 
+/// The stages of a section, each with what it is made from beside other stages.
+std::vector<StepMatrix> matrices_of(const HeadSubject& subject, attention::Stage first, attention::Stage last) {
+  using Given = StepMatrix::Other;
+  const attention::LayerGraph graph(subject.geometry.shape, subject.block.kind, subject.layer);
+  std::vector<StepMatrix> matrices;
+  for (const attention::LayerNode& node : graph.nodes()) {
+    if (node.stage < first || node.stage > last) continue;
+    if (node.stage == Stage::K && node.reads_memory) matrices.emplace_back(Given::Memory);
+    if (node.weight) matrices.emplace_back(*node.weight);
+    constexpr std::array kJoined = {Given::AllQueries, Given::AllKeys, Given::AllValues};
+    const bool is_joined = subject.has_all_heads && node.stage >= Stage::Q && node.stage <= Stage::V;
+    matrices.push_back(is_joined ? StepMatrix(kJoined.at(static_cast<std::size_t>(node.stage) - 2))
+                                 : StepMatrix(node.stage));
+    if (node.operation == attention::LayerOperation::Route) matrices.emplace_back(Given::ExpertLoad);
+  }
+  return matrices;
+}
+
 std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
   using Given = StepMatrix::Other;
   const inference::BlockShape& shape = subject.geometry.shape;
   const bool is_whole = subject.has_all_heads;
   std::vector<SectionPlan> plans;
+  const auto add = [&](std::string title, Stage first, Stage last) {
+    plans.push_back({.title = std::move(title), .matrices = matrices_of(subject, first, last), .last = last});
+  };
   const std::optional<StepMatrix> embedded = embedded_stage(subject);
   if (embedded) {
     plans.push_back(
         {.title = "Look every token up, add its position",
          .matrices = {Given::TokenVectors, Given::PositionVectors, Given::TypeVectors, Given::EmbeddingSum, *embedded}});
   }
-  plans.push_back(
-      {.title = "Project every token",
-       .matrices = {Stage::Residual, Stage::X, Given::QueryWeight, is_whole ? StepMatrix(Given::AllQueries) : Stage::Q,
-                    Given::Memory, Given::KeyWeight, is_whole ? StepMatrix(Given::AllKeys) : Stage::K, Given::ValueWeight,
-                    is_whole ? StepMatrix(Given::AllValues) : Stage::V}});
+  add("Project every token", Stage::Residual, Stage::V);
   if (embedded) std::erase(plans.back().matrices, *embedded);  // which stands above already
   if (is_whole && shape.extent(Stage::Q)) {
     plans.push_back(
@@ -281,34 +265,26 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
          .matrices = {},
          .cut = Given::AllQueries});
   }
-  plans.push_back({.title = is_whole ? fmt::format("Compare queries with keys, in head {}", subject.geometry.head)
-                                     : "Compare queries with keys",
-                   .matrices = {Stage::Scores, Stage::ContentPosition, Stage::PositionContent, Stage::Scaled, Stage::Masked,
-                                Stage::Weights}});
+  add(is_whole ? fmt::format("Compare queries with keys, in head {}", subject.geometry.head) : "Compare queries with keys",
+      Stage::Scores, Stage::Weights);
   if (is_whole && shape.extent(Stage::Heads)) {
     const bool is_bug = subject.geometry.merge == model::MergeOrder::WithoutTranspose;
-    plans.push_back({.title = fmt::format(
-                         "Mix the values in every head, put the heads together: ({1}, {0}, {2}) → {3} ({0}, {4})",
-                         shape.queries, shape.heads, shape.d_v,
-                         is_bug ? "reshape without a transpose"
-                                : fmt::format("transpose ({}, {}, {}) → reshape", shape.queries, shape.heads, shape.d_v),
-                         shape.d_merged),
-                     .matrices = {Stage::Merged, Given::OutputWeight, Stage::Output},
-                     .cut = Given::AllHeads});
+    add(fmt::format("Mix the values in every head, put the heads together: ({1}, {0}, {2}) → {3} ({0}, {4})", shape.queries,
+                    shape.heads, shape.d_v,
+                    is_bug ? "reshape without a transpose"
+                           : fmt::format("transpose ({}, {}, {}) → reshape", shape.queries, shape.heads, shape.d_v),
+                    shape.d_merged),
+        Stage::Merged, Stage::Output);
+    plans.back().cut = Given::AllHeads;
   } else {
-    plans.push_back({.title = "Mix the values, merge the heads",
-                     .matrices = {Stage::Heads, Stage::Merged, Given::OutputWeight, Stage::Output}});
+    add("Mix the values, merge the heads", Stage::Heads, Stage::Output);
   }
-  plans.push_back(
-      {.title = "Add to the residual stream", .matrices = {Stage::AttentionSum, Stage::Attended, Stage::FfnInput}});
+  add("Add to the residual stream", Stage::AttentionSum, Stage::FfnInput);
   const auto* experts = subject.layer && subject.layer->experts ? &*subject.layer->experts : nullptr;
-  plans.push_back({.title = experts == nullptr ? "Feed-forward, each token by itself"
-                                               : fmt::format("Mixture of experts: the router gives each token to {} of {}{}",
-                                                             experts->per_token, experts->count(),
-                                                             experts->shared ? ", and to the shared expert" : ""),
-                   .matrices = {Given::RouterWeight, Stage::FfnRouter, Stage::FfnGates, Given::ExpertLoad, Given::GateWeight,
-                                Stage::FfnGate, Given::HiddenWeight, Stage::FfnHidden, Stage::FfnActive, Given::FfnWeight,
-                                Stage::FfnOutput, Stage::FfnSum, Stage::Next}});
+  add(experts == nullptr ? "Feed-forward, each token by itself"
+                         : fmt::format("Mixture of experts: the router gives each token to {} of {}{}", experts->per_token,
+                                       experts->count(), experts->shared ? ", and to the shared expert" : ""),
+      Stage::FfnRouter, Stage::Next);
   return plans;
 }
 
@@ -316,17 +292,16 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
 std::string section_title(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan) {
   const inference::BlockShape& shape = subject.geometry.shape;
   if (plan.matrices.empty()) return plan.title;
-  const StepMatrix last = plan.matrices.back();
   if (!frame.result.capture) {
-    return last == Stage::V && !shape.has_input ? "Queries, keys and values are given" : plan.title;
+    return plan.last == Stage::V && !shape.has_input ? "Queries, keys and values are given" : plan.title;
   }
   const bool has_scores = !shape.only_weights;
-  if (last == Stage::V) {
+  if (plan.last == Stage::V) {
     if (!has_scores) return "Values, as they were saved; queries and keys (q, k) are not in the file";
     return shape.has_values ? "Queries, keys and values, as they were saved"
                             : "Queries and keys, as they were saved; values (v) are not in the file";
   }
-  if (last == Stage::Weights) return has_scores ? plan.title : "Weights, as they were saved";
+  if (plan.last == Stage::Weights) return has_scores ? plan.title : "Weights, as they were saved";
   return shape.has_values ? "Mix the values, merge the heads; W_O is not in the file"
                           : "What heads add needs values (v), which are not in the file";
 }
@@ -363,7 +338,6 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
     if (heads > kMaxHeads) boxes.back().view.remark = fmt::format("… and {} more heads", heads - kMaxHeads);
   }
   for (const StepMatrix matrix : plan.matrices) {
-    if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
     // Without a norm before attention the input is the residual stream itself.
     if (matrix == Stage::Residual && !(subject.layer && subject.layer->norms.before)) continue;
     if (!matrix_size(subject, matrix)) continue;

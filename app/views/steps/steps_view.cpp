@@ -333,10 +333,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
 std::string_view origin_of(StepMatrix matrix) {
   if (matrix.is_stage()) return attention::to_string(matrix.stage());
   if (matrix == StepMatrix::Other::ExpertLoad) return kExpertLoad;
-  if (!matrix.is_weight()) return kMemoryNumber;
-  constexpr std::array kWeights = {kQueryWeight,  kKeyWeight, kValueWeight, kOutputWeight, kGateWeight,
-                                   kHiddenWeight, kFfnWeight, kRouterWeight};  // as StepMatrix::Other has them
-  return kWeights.at(static_cast<std::size_t>(matrix.other()) - static_cast<std::size_t>(StepMatrix::Other::QueryWeight));
+  return matrix.is_weight() ? kWeightNumbers.at(static_cast<std::size_t>(matrix.weight())) : kMemoryNumber;
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "app/quantities/quantity.h"
+#include "attention/layer_graph.h"
+
+namespace headlight::app {
+
+/// What is said of a stage wherever it is shown; what follows from its operation is in formulas.h.
+struct StageWords {
+  std::string_view title, symbol, figure_title, value_title, unit = "";  ///< as in Quantity, and the next three
+  Axis rows = Axis::Token;
+  std::string_view width = "";
+  Role role = Role::Output;
+  std::string_view computed, from;                       ///< which operation of the engine makes it, and what that reads
+  std::string_view explanation = "";                     ///< one sentence, for its tooltip
+  std::string_view missing = "no feed-forward follows";  ///< why a block doesn't have it
+};
+const StageWords& words_of(attention::Stage stage);
+
+/// The sentence about a stage, as its block makes it.
+std::string_view explanation_of(const attention::LayerNode& node);
+
+/// "Q" of W_Q.
+std::string_view letter_of(attention::LayerWeight weight);
+
+}  // namespace headlight::app

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "attention/block_shape.h"
+#include "model/network.h"
+
+namespace headlight::attention {
+
+/// How a stage is made of its inputs. Each operation says which of their cells it reads, and app/ what it is called.
+enum class LayerOperation : std::uint8_t {
+  Given,     ///< the input of the block, or what a capture has
+  Same,      ///< its input, as it is
+  Norm,      ///< norm(input)
+  Linear,    ///< inside(input · W + b): of queries and keys normed, cut and rotated where the layer does so
+  Dot,       ///< first · secondᵀ
+  Distance,  ///< input · the vector of the distance between query and key
+  Scale,     ///< scale · (the sum of the inputs), capped and with a position bias where the layer has them
+  Mask,      ///< input, or the fill
+  Softmax,   ///< over the keys
+  Mix,       ///< first · second: weights times values
+  Merge,     ///< all heads side by side
+  Add,       ///< first + factor · norm(second)
+  Route,     ///< gates from a router's logits
+  Activate,  ///< activation(last), or activation(first) ⊙ second
+  Experts,   ///< Σ gate · expert(first); the gates are the second input
+};
+
+/// A weight matrix of a layer.
+enum class LayerWeight : std::uint8_t { Query, Key, Value, Output, Gate, Hidden, Ffn, Router };
+
+/// A stage of a layer, and how it is made.
+struct LayerNode {
+  Stage stage = Stage::X;
+  LayerOperation operation = LayerOperation::Given;
+  BlockShape::Extent extent = {};
+  std::array<Stage, 3> all_inputs = {};  ///< `inputs()` of them
+  std::uint8_t input_count = 0;
+  bool reads_memory = false;               ///< of cross-attention's keys and values, whose input is no stage
+  std::optional<LayerWeight> weight = {};  ///< Linear's
+  const model::Linear* linear = nullptr;   ///< the same as numbers; null: the layer isn't known, or has none
+  const model::Norm* norm = nullptr;       ///< Norm's; of Linear after it, of Add before it; null: none, or not known
+  float factor = 1.0F;                     ///< Add's
+
+  std::span<const Stage> inputs() const { return std::span(all_inputs).first(input_count); }
+};
+
+/// The stages of a block in the order of computation.
+class LayerGraph {
+ public:
+  /// `layer` may be null: only the shape is known.
+  LayerGraph(const BlockShape& shape, model::BlockKind kind, const model::AttentionLayer* layer = nullptr);
+  /// Of a layer without tokens: one each.
+  LayerGraph(model::BlockKind kind, const model::AttentionLayer& layer);
+
+  std::span<const LayerNode> nodes() const { return std::span(nodes_).first(count_); }
+  /// nullptr: the block has no such stage.
+  const LayerNode* find(Stage stage) const;
+
+ private:
+  LayerNode& add(Stage stage, LayerOperation operation, std::initializer_list<Stage> inputs, BlockShape::Extent extent);
+  /// Projects `from`, or the memory, with one of the layer's weights.
+  LayerNode& add_linear(Stage stage, LayerWeight weight, Stage from, BlockShape::Extent extent);
+  void add_attention(const BlockShape& shape, bool is_cross);
+  void add_feed_forward(const BlockShape& shape);
+  /// result ← after(stream + factor · inside(branch)), where the norm after it makes the sum a stage of its own.
+  void add_sum(bool is_normed, Stage sum, Stage result, Stage stream, Stage branch, const model::BranchNorms* norms,
+               BlockShape::Extent extent);
+
+  const model::AttentionLayer* layer_;
+  std::array<LayerNode, kStages> nodes_;
+  std::size_t count_ = 0;
+};
+
+/// Sizes of a layer's block for so many tokens.
+BlockShape shape_of(const model::AttentionLayer& layer, std::uint32_t batch, std::uint32_t queries, std::uint32_t keys);
+
+/// nullptr: the layer has none.
+const model::Linear* linear_of(const model::AttentionLayer& layer, LayerWeight weight);
+
+}  // namespace headlight::attention
