@@ -25,14 +25,13 @@ endif()
 if(HEADLIGHT_BUNDLED_FONTS)  # app/cli/command_line.cpp names the first to fontconfig
   install(FILES assets/fonts.conf ${HEADLIGHT_BUNDLED_FONTS} DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/fonts COMPONENT fonts)
 endif()
-# Manual pages and completions are each program's own, written when it is installed.
+# Manual pages and completions are written by tools/manual.
 set(manual ${CMAKE_CURRENT_BINARY_DIR}/manual)
-foreach(program headlight headlight-bench)
-  install(CODE "
-    execute_process(COMMAND \"$<TARGET_FILE:${program}>\" manual --out \"${manual}\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-    file(GLOB pages \"${manual}/man/man1/${program}*.1\")
-    execute_process(COMMAND gzip -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT documentation)
-endforeach()
+install(CODE "
+  file(REMOVE_RECURSE \"${manual}\")
+  execute_process(COMMAND \"$<TARGET_FILE:headlight-manual>\" \"${manual}\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  file(GLOB pages \"${manual}/man/man1/*.1\")
+  execute_process(COMMAND gzip -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT documentation)
 install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT documentation)
 install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT documentation PATTERN man EXCLUDE)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)

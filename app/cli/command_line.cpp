@@ -179,7 +179,6 @@ void name_own_group(CLI::App& app) {
 
 /// Reads the arguments. The exit status if they ask for help or the version, which is printed.
 std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
-  name_own_group(app);
   const std::string where = fmt::format("(see {} --help)", app.get_name());
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
@@ -199,15 +198,14 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
   }
 }
 
-int parse_and_run(std::vector<std::string> arguments) {
-  CLI::App app;
+std::vector<Subcommand> add_commands(CLI::App& app) {
   describe(app);
-  const std::vector<Subcommand> commands = {
+  std::vector<Subcommand> commands = {
       add_view_command(app),       add_screenshot_command(app), add_describe_command(app), add_export_command(app),
       add_run_command(app),        add_info_command(app),       add_models_command(app),   add_tokenize_command(app),
       add_detokenize_command(app), add_translate_command(app),  add_generate_command(app), add_evaluate_command(app),
       add_devices_command(app),    add_check_command(app),      add_survey_command(app),   add_check_lesson_command(app),
-      add_worksheet_command(app),  add_manual_command(app),
+      add_worksheet_command(app),
   };
   for (const Subcommand& command : commands) {
     take_over(*command.app);
@@ -215,6 +213,25 @@ int parse_and_run(std::vector<std::string> arguments) {
   }
   // Of the program, not of each command: CLI11 would give it to those that come later.
   app.set_help_all_flag("--help-all", "print the flags of every command, environment and files, and exit");
+  name_own_group(app);
+  return commands;
+}
+
+/// Returns the command's action.
+std::function<int()> add_single_command(const SingleCommand& program, CLI::App& app) {
+  app.name(program.name);
+  app.description(program.description);
+  app.set_version_flag("--version", program.name + " " + program_version(), "print the version and exit");
+  app.footer(program.footer);
+  std::function<int()> run = program.add(app);
+  take_over(app);
+  name_own_group(app);
+  return run;
+}
+
+int parse_and_run(std::vector<std::string> arguments) {
+  CLI::App app;
+  const std::vector<Subcommand> commands = add_commands(app);
   complete(arguments, commands);
   const auto refuse = [](const Subcommand& command) {
     if (command.app->parsed()) refuse_leftovers(*command.app, "headlight " + command.app->get_name());
@@ -280,16 +297,24 @@ int run_command_line(int argc, char** argv) {
 
 int run_single_command(const SingleCommand& program, int argc, char** argv) {
   return report_errors(program.name, [&] {
-    CLI::App app(program.description, program.name);
-    app.set_version_flag("--version", program.name + " " + program_version(), "print the version and exit");
-    app.footer(program.footer);
-    const std::function<int()> run = program.add(app);
-    const Subcommand manual = add_manual_command(app);
-    take_over(app);
+    CLI::App app;
+    const std::function<int()> run = add_single_command(program, app);
     if (const std::optional<int> status = parse(app, {argv + 1, argv + argc})) return *status;
     refuse_leftovers(app, program.name);
-    return manual.app->parsed() ? manual.run() : run();
+    return run();
   });
+}
+
+void show_commands(const std::function<void(const CLI::App&)>& use) {
+  CLI::App app;
+  const std::vector<Subcommand> commands = add_commands(app);
+  use(app);
+}
+
+void show_commands(const SingleCommand& program, const std::function<void(const CLI::App&)>& use) {
+  CLI::App app;
+  const std::function<int()> run = add_single_command(program, app);
+  use(app);
 }
 
 }  // namespace headlight::app

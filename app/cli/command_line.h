@@ -13,7 +13,7 @@ namespace headlight::app {
 /// begins with "headlight: ". Returns 0, 1 when something failed, 2 when the command line is wrong.
 int run_command_line(int argc, char** argv);
 
-/// A program of one command, which beside it has only `manual`.
+/// A program of one command.
 struct SingleCommand {
   std::string name, description, footer;
   /// Adds its flags; returns the command's action once they are read, whose result is the exit status.
@@ -21,5 +21,9 @@ struct SingleCommand {
 };
 /// The same of such a program; its errors begin with its name.
 int run_single_command(const SingleCommand& program, int argc, char** argv);
+
+/// Calls `use` with all commands and flags of headlight or of such a program, as --help has them; runs none.
+void show_commands(const std::function<void(const CLI::App&)>& use);
+void show_commands(const SingleCommand& program, const std::function<void(const CLI::App&)>& use);
 
 }  // namespace headlight::app

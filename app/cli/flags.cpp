@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "app/cli/command_text.h"
 #include "app/models/starter_view.h"
 #include "app/state/state_names.h"
 #include "core/text_bytes.h"
@@ -21,9 +20,6 @@ namespace {
 
 constexpr std::size_t kTextColumn = 30;
 constexpr std::size_t kLineWidth = 100;
-// Behind the name of a flag's value CLI11 keeps the words that completions offer: kListMark or kWordMark, and a word, for
-// each.
-constexpr char kWordMark = '\n', kListMark = '\t';
 
 std::string value_name(const CLI::Option& option) {
   const std::string whole = option.get_type_name();
@@ -82,16 +78,6 @@ std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-/// commands.txt's text below "=== NAME".
-std::string_view text_below(const std::string& name) {
-  const std::string heading = "=== " + name + "\n";
-  const std::size_t begin = kCommandTexts.find(heading) + heading.size();
-  const std::string_view all = kCommandTexts.substr(begin, kCommandTexts.find("\n=== ", begin) - begin);
-  return all.substr(0, all.find_last_not_of('\n') + 1);
-}
-
-constexpr std::array kSections = {"ENVIRONMENT", "FILES"};  // of the program, in commands.txt
-
 class ManualFormatter final : public CLI::Formatter {
  public:
   static std::string described(const CLI::Option* option, bool is_short) {
@@ -117,7 +103,7 @@ class ManualFormatter final : public CLI::Formatter {
     }
     text += make_subcommands(app, mode) + "\n" + make_footer(app);
     if (mode != CLI::AppFormatMode::All || app->get_parent()) return text;
-    for (const char* title : kSections) text += fmt::format("\n{}:\n{}\n", title, text_below(title));
+    for (const char* title : {"ENVIRONMENT", "FILES"}) text += fmt::format("\n{}:\n{}\n", title, text_below(title));
     return text;
   }
 
@@ -137,43 +123,17 @@ class ManualFormatter final : public CLI::Formatter {
   }
 };
 
-ShownFlag describe_flag(const CLI::Option& option) {
-  ShownFlag flag{.names = {}, .value = {}, .help = option.get_description(), .group = option.get_group()};
-  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
-  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
-  if (option.get_type_size() == 0) return flag;
-  flag.value = value_name(option);
-  const std::string whole = option.get_type_name();
-  flag.is_list = whole.find(kListMark) != std::string::npos;
-  for (std::size_t at = flag.value.size(); at < whole.size();) {
-    const std::size_t end = std::min(whole.find_first_of({kWordMark, kListMark}, at + 1), whole.size());
-    flag.words.push_back(whole.substr(at + 1, end - at - 1));
-    at = end;
-  }
-  return flag;
-}
-
 }  // namespace
 
-CommandText describe_command(const CLI::App& app) {
-  CommandText command{.name = full_name(app), .description = app.get_description(), .footer = app.get_footer()};
-  for (const char* title : kSections) {
-    if (command.name == "headlight") command.sections.emplace_back(title, text_below(title));
-  }
-  for (const CLI::Option* option : app.get_options()) {
-    const ShownFlag flag = describe_flag(*option);
-    (option->get_positional() ? command.arguments : command.flags).push_back(flag);
-  }
-  for (const CLI::App* inner : app.get_subcommands([](const CLI::App*) { return true; })) {
-    command.commands.push_back(describe_command(*inner));
-  }
-  return command;
+std::string_view text_below(const std::string& name) {
+  const std::string heading = "=== " + name + "\n";
+  const std::size_t begin = kCommandTexts.find(heading) + heading.size();
+  const std::string_view all = kCommandTexts.substr(begin, kCommandTexts.find("\n=== ", begin) - begin);
+  return all.substr(0, all.find_last_not_of('\n') + 1);
 }
 
 void set_texts(CLI::App& app) {
-  const std::string whole = full_name(app);
-  const std::size_t end = std::min(whole.find(' '), whole.size());  // of the program's name: another one has `manual` too
-  const std::string_view all = text_below("headlight" + whole.substr(end));
+  const std::string_view all = text_below(full_name(app));
   const std::size_t dashes = all.find("\n---\n");
   app.description(std::string(all.substr(0, dashes)));
   if (dashes != std::string_view::npos) app.footer(std::string(all.substr(dashes + 5)));

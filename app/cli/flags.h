@@ -20,6 +20,8 @@ class App;
 namespace headlight::app {
 
 extern const std::string_view kCommandTexts;  ///< commands.txt, see cmake/Embed.cmake
+/// The part of it below "=== NAME".
+std::string_view text_below(const std::string& name);
 
 /// One subcommand: its CLI11 command and its action once its flags are read. run() returns the exit status.
 struct Subcommand {
@@ -39,6 +41,8 @@ bool was_given(const CLI::App& app);
 
 /// What completions offer for a flag's value beside files, where it takes one: some words, or several joined by commas.
 enum class Offer { OneWord, List };
+/// CLI11 keeps the words after the name of a flag's value: one of these marks and a word, for each.
+constexpr char kWordMark = '\n', kListMark = '\t';
 /// Of a flag that `app` has. What the flag takes isn't checked by it.
 void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::string>& words,
                  Offer offer = Offer::OneWord);

@@ -38,8 +38,6 @@ Subcommand add_survey_command(CLI::App& app);
 Subcommand add_check_lesson_command(CLI::App& app);
 /// headlight worksheet: a lesson for paper.
 Subcommand add_worksheet_command(CLI::App& app);
-/// headlight manual, of each program: manual pages and completions for shells.
-Subcommand add_manual_command(CLI::App& app);
 /// headlight evaluate bleu|perplexity|heads: scores of a model over whole files.
 Subcommand add_evaluate_command(CLI::App& app);
 /// headlight evaluate bleu: how near translations come to human ones.

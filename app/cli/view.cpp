@@ -9,6 +9,7 @@
 #include "app/cli/model_flags.h"
 #include "app/cli/output.h"
 #include "app/cli/state_flags.h"
+#include "app/dialogs/help_dialogs.h"
 #include "app/models/starter_view.h"
 #include "app/state/kept_window.h"
 #include "app/state/model_changes.h"
@@ -25,7 +26,7 @@ struct ViewFlags {
   std::string device, renderer;
   std::size_t tile_bytes = kDefaultTileBytes;
   float scale = 0.0f;
-  bool is_fresh = false, is_linkable = true;
+  bool is_fresh = false, is_linkable = true, lists_keys = false;
   std::string survey;
   std::string file;
 };
@@ -44,6 +45,10 @@ void open_survey(ViewFlags& flags, ViewOptions& options) {
 }
 
 int run_view(ViewFlags& flags) {
+  if (flags.lists_keys) {
+    std::cout << keys_in_words();
+    return 0;
+  }
   if (!flags.file.empty()) flags.model.open_file(flags.file);
   ViewOptions options;
   open_survey(flags, options);
@@ -130,6 +135,7 @@ Subcommand add_view_command(CLI::App& app) {
                     "let programs of yours send attention to this window while they compute, over a socket in "
                     "XDG_RUNTIME_DIR (default on)",
                     flags->is_linkable, {{"on", true}, {"off", false}});
+  shown.turn("--keys", "print all keys of the window, for a sheet of paper, and exit", flags->lists_keys);
   add_device_flag(*command, flags->device);
   add_renderer_flag(*command, flags->renderer);
   add_cache_flag(*command, flags->tile_bytes);

@@ -25,7 +25,7 @@ TEST_SUITE("cpu") {
     const std::string version = run_headlight({"--version"}).out;
     CHECK(
         std::regex_match(version, std::regex("headlight \\d+\\.\\d+\\.\\d+( \\([0-9a-f]{7,} \\d{4}-\\d\\d-\\d\\d\\))?\n")));
-    const std::string keys = run_headlight({"manual", "--keys"}).out;
+    const std::string keys = run_headlight({"--keys"}).out;
     CHECK(std::regex_search(keys, std::regex("\n  Ctrl\\+P +Find a command, a model or a head\n")));
     CHECK(keys.find("\nOn the map\n") != std::string::npos);
   }

@@ -151,9 +151,6 @@ TEST_SUITE("gpu") {
     const Outcome plain =
         run_headlight({"generate", "-m", golden_path("gpt2"), "the cat", "--temperature", "0", "--max-tokens", "3"});
     CHECK(plain.out == line.at("written").get<std::string>() + "\n");
-    const TemporaryDirectory directory;
-    CHECK(run_headlight({"manual", "-o", directory.path().string(), "--quiet"}).out.empty());
-    CHECK(json::parse(run_headlight({"manual", "-o", directory.path().string(), "--json"}).out).at("pages") > 15);
   }
 
   TEST_CASE("texts without a flag: once, in quotes, and no file") {

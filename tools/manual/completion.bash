@@ -1,4 +1,4 @@
-# bash completion of @program@; written by `@program@ manual`
+# bash completion of @program@; written by headlight-manual
 _headlight_words() {
   COMPREPLY=($(compgen -W "$1" -- "$current"))
 }

@@ -13,12 +13,15 @@
 
 #include "support/program.h"
 
-namespace manual_command_test {
+namespace manual_test {
 
 using namespace headlight;
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Runs the tool that an installation runs.
+Outcome write_manual(const fs::path& folder) { return run_headlight({folder.string()}, "", "", HEADLIGHT_MANUAL); }
 
 /// The first words of the indented lines of --help that begin with `pattern`.
 std::vector<std::string> listed(const std::string& help, const std::string& pattern, const std::string& below = "") {
@@ -100,7 +103,7 @@ bool has_terminals() {
 TEST_SUITE("cpu") {
   TEST_CASE("every command and flag of --help is in its manual page and in the completions of three shells") {
     const TemporaryDirectory folder;
-    const Outcome written = run_headlight({"manual", "--out", folder.path().string()});
+    const Outcome written = write_manual(folder.path());
     REQUIRE(written.status == 0);
     std::vector<Listed> commands;
     list_commands({}, commands);
@@ -108,7 +111,10 @@ TEST_SUITE("cpu") {
     CHECK(of_all.find("\n.SH ENVIRONMENT\n") < of_all.find("XDG_CACHE_HOME"));
     CHECK(of_all.find("\n.SH FILES\n") < of_all.find("headlight/settings.json"));
     CHECK(commands.size() >= 17);  // the program, 14 commands and those inside of evaluate
-    CHECK(written.out == fmt::format("{} manual pages and 3 completions in {}\n", commands.size(), folder.path().string()));
+    const std::string place = folder.path().string();
+    CHECK(written.out == fmt::format("headlight: manual pages: {}, completions: 3, in {}\n"
+                                     "headlight-bench: manual pages: 1, completions: 3, in {}\n",
+                                     commands.size(), place, place));
     const fs::path bash = folder.path() / "bash-completion/completions/headlight";
     const std::string zsh = read_file(folder.path() / "zsh/vendor-completions/_headlight");
     const std::string fish = read_file(folder.path() / "fish/vendor_completions.d/headlight.fish");
@@ -134,8 +140,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("bash completes commands, flags and choices where they are") {
     const TemporaryDirectory folder;
-    write_file_atomically(folder.path() / "script", run_headlight({"manual", "--completion", "bash"}).out);
-    const fs::path script = folder.path() / "script";
+    REQUIRE(write_manual(folder.path()).status == 0);
+    const fs::path script = folder.path() / "bash-completion/completions/headlight";
     CHECK(offered(script, {"exp"}) == std::set<std::string>{"export"});
     CHECK(offered(script, {"evaluate", "b"}) == std::set<std::string>{"bleu"});
     CHECK(offered(script, {"export", "--theme", ""}) == std::set<std::string>{"dark", "light"});
@@ -153,7 +159,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("fish and zsh offer the words of a flag, and several joined by commas") {
     const TemporaryDirectory folder;
-    REQUIRE(run_headlight({"manual", "--out", folder.path().string()}).status == 0);
+    REQUIRE(write_manual(folder.path()).status == 0);
     const std::string root = folder.path().string();
     const auto run = [&](const std::string& line) {
       return std::system(fmt::format("cd '{0}' && HOME='{0}' timeout 60 {1} > said 2> errors", root, line).c_str());
@@ -205,7 +211,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("man finds nothing wrong with the pages, and shells nothing with their scripts") {
     const TemporaryDirectory folder;
-    REQUIRE(run_headlight({"manual", "--out", folder.path().string()}).status == 0);
+    REQUIRE(write_manual(folder.path()).status == 0);
     const std::string root = folder.path().string();
     const auto says_nothing = [&](const std::string& line) {
       CAPTURE(line);
@@ -223,10 +229,15 @@ TEST_SUITE("cpu") {
     if (has_program("fish")) says_nothing("fish -n '" + root + "/fish/vendor_completions.d/headlight.fish'");
   }
 
-  TEST_CASE("manual says what is missing") {
-    CHECK(complaint_of(run_headlight({"manual"}), 2) == "say what to write: --out DIR, --completion SHELL or --keys");
-    CHECK(complaint_of(run_headlight({"manual", "--completion", "tcsh"}), 2).find("bash, zsh") != std::string::npos);
+  TEST_CASE("the tool says what is missing, and what it can't write") {
+    CHECK(run_headlight({}, "", "", HEADLIGHT_MANUAL).status == 2);
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "file", "");
+    const Outcome failed = write_manual(folder.path() / "file");
+    CHECK(failed.status == 1);
+    CHECK(failed.err.starts_with("headlight-manual: "));
+    CHECK(failed.err.find('\n') == failed.err.size() - 1);
   }
 }
 
-}  // namespace manual_command_test
+}  // namespace manual_test

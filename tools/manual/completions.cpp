@@ -1,4 +1,4 @@
-#include "app/cli/command_text.h"
+#include "tools/manual/command_text.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace headlight::app {
+namespace headlight::manual {
 namespace {
 
 void for_each_command(const CommandText& command, const std::function<void(const CommandText&)>& use) {
@@ -130,14 +130,14 @@ std::string bash_completion(const CommandText& program) {
 std::string zsh_completion(const CommandText& program) {
   std::string functions;
   for_each_command(program, [&](const CommandText& command) { functions = zsh_function(command) + functions; });
-  return fmt::format("#compdef {0}\n# zsh completion of {0}; written by `{0} manual`\n\n", program.name) +
+  return fmt::format("#compdef {0}\n# zsh completion of {0}; written by headlight-manual\n\n", program.name) +
          "_headlight_words_or_files() {\n  _alternative 'words:word:('\"$*\"')' 'files:file:_files'\n}\n\n" + functions +
          function_name(program) + " \"$@\"\n";
 }
 
 std::string fish_completion(const CommandText& program) {
   std::string text =
-      fmt::format("# fish completion of {0}; written by `{0} manual`\n", program.name) +
+      fmt::format("# fish completion of {0}; written by headlight-manual\n", program.name) +
       "function __headlight_list\n"
       "    set -l before (commandline -ct | string replace -r '^--[^=]*=' '' | string replace -r '[^,]*$' '')\n"
       "    printf '%s\\n' \"$before\"$argv\n"
@@ -149,6 +149,9 @@ std::string fish_completion(const CommandText& program) {
     const std::string seen = is_program ? std::string() : "__fish_seen_subcommand_from " + command.word();
     std::string outside = is_program ? "not __fish_seen_subcommand_from" + inside : seen;
     if (!is_program && !inside.empty()) outside += "; and not __fish_seen_subcommand_from" + inside;
+    // A program without commands has no condition.
+    const std::string of_flag = !is_program ? seen : inside.empty() ? "" : outside;
+    const std::string when = of_flag.empty() ? "" : fmt::format(" -n '{}'", of_flag);
     for (const CommandText& inner : command.commands) {
       text += fmt::format("complete -c {} -n '{}' -f -a {} -d '{}'\n", program.name, outside, inner.word(),
                           within_quotes(inner.summary(), "\\"));
@@ -164,11 +167,11 @@ std::string fish_completion(const CommandText& program) {
                                 : choices.empty()  ? files
                                 : flag.is_list     ? fmt::format("{} -a '(__headlight_list {})'", files, choices)
                                                    : fmt::format("{} -a '{}'", files, choices);
-      text += fmt::format("complete -c {} -n '{}'{}{} -d '{}'\n", program.name, is_program ? outside : seen, names, value,
+      text += fmt::format("complete -c {}{}{}{} -d '{}'\n", program.name, when, names, value,
                           within_quotes(short_help(flag.help), "\\"));
     }
   });
   return text;
 }
 
-}  // namespace headlight::app
+}  // namespace headlight::manual

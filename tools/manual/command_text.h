@@ -2,11 +2,14 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "app/cli/flags.h"
+namespace CLI {  // NOLINT(readability-identifier-naming): its name in CLI11
+class App;
+}
 
-namespace headlight::app {
+namespace headlight::manual {
 
 /// A flag or an argument as --help shows it.
 struct ShownFlag {
@@ -17,7 +20,7 @@ struct ShownFlag {
   bool is_list = false;                 ///< several of the words, joined by commas
 };
 
-/// A command with all that is inside of it: what --help, manual pages and completions are written from.
+/// A command with all that is inside of it.
 struct CommandText {
   std::string name = {};  ///< the whole: "headlight evaluate bleu"
   std::string description = {}, footer = {};
@@ -32,13 +35,19 @@ struct CommandText {
   std::string summary() const { return description.substr(0, description.find('\n')); }
 };
 
-/// Of a command and all those inside of it, in the order of --help.
-CommandText describe_command(const CLI::App& app);
+/// Describes a command and all those inside of it, in the order of --help. `outer` is the name of the command that it is
+/// inside of, and a space.
+CommandText describe_command(const CLI::App& app, const std::string& outer = {});
 
 /// Words that the value may be: those that were offered, or those of "dark|light" and "FILE|trained"; may be none.
 std::vector<std::string> choices_of(const ShownFlag& flag);
 /// Does the flag take a file or a folder?
 bool takes_path(const ShownFlag& flag);
+
+/// The manual page of one command in section 1, in the language of man(7), and the name of its file without ".1":
+/// "headlight-evaluate-bleu" of the command "headlight evaluate bleu".
+std::string man_page(const CommandText& command);
+std::string man_page_name(const CommandText& command);
 
 extern const std::string_view kBashCompletion;  ///< completion.bash, see cmake/Embed.cmake
 
@@ -47,4 +56,4 @@ std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);
 std::string fish_completion(const CommandText& program);
 
-}  // namespace headlight::app
+}  // namespace headlight::manual
