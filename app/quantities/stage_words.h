@@ -15,6 +15,7 @@ struct StageWords {
   std::string_view computed, from;                       ///< which operation of the engine makes it, and what that reads
   std::string_view explanation = "";                     ///< one sentence, for its tooltip
   std::string_view missing = "no feed-forward follows";  ///< why a block doesn't have it
+  std::string_view exported;                             ///< what the Export dialog says of it
 };
 const StageWords& words_of(attention::Stage stage);
 
