@@ -1,5 +1,6 @@
 #include "app/analyses/patching.h"
 
+#include "attention/layer_graph.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -17,20 +18,8 @@ const model::TokenBatch& patched_tokens(Site site, model::BlockKind kind, const 
 }
 
 std::uint32_t patch_width(Site site, const inference::BlockShape& shape) {
-  switch (site) {
-    case Site::Query:
-    case Site::Key:
-      return shape.d_k;
-    case Site::Value:
-    case Site::HeadOutput:
-      return shape.d_v;
-    case Site::Weights:
-      return shape.keys;
-    case Site::AttentionOutput:
-      return shape.d_output;
-    default:
-      return shape.d_model;
-  }
+  if (!model::has_heads(site) && site != Site::AttentionOutput) return shape.d_model;
+  return shape.extent(attention::stage_of(site)).value_or(inference::BlockShape::Extent()).columns;
 }
 
 std::uint32_t patched_heads(Site site, const inference::BlockShape& shape) {
@@ -39,14 +28,11 @@ std::uint32_t patched_heads(Site site, const inference::BlockShape& shape) {
 }
 
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads) {
-  using attention::Stage;
-  constexpr std::array kStages = {Stage::Q, Stage::K, Stage::V, Stage::Weights, Stage::Heads};
-  const bool has_heads = model::has_heads(place.site);
-  if (has_heads || place.site == Site::AttentionOutput) {
+  if (model::has_heads(place.site) || place.site == Site::AttentionOutput) {
     reads.tiles.push_back({.block = place.block,
                            .batch = place.batch,
                            .head = place.head,
-                           .stage = has_heads ? kStages.at(static_cast<std::size_t>(place.site)) : Stage::Output,
+                           .stage = attention::stage_of(place.site),
                            .row = place.first,
                            .rows = place.count,
                            .columns = patch_width(place.site, shape)});

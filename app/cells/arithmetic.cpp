@@ -57,9 +57,7 @@ void explain_linear(const CellQuestion& question, const LayerNode& node, Arithme
   if (node.linear == nullptr) return;
   const bool is_projection = node.stage <= Stage::V;
   const std::string turn = is_projection ? turned_by(*question.layer, node) : "";
-  model::HeadWeight weight{.linear = node.linear, .first = 0, .count = node.linear->out()};
-  if (is_projection)
-    weight = model::head_weight(*question.layer, static_cast<model::Projection>(*node.weight), question.geometry.head);
+  const model::HeadWeight weight = attention::columns_of(*question.layer, *node.weight, question.geometry.head);
   // As the matrix is drawn: the head's columns, counted from 0.
   const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", weight.count - 1);
   arithmetic.formula =

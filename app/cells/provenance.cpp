@@ -15,8 +15,7 @@
 namespace headlight::app {
 namespace {
 
-using attention::Stage;
-using model::Projection;
+using attention::LayerWeight, attention::Stage;
 
 /// "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
 std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
@@ -206,10 +205,10 @@ class ProvenanceBuilder {
     if (!attention::is_of_stream(stage) && !layer_->weights) return add("weight", "none: Q, K and V are given");
     const bool is_map = attention::is_map(stage), is_of_cell = !is_map && !layer_->config.rotary;
     if (is_map) {
-      add_projection("weight W_Q", Projection::Query, false);
-      add_projection("weight W_K", Projection::Key, false);
+      add_weight("weight W_Q", LayerWeight::Query, false);
+      add_weight("weight W_K", LayerWeight::Key, false);
     }
-    if (stage == Stage::Heads || is_norm) add_projection("weight W_V", Projection::Value, is_of_cell && !is_norm);
+    if (stage == Stage::Heads || is_norm) add_weight("weight W_V", LayerWeight::Value, is_of_cell && !is_norm);
     if (is_norm) add_output();
     const attention::LayerGraph graph(shape_, number_.block.kind, layer_);
     const attention::LayerNode* node = graph.find(stage);
@@ -221,19 +220,11 @@ class ProvenanceBuilder {
   }
 
   /// A weight's column of the cell; of W_Q, W_K and W_V the head's columns, or the one of the cell's component.
-  void add_weight(std::string name, attention::LayerWeight weight, bool is_of_cell) {
-    const model::Linear* linear = linear_of(*layer_, weight);
-    if (linear == nullptr) return;
-    if (weight <= attention::LayerWeight::Value)
-      return add_projection(std::move(name), static_cast<Projection>(weight), is_of_cell);
-    add_linear(std::move(name), *linear, number_.column, 1);
-  }
-
-  /// The head's columns of W_Q, W_K or W_V, or the one of the cell's component.
-  void add_projection(std::string name, Projection projection, bool is_of_cell) {
-    const model::HeadWeight weight = model::head_weight(*layer_, projection, number_.head);
-    const bool is_one = is_of_cell && number_.column < weight.count;
-    add_linear(std::move(name), *weight.linear, weight.first + (is_one ? number_.column : 0), is_one ? 1 : weight.count);
+  void add_weight(std::string name, LayerWeight weight, bool is_of_cell) {
+    const model::HeadWeight columns = attention::columns_of(*layer_, weight, number_.head);
+    if (columns.linear == nullptr) return;
+    const bool is_one = weight > LayerWeight::Value || (is_of_cell && number_.column < columns.count);
+    add_linear(std::move(name), *columns.linear, columns.first + (is_one ? number_.column : 0), is_one ? 1 : columns.count);
   }
 
   void add_output() {
@@ -309,12 +300,12 @@ class ProvenanceBuilder {
       return;
     }
     if (other.id == kComposition) {
-      add_projection("weight W_Q", Projection::Query, false);
-      add_projection("weight W_K", Projection::Key, false);
+      add_weight("weight W_Q", LayerWeight::Query, false);
+      add_weight("weight W_K", LayerWeight::Key, false);
     }
     // Of an edge the values of all heads, of a circuit those of this one.
     if (other.has_head) {
-      add_projection("weight W_V", Projection::Value, false);
+      add_weight("weight W_V", LayerWeight::Value, false);
     } else {
       add_linear("weight W_V", weights.value, 0, weights.value.out());
     }
@@ -339,7 +330,7 @@ class ProvenanceBuilder {
     }
     const auto weight = std::ranges::find(kWeightNumbers, other.id);
     if (weight == kWeightNumbers.end()) return;
-    add_weight("weight", static_cast<attention::LayerWeight>(weight - kWeightNumbers.begin()), true);
+    add_weight("weight", static_cast<LayerWeight>(weight - kWeightNumbers.begin()), true);
   }
 
   const EngineResult& result_;

@@ -201,8 +201,8 @@ ScoreChain explain_score(const CellQuestion& asked, const model::Layers* layers,
   ChainWriter writer(question, chain);
   writer.add_sum();
   for (const Stage stage : {Stage::ContentPosition, Stage::PositionContent}) {
-    const bool exists = stage == Stage::ContentPosition ? config.has_content_position : config.has_position_content;
-    if (exists) writer.add_distance(stage, numbers.value(stage, question.row, question.column));
+    if (question.geometry.shape.extent(stage))
+      writer.add_distance(stage, numbers.value(stage, question.row, question.column));
   }
   writer.add_scale(config.scale, question.geometry.shape.d_k);
   if (config.softcap > 0.0F) writer.add_softcap(double{config.softcap});

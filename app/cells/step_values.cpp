@@ -110,11 +110,9 @@ std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const 
 
 model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject) {
   if (!subject.layer || !matrix.is_weight()) return {};
-  const bool is_of_head = matrix.weight() <= attention::LayerWeight::Value && !subject.has_all_heads;
-  if (is_of_head)
-    return model::head_weight(*subject.layer, static_cast<model::Projection>(matrix.weight()), subject.geometry.head);
-  const model::Linear* linear = attention::linear_of(*subject.layer, matrix.weight());
-  return {.linear = linear, .first = 0, .count = linear == nullptr ? 0 : linear->out()};
+  model::HeadWeight columns = attention::columns_of(*subject.layer, matrix.weight(), subject.geometry.head);
+  if (subject.has_all_heads && columns.linear != nullptr) columns = {columns.linear, 0, columns.linear->out()};
+  return columns;
 }
 
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) {

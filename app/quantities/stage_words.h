@@ -7,13 +7,15 @@ namespace headlight::app {
 
 /// What is said of a stage wherever it is shown; what follows from its operation is in formulas.h.
 struct StageWords {
-  std::string_view title, symbol, figure_title, value_title, unit = "";  ///< as in Quantity, and the next three
-  Axis rows = Axis::Token;
-  std::string_view width = "";
+  std::string_view title, symbol;        ///< as in Quantity, and the next four
+  std::string_view figure_title = "";    ///< empty: title and symbol
+  std::string_view value_title = "";     ///< empty: the title
+  std::string_view width = "d_{model}";  ///< of maps nothing
   Role role = Role::Output;
   std::string_view computed, from;                       ///< which operation of the engine makes it, and what that reads
   std::string_view explanation = "";                     ///< one sentence, for its tooltip
   std::string_view missing = "no feed-forward follows";  ///< why a block doesn't have it
+  std::string_view exported;                             ///< what the Export dialog says of it
 };
 const StageWords& words_of(attention::Stage stage);
 

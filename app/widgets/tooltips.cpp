@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "app/quantities/stage_words.h"
+
 namespace headlight::app {
 namespace {
 
@@ -66,34 +68,8 @@ constexpr Line kLines[] = {
     Line{"export.region.3", "Rows and columns by number, as --queries and --keys of the command line take them."},
     Line{"export.size", "All matrices together; of text and images the bytes are an estimate, for small maps a rough one."},
     Line{"export.stage.adds", "Weights as the lengths of the vectors that they add to the residual stream."},
-    Line{"export.stage.attended", "The residual stream after attention, and after the norm of the sum where there is one."},
-    Line{"export.stage.attention_sum", "The residual stream plus attention's output, before the norm of the sum."},
-    Line{"export.stage.content_position", "Queries times the vectors of their distances to the keys."},
-    Line{"export.stage.ffn_active",
-         "The feed-forward's wide layer after the activation, times the gate where there is one."},
-    Line{"export.stage.ffn_gate", "The feed-forward's gate before its activation."},
-    Line{"export.stage.ffn_hidden", "The feed-forward's wide layer before the activation."},
-    Line{"export.stage.ffn_input", "What the feed-forward reads, after the norm before it."},
-    Line{"export.stage.ffn_output", "What the feed-forward computes."},
-    Line{"export.stage.ffn_sum", "The residual stream plus the feed-forward's output, before the norm of the sum."},
-    Line{"export.stage.gates", "How much each expert that the router chose counts for a token; 0 for the others."},
-    Line{"export.stage.heads", "The head's output: weights times V."},
     Line{"export.stage.hidden", "The vectors of every token after every layer; written as npy."},
-    Line{"export.stage.k", "K: the keys, what each token offers to be found by."},
     Line{"export.stage.logits", "The scores of every token of the vocabulary at every position; written as npy."},
-    Line{"export.stage.masked", "Masked scores: the fill where the mask denies."},
-    Line{"export.stage.merged", "All heads side by side."},
-    Line{"export.stage.next", "The residual stream that the next layer reads."},
-    Line{"export.stage.output", "The layer's output, after the output projection."},
-    Line{"export.stage.position_content", "Keys times the vectors of the queries' distances to them."},
-    Line{"export.stage.q", "Q: the queries, what each token looks for."},
-    Line{"export.stage.residual", "The residual stream that the layer reads, before its norm."},
-    Line{"export.stage.router", "The router's logits: how well each expert fits a token."},
-    Line{"export.stage.scaled", "Scaled scores: raw scores times the scale."},
-    Line{"export.stage.scores", "Raw scores: query times key."},
-    Line{"export.stage.v", "V: the values, what each token gives."},
-    Line{"export.stage.weights", "Weights: the softmax over the keys."},
-    Line{"export.stage.x", "X: the vectors that go into the layer."},
     Line{"export.start", "Writes the files listed above (Ctrl+Enter)."},
     Line{"flow.method.0", "Information-flow routes: what each head's weighted values are of a state."},
     Line{"flow.method.1", "Attention rollout: mean weights multiplied layer by layer."},
@@ -357,6 +333,11 @@ constexpr std::array kFamilies = {
 std::string_view tooltip_of(std::string_view name) {
   const auto* line = std::ranges::lower_bound(kLines, name, {}, &Line::first);
   if (line != std::end(kLines) && line->first == name) return line->second;
+  constexpr std::string_view kStage = "export.stage.";
+  if (name.starts_with(kStage)) {
+    const auto id = find_quantity(name.substr(kStage.size()));
+    return id ? words_of(quantity(*id).stage).exported : std::string_view();
+  }
   const auto* family = std::ranges::find_if(kFamilies, [&](const Line& some) { return name.starts_with(some.first); });
   return family == kFamilies.end() ? std::string_view() : family->second;
 }

@@ -165,6 +165,18 @@ BlockShape shape_of(const model::AttentionLayer& layer, std::uint32_t batch, std
           .norms_ffn_sum = has_ffn && ffn.after.has_value()};
 }
 
+Stage stage_of(model::Site site) {
+  constexpr Stage kStagesOfSites[] = {Stage::Q,        Stage::K,      Stage::V,         Stage::Weights,  Stage::Heads,
+                                      Stage::Residual, Stage::Output, Stage::FfnOutput, Stage::FfnActive};
+  return kStagesOfSites[static_cast<std::size_t>(site)];
+}
+
+model::HeadWeight columns_of(const model::AttentionLayer& layer, LayerWeight weight, std::uint32_t head) {
+  if (weight <= LayerWeight::Value) return model::head_weight(layer, static_cast<model::Projection>(weight), head);
+  const model::Linear* linear = linear_of(layer, weight);
+  return {.linear = linear, .first = 0, .count = linear == nullptr ? 0 : linear->out()};
+}
+
 const model::Linear* linear_of(const model::AttentionLayer& layer, LayerWeight weight) {
   const auto* projections = layer.weights ? &*layer.weights : nullptr;
   const auto* ffn = layer.feed_forward ? &*layer.feed_forward : nullptr;

@@ -4,7 +4,8 @@
 #include <span>
 
 #include "attention/block_shape.h"
-#include "model/network.h"
+#include "model/head_weight.h"
+#include "model/site.h"
 
 namespace headlight::attention {
 
@@ -76,6 +77,11 @@ class LayerGraph {
 /// Sizes of a layer's block for so many tokens.
 BlockShape shape_of(const model::AttentionLayer& layer, std::uint32_t batch, std::uint32_t queries, std::uint32_t keys);
 
+/// The stage whose numbers are those of a site, as far as the block has it.
+Stage stage_of(model::Site site);
+
+/// The columns of a weight, in X · W: those of the head of W_Q, W_K and W_V, else all. Without a layer where it has none.
+model::HeadWeight columns_of(const model::AttentionLayer& layer, LayerWeight weight, std::uint32_t head);
 /// nullptr: the layer has none.
 const model::Linear* linear_of(const model::AttentionLayer& layer, LayerWeight weight);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention/layer_graph.h"
 #include "core/error.h"
 #include "inference/apply_operation.h"
 
@@ -18,23 +19,14 @@ struct SiteSize {
 
 /// None where the layer has no such site. Width of the weights: 0, they are not stored.
 std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
-  const model::AttentionConfig& config = layer.config;
-  const bool has_output = layer.weights && layer.weights->output;
-  if (site == Site::Residual) return layer.weights ? std::optional(SiteSize{1, config.d_model}) : std::nullopt;
-  if (site == Site::AttentionOutput) {
-    return has_output ? std::optional(SiteSize{1, layer.weights->output->out()}) : std::nullopt;
-  }
-  if (site == Site::FeedForward) {
-    if (layer.experts) return SiteSize{1, layer.experts->experts.front().out.out()};
-    return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->out.out()}) : std::nullopt;
-  }
-  if (site == Site::Inner) {
-    return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->in.out()}) : std::nullopt;
-  }
-  if (site == Site::Weights) return SiteSize{config.heads, 0};
-  const bool is_of_keys = site == Site::Key || site == Site::Value,
-             is_of_values = site == Site::Value || site == Site::HeadOutput;
-  return SiteSize{is_of_keys ? config.kv_head_count() : config.heads, is_of_values ? config.d_v : config.d_k};
+  // The layer's input is a site also where nothing is added to it.
+  const attention::Stage stage = site == Site::Residual ? attention::Stage::X : attention::stage_of(site);
+  const attention::LayerGraph graph({}, layer);
+  const attention::LayerNode* node = graph.find(stage);
+  if (node == nullptr) return std::nullopt;
+  const bool is_of_keys = site == Site::Key || site == Site::Value;
+  const std::uint32_t heads = is_of_keys ? layer.config.kv_head_count() : model::has_heads(site) ? layer.config.heads : 1;
+  return SiteSize{heads, site == Site::Weights ? 0 : node->extent.columns};
 }
 
 bool changes_nothing(const Operation& operation) {

@@ -164,7 +164,7 @@ TEST_SUITE("cpu") {
           double off = 0.0;
           for (std::size_t k = 0; k < flat.values.size(); ++k) test::widen(off, made.values[k], flat.values[k]);
           test::raise_to(largest, off);
-          CHECK(off < 1e-12);
+          CHECK(off < 1e-12);  // seen: 0, the same doubles in the same order
         }
       }
     }

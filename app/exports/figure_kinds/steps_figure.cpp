@@ -1,8 +1,6 @@
-#include <tuple>
-
 #include "app/exports/figure_kind.h"
 #include "app/exports/view_figures.h"
-#include "model/head_weight.h"
+#include "app/quantities/stage_words.h"
 
 namespace headlight::app {
 namespace {
@@ -46,26 +44,22 @@ std::optional<StepPanel> step_panel(const FigureSubject& subject, FigureNumbers&
 
 /// W_Q, W_K or W_V of the figure's head, before what it makes; nullopt: there is none, or it is wider than figures are.
 std::optional<StepPanel> weight_panel(const FigureSubject& subject, Stage stage) {
-  constexpr std::tuple<Stage, model::Projection, const char*> kWeights[] = {{Stage::Q, model::Projection::Query, "W_Q"},
-                                                                            {Stage::K, model::Projection::Key, "W_K"},
-                                                                            {Stage::V, model::Projection::Value, "W_V"}};
-  for (const auto& [made, projection, name] : kWeights) {
-    if (made != stage || subject.source.capture) continue;
-    const model::HeadWeight weight =
-        model::head_weight(subject.source.network->layer(subject.matrix.block), projection, subject.matrix.head);
-    if (weight.linear == nullptr || weight.linear->in() > kStepEdge || weight.count > kStepEdge) continue;
-    const std::uint32_t rows = weight.linear->in();
-    attention::Tile tile;
-    tile.request = {.stage = Stage::X, .rows = rows, .columns = weight.count, .pool = 1};
-    tile.values = model::read_weight(*weight.linear, 0, rows, weight.first, weight.count);
-    StepPanel panel{.stage = stage, .of = stage, .matrix_rows = rows, .matrix_columns = weight.count, .weight = name};
-    panel.map = exporting::make_map(tile);
-    panel.rows = {.title = "feature of X", .tokens = {}};
-    panel.columns = {.title = "feature", .tokens = {}};
-    panel.style = exporting::diverging(figure_style(subject.blocks, Stage::Q, subject.options));
-    return panel;
-  }
-  return std::nullopt;
+  if (stage < Stage::Q || stage > Stage::V || subject.source.capture) return std::nullopt;
+  const auto of = static_cast<attention::LayerWeight>(static_cast<std::size_t>(stage) - static_cast<std::size_t>(Stage::Q));
+  const model::HeadWeight weight =
+      attention::columns_of(subject.source.network->layer(subject.matrix.block), of, subject.matrix.head);
+  if (weight.linear == nullptr || weight.linear->in() > kStepEdge || weight.count > kStepEdge) return std::nullopt;
+  const std::uint32_t rows = weight.linear->in();
+  attention::Tile tile;
+  tile.request = {.stage = Stage::X, .rows = rows, .columns = weight.count, .pool = 1};
+  tile.values = model::read_weight(*weight.linear, 0, rows, weight.first, weight.count);
+  StepPanel panel{.stage = stage, .of = stage, .matrix_rows = rows, .matrix_columns = weight.count};
+  panel.weight = fmt::format("W_{}", letter_of(of));
+  panel.map = exporting::make_map(tile);
+  panel.rows = {.title = "feature of X", .tokens = {}};
+  panel.columns = {.title = "feature", .tokens = {}};
+  panel.style = exporting::diverging(figure_style(subject.blocks, Stage::Q, subject.options));
+  return panel;
 }
 
 std::unique_ptr<exporting::Drawing> draw_steps(const FigureSubject& subject, FigureNumbers& numbers) {

@@ -5,6 +5,7 @@
 #include "app/quantities/formulas.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
+#include "app/state/state_names.h"
 #include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
@@ -25,9 +26,7 @@ constexpr float kToolGap = 12.0F;
 constexpr float kTextGap = 12.0F;   // between what the map is of and its formula
 constexpr float kRightGap = 16.0F;  // at least, before what is at the right end of a line
 constexpr float kShownWidth = 84.0F;
-constexpr Stage kMapStages[] = {Stage::Scores, Stage::ContentPosition, Stage::PositionContent,
-                                Stage::Scaled, Stage::Masked,          Stage::Weights};
-constexpr std::size_t kWeightsLabel = 5, kNormsLabel = 6;
+constexpr std::size_t kWeightsLabel = kMapStages.size() - 1, kNormsLabel = kMapStages.size();
 
 /// The map as one formula from Q and K, with the switches of its layer.
 std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) {
@@ -57,7 +56,7 @@ std::vector<std::size_t> stage_choices(const Frame& frame) {
   std::vector<std::size_t> choices;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
     const bool is_of_mean = i == kWeightsLabel || frame.state.selection.mean == HeadMean::None;
-    if (is_of_mean && shape.extent(kMapStages[i])) choices.push_back(i);
+    if (is_of_mean && shape.extent(kMapStages[i].first)) choices.push_back(i);
   }
   if (shape.has_values) choices.push_back(kNormsLabel);
   return choices;
@@ -66,7 +65,7 @@ std::vector<std::size_t> stage_choices(const Frame& frame) {
 std::vector<std::string> stage_labels(const Frame& frame) {
   std::vector<std::string> labels;
   for (const std::size_t i : stage_choices(frame)) {
-    labels.emplace_back(i == kNormsLabel ? std::string_view("adds") : attention::to_string(kMapStages[i]));
+    labels.emplace_back(i == kNormsLabel ? std::string_view("adds") : kMapStages[i].second);
   }
   return labels;
 }
@@ -114,7 +113,7 @@ void choose_stage(Frame& frame, float padding) {
   if (choices.size() < 2) return;
   std::size_t shown = kWeightsLabel;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
-    if (kMapStages[i] == shown_stage(frame.state)) shown = i;
+    if (kMapStages[i].first == shown_stage(frame.state)) shown = i;
   }
   if (shows_norms(frame.state)) shown = kNormsLabel;
   auto chosen = static_cast<std::size_t>(std::ranges::find(choices, shown) - choices.begin());
@@ -123,7 +122,7 @@ void choose_stage(Frame& frame, float padding) {
     ViewChoices& view = frame.state.view;
     const std::size_t now = choices[chosen];
     view.weighs_values = now == kNormsLabel;
-    view.heatmap_stage = kMapStages[std::min(now, kWeightsLabel)];
+    view.heatmap_stage = kMapStages[std::min(now, kWeightsLabel)].first;
   }
 }
 

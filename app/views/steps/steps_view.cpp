@@ -1,8 +1,7 @@
 #include "app/views/steps/steps_view.h"
 
-#include <tuple>
-
 #include "app/cells/arithmetic.h"
+#include "app/quantities/stage_words.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
@@ -198,9 +197,6 @@ std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std:
 
 /// For the figure: matrices that are stages, and W_Q, W_K and W_V beside what they make, where their numbers are known.
 void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
-  using Other = StepMatrix::Other;
-  constexpr std::tuple<StepMatrix, Stage, const char*> kWeights[] = {
-      {Other::QueryWeight, Stage::Q, "W_Q"}, {Other::KeyWeight, Stage::K, "W_K"}, {Other::ValueWeight, Stage::V, "W_V"}};
   const MatrixPlan& plan = view.plan;
   StepsMemory::Drawn drawn{.panel = {.matrix_rows = plan.rows, .matrix_columns = plan.columns, .part = drawn_part(plan)},
                            .tile = nullptr};
@@ -218,13 +214,13 @@ void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject
     panel.rows.title = is_map ? "query" : "token";
     panel.columns.title = is_map ? "key" : "feature";
   }
-  for (const auto& [matrix, made, name] : kWeights) {
-    if (matrix != plan.stage) continue;
+  if (plan.stage.is_weight() && plan.stage.weight() <= attention::LayerWeight::Value) {
+    const auto made = static_cast<Stage>(static_cast<std::size_t>(Stage::Q) + static_cast<std::size_t>(plan.stage.weight()));
     const StepValues::Known* known = memory.values.find(frame, plan.stage, subject, view.window());
     if (known != nullptr) drawn.tile = std::make_shared<const attention::Tile>(known->tile);
     panel.stage = made;
     panel.of = made;
-    panel.weight = name;
+    panel.weight = fmt::format("W_{}", letter_of(plan.stage.weight()));
     panel.rows.title = "feature of X";
     panel.columns.title = "feature";
   }
