@@ -1,6 +1,7 @@
 #include "app/cli/command_line.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -98,6 +99,22 @@ bool names_file(const std::string& word) {
          std::filesystem::exists(word, failure);
 }
 
+/// `headlight run FILE …` is `headlight export --check-record --session FILE …`. FILE may be anywhere: it is the first word
+/// that is no flag, nor a flag's value.
+void expand_run(std::vector<std::string>& arguments) {
+  constexpr std::array<std::string_view, 6> kPlain = {"--record", "--check-record", "--json", "--quiet", "-q", "--dry-run"};
+  arguments.front() = "--check-record";
+  arguments.insert(arguments.begin(), "export");
+  for (auto word = arguments.begin() + 2; word != arguments.end(); ++word) {
+    const std::string& before = *(word - 1);
+    const bool is_value = before.starts_with('-') && before.find('=') == std::string::npos &&
+                          std::ranges::find(kPlain, before) == kPlain.end();
+    if (word->starts_with('-') || is_value) continue;
+    arguments.insert(word, "--session");
+    return;
+  }
+}
+
 /// `headlight --text …` is `headlight view --text …`, and `headlight FILE`, which file managers start, `headlight view
 /// FILE`. Another first word that isn't a command is refused here.
 void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
@@ -112,6 +129,7 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
                                                    (arguments.size() == 2 && arguments.back() == "--version"));
   if (asks_version) arguments = {"--version"};
   const std::string first = arguments.empty() ? std::string() : arguments.front();
+  if (first == "run") return expand_run(arguments);
   if (first == "bench") throw UsageError("'bench' is a program of its own: see headlight-bench --help");
   if (first == "--help" || first == "-h" || first == "--help-all" || first == "--version") return;
   if (const auto named = std::ranges::find(names, first); named != names.end()) {
@@ -201,11 +219,10 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
 std::vector<Subcommand> add_commands(CLI::App& app) {
   describe(app);
   std::vector<Subcommand> commands = {
-      add_view_command(app),       add_screenshot_command(app), add_describe_command(app), add_export_command(app),
-      add_run_command(app),        add_info_command(app),       add_models_command(app),   add_tokenize_command(app),
-      add_detokenize_command(app), add_translate_command(app),  add_generate_command(app), add_evaluate_command(app),
-      add_devices_command(app),    add_check_command(app),      add_survey_command(app),   add_check_lesson_command(app),
-      add_worksheet_command(app),
+      add_view_command(app),      add_screenshot_command(app), add_describe_command(app),     add_export_command(app),
+      add_info_command(app),      add_models_command(app),     add_tokenize_command(app),     add_detokenize_command(app),
+      add_translate_command(app), add_generate_command(app),   add_evaluate_command(app),     add_devices_command(app),
+      add_check_command(app),     add_survey_command(app),     add_check_lesson_command(app), add_worksheet_command(app),
   };
   for (const Subcommand& command : commands) {
     take_over(*command.app);

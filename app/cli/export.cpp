@@ -68,6 +68,8 @@ void take_file(ExportOptions& options, bool is_output) {
   const std::string extension = utf8(options.directory.extension());
   std::error_code failure;
   Result<ExportFormat> format = parse_format(extension.empty() ? extension : extension.substr(1));
+  if (extension == ".json" && !std::filesystem::is_directory(options.directory, failure))
+    throw UsageError("--out {}: {}", utf8(options.directory.filename()), format.error());
   if (is_output) {
     if (options.formats.size() != 1) throw UsageError("--out -: say with --format which one standard output gets");
     format = options.formats.front();
@@ -88,11 +90,12 @@ void take_file(ExportOptions& options, bool is_output) {
   if (options.formats.empty()) options.formats = {ExportFormat::Png};
 }
 
-/// The choices that made a figure, with those of the flags that were given.
-ExportOptions options_from_figure(const ExportFlags& flags, const State& state) {
-  const std::filesystem::path path = flags.figure;
-  const std::optional<nlohmann::json> figure = load_figure(path);
-  if (!figure) throw Error("{} says nothing about a figure: open it as a session (--session)", utf8(path));
+/// The flags; where --session names a figure, in place of the usual choices those that made it.
+ExportOptions chosen_options(const ExportFlags& flags, const State& state) {
+  const std::filesystem::path path = flags.model.session_file();
+  const bool is_figure = is_figure_path(path) && flags.texts.empty();
+  const std::optional<nlohmann::json> figure = is_figure ? load_figure(path) : std::nullopt;
+  if (!figure) return flags.options;  // a view's own has a session alone
   ExportOptions options;
   try {
     options = options_of_figure(*figure, state.compare.baseline);
@@ -104,6 +107,20 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
     if (given.*member != usual.*member) options.*member = given.*member;
   };
   take(&ExportOptions::views);
+  take(&ExportOptions::stages);
+  take(&ExportOptions::hidden);
+  take(&ExportOptions::logits);
+  take(&ExportOptions::parameters);
+  take(&ExportOptions::kind);
+  take(&ExportOptions::batch);
+  take(&ExportOptions::layers);
+  take(&ExportOptions::heads);
+  take(&ExportOptions::queries);
+  take(&ExportOptions::tokens);
+  take(&ExportOptions::keys);
+  take(&ExportOptions::mean);
+  take(&ExportOptions::weighs_values);
+  take(&ExportOptions::row_names);
   take(&ExportOptions::color_map);
   take(&ExportOptions::is_row_normalized);
   take(&ExportOptions::color_spread);
@@ -125,7 +142,7 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
 }
 
 ExportOptions options_of(const ExportFlags& flags, const State& state, bool is_output) {
-  ExportOptions options = flags.figure.empty() ? flags.options : options_from_figure(flags, state);
+  ExportOptions options = chosen_options(flags, state);
   if (options.directory.empty())
     throw UsageError("--out is missing: name the folder or the file to write, or - for standard output");
   if (is_output) options.directory = passing_place();
@@ -151,13 +168,9 @@ ExportOptions options_of(const ExportFlags& flags, const State& state, bool is_o
   return options;
 }
 
-void check_input(ExportFlags& flags) {
-  if (!flags.figure.empty()) {
-    if (flags.model.has_other_input() || !flags.texts.empty()) {
-      throw UsageError("--from brings its own session: leave out --text, --texts, --session and --preset");
-    }
-    flags.model.use_session(flags.figure);
-  }
+void check_input(const ExportFlags& flags) {
+  if (flags.checks_record && flags.model.session_file().empty())
+    throw UsageError("--check-record: name a session, as in --session notes.headlight.json");
   if (flags.texts.empty()) {
     if (flags.is_jsonl) throw UsageError("--jsonl is about --texts, which is missing");
     if (flags.model.has_input()) return;
@@ -189,8 +202,15 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
 }
 
 int run_command(ExportFlags& flags) {
+  flags.checks_record |= flags.writes_record;
   check_input(flags);
   const bool is_output = flags.options.directory == kStandardInput;
+  int status = 0;
+  if (flags.checks_record) {
+    if (is_output) throw UsageError("--out -: --check-record writes there, too; name a file or a folder");
+    status = check_record(flags.model.session_file(), flags.writes_record, flags.device, flags.model.models());
+    if (flags.options.directory.empty() && flags.options.formats.empty()) return status;
+  }
   if (is_output && !flags.texts.empty()) throw UsageError("--out -: --texts writes a folder for each text");
   State state;
   flags.model.apply(state);  // may add to the selection
@@ -222,7 +242,7 @@ int run_command(ExportFlags& flags) {
   } else {
     tell_report(report, options.file.empty() ? options.directory : "", flags.is_dry_run);
   }
-  return 0;
+  return status;
 }
 
 }  // namespace

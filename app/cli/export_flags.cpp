@@ -168,7 +168,7 @@ void add_output_flags(CLI::App& app, ExportFlags& flags) {
              options.directory);
   group.add_repeatable(
       "--format", "LIST",
-      "any of png, svg, pdf, csv, json, npy, npz, safetensors, html, tiles, joined by commas (default png, or what "
+      "any of png, svg, pdf, csv, npy, npz, safetensors, html, tiles, joined by commas (default png, or what "
       "--out ends in)",
       [&](const std::vector<std::string>& values) { read_formats(values, options); });
   offer_words(app, "--format", format_names(), Offer::List);
@@ -260,8 +260,8 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
                        "marks (the \u00B7 of tokens that begin a word)",
                        [&](const std::vector<std::string>& values) { hide_parts(values, options.parts); });
   offer_words(app, "--hide", part_names(), Offer::List);
-  group.take("--from", "FIGURE", "makes a figure again from the session that it carries, by its file; other flags change it",
-             flags.figure);
+  FlagGroup(app, "").add("--from", "FIGURE", "as --session",
+                         [&](const std::string& path) { flags.model.use_session(path); });
   group.turn("--without-session", "figures don't carry the texts and settings that they are made from", flags.has_session,
              false);
   group.take_count("--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", options.dpi, kMinDpi, kMaxDpi);
@@ -288,6 +288,13 @@ void add_export_flags(CLI::App& app, ExportFlags& flags) {
   flags.options.formats.clear();
   add_output_flags(app, flags);
   add_figure_flags(app, flags);
+  const FlagGroup record(app, "Record");
+  record.turn(
+      "--check-record",
+      "compute the session that --session names anew, and compare it with the numbers that its file keeps (exit status 1 "
+      "where they differ by more than rounding explains); without --out nothing else is done",
+      flags.checks_record);
+  record.turn("--record", "the same, and write the computed numbers into the file, as its record", flags.writes_record);
   add_selection_flags(app, flags.options);
   add_comparison_flags(app, flags.comparisons);
   add_text_list_flags(app, flags);

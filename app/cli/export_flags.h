@@ -23,8 +23,9 @@ struct ExportFlags {
   bool is_jsonl = false;                   ///< its lines are objects
   std::string field = "text";              ///< of these objects, with the text
   std::vector<StateEdit> edits;            ///< of what prompts and checkpoints show
-  std::string figure;                      ///< file of --from; empty: none
   bool has_session = true;                 ///< figures carry what they are made from
+  bool checks_record = false;              ///< compute the session anew, and compare it with its record
+  bool writes_record = false;              ///< the same, and write what was computed as its record
   bool is_dry_run = false;                 ///< say what would be written, and write nothing
   std::string device;
 };
@@ -38,6 +39,11 @@ void say_if_interrupted(std::optional<platform::LastWords>& left, const std::str
 
 /// Says what an export has written, or a dry run would.
 void tell_report(const ExportReport& report, const std::filesystem::path& folder, bool is_dry_run);
+
+/// Computes a session as its file has it, and says how the numbers compare with the file's record. Returns the exit status:
+/// 1 where they differ by more than rounding explains. `writes_record`: writes them as the file's record.
+int check_record(const std::filesystem::path& path, bool writes_record, const std::string& device,
+                 const std::shared_ptr<ModelCache>& models);
 
 /// Exports every line of a file or of standard input into a folder of its own, as docs/EXPORT.md describes it, and goes on
 /// where an earlier call with the same flags was interrupted. `state`: what the flags say, without a text. Returns the exit

@@ -51,10 +51,10 @@ std::string wrapped(const std::string& text, std::size_t column) {
 /// Commands with more flags than this have a short help, of the flags that most calls have.
 constexpr std::size_t kManyFlags = 40;
 constexpr std::array<std::string_view, 28> kUsualFlags = {
-    "--help",  "--help-all", "--text",   "--text-file",    "--session", "--preset", "--capture",
-    "--model", "--mask",     "--target", "--out",          "--format",  "--stages", "--views",
-    "--layer", "--head",     "--width",  "--title",        "--theme",   "--from",   "--texts",
-    "--tab",   "--figure",   "--lesson", "--compare-text", "--dry-run", "--json",   "--quiet"};
+    "--help",  "--help-all", "--text",   "--text-file",    "--session", "--preset",       "--capture",
+    "--model", "--mask",     "--target", "--out",          "--format",  "--stages",       "--views",
+    "--layer", "--head",     "--width",  "--title",        "--theme",   "--check-record", "--texts",
+    "--tab",   "--figure",   "--lesson", "--compare-text", "--dry-run", "--json",         "--quiet"};
 
 bool is_usual(const CLI::Option* option) {
   return option->get_positional() || std::ranges::any_of(kUsualFlags, [&](std::string_view name) {
@@ -92,13 +92,14 @@ class ManualFormatter final : public CLI::Formatter {
     for (const std::string& group : app->get_groups()) {
       const std::vector<const CLI::Option*> options = app->get_options(
           [&](const CLI::Option* option) { return option->get_group() == group && (!is_short || is_usual(option)); });
-      if (options.empty()) continue;
+      if (options.empty() || group.empty()) continue;
       text += "\n" + group + ":\n";
       for (const CLI::Option* option : options) text += described(option, is_short);
     }
     if (is_short) {  // its footer begins with examples
       const std::string footer = app->get_footer();
-      return fmt::format("{}\n{} flags in all: {} --help-all\n\n{}\n", text, app->get_options().size(), full_name(*app),
+      const auto shown = app->get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+      return fmt::format("{}\n{} flags in all: {} --help-all\n\n{}\n", text, shown.size(), full_name(*app),
                          footer.substr(0, footer.find("\n\n")));
     }
     text += make_subcommands(app, mode) + "\n" + make_footer(app);

@@ -71,9 +71,11 @@ void ModelFlags::add_text_flags(CLI::App& app) {
                          key_texts_ = expect_utf8("--key-text", texts);
                          if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
                        });
-  group.take("--session", "FILE",
-             "a session that the window saved (File, Save session), or a figure that carries one; other flags change it",
-             session_file_);
+  group.take(
+      "--session", "FILE",
+      "a session that the window saved (File, Save session), or a figure that carries one, which export makes again; other "
+      "flags change it",
+      session_file_);
   std::vector<std::string> presets{kPlayground};
   for (const std::string_view name : inference::notebook_names()) presets.emplace_back(name);
   group.add(

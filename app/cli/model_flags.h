@@ -38,9 +38,6 @@ class ModelFlags {
     return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty() || !session_file_.empty();
   }
 
-  /// Was an input given besides the place of a capture, which a figure may name without its folder?
-  bool has_other_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !session_file_.empty(); }
-
   /// Was more than a model or a session given?
   bool names_text() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty(); }
 
@@ -61,6 +58,8 @@ class ModelFlags {
   /// Without any of them, apply() opens this bundled model: the playground's random weights are asked for.
   void use_default_model(std::string name) { default_model_ = std::move(name); }
 
+  /// Of --session; empty: none.
+  const std::string& session_file() const { return session_file_; }
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 

@@ -14,8 +14,6 @@ Subcommand add_screenshot_command(CLI::App& app);
 Subcommand add_describe_command(CLI::App& app);
 /// headlight export: figures and numbers of every stage as files.
 Subcommand add_export_command(CLI::App& app);
-/// headlight run: a session computed anew, compared with its record.
-Subcommand add_run_command(CLI::App& app);
 /// headlight info: the contents of a model's files and the memory to run it.
 Subcommand add_info_command(CLI::App& app);
 /// headlight models: the models on this computer.

@@ -56,6 +56,6 @@ std::vector<WrittenParameter> written_parameters(const std::vector<std::string>&
 NumberArray parameter_array(const WrittenParameter& parameter);
 
 /// One layer's (or the whole network's) numbers as RFC 4180 text or as JSON; `index`: of `values`.
-void write_parameter(const WrittenParameter& parameter, std::size_t index, bool as_json, const std::filesystem::path& path);
+void write_parameter(const WrittenParameter& parameter, std::size_t index, const std::filesystem::path& path);
 
 }  // namespace headlight::app

@@ -231,8 +231,8 @@ class Planner {
   /// Weights of the network, which a run doesn't change: arrays, or a file for each layer.
   void plan_parameters() {
     if (is_capture(options_.inputs.source)) return note("weights of a network are left out: a capture has none");
-    if (!has_arrays() && !writes(ExportFormat::Csv) && !writes(ExportFormat::Json)) {
-      return note("weights of the network are left out: they are written as numbers (npy, npz, safetensors, csv, json)");
+    if (!has_arrays() && !writes(ExportFormat::Csv)) {
+      return note("weights of the network are left out: they are written as numbers (npy, npz, safetensors, csv)");
     }
     for (WrittenParameter& one : written_parameters(options_.parameters, network_, input_, blocks_, plan_.notes)) {
       const std::uint64_t numbers = one.values.size() * one.values.front().element_count();
@@ -256,9 +256,7 @@ class Planner {
         const std::string layer = one.layers.empty() ? "" : fmt::format("layer-{:02}_", one.layers[i]);
         add(fmt::format("{}{}.{}", layer, one.name, to_string(format)),
             static_cast<double>(one.values[i].element_count()) * kTextBytes,
-            [one, i, format](ExportWork&, const path& file) {
-              write_parameter(one, i, format == ExportFormat::Json, file);
-            });
+            [one, i](ExportWork&, const path& file) { write_parameter(one, i, file); });
       }
     }
   }
@@ -273,7 +271,7 @@ class Planner {
     add(name, static_cast<double>(cells_of(blocks, matrix.stage)) * cell,
         [&blocks, matrix, format](ExportWork& work, const path& file) {
           if (format == ExportFormat::Tiles) return write_matrix_tiles(work, blocks, matrix, file);
-          write_matrix_text(work, blocks, matrix, format == ExportFormat::Json, file);
+          write_matrix_text(work, blocks, matrix, file);
         });
   }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "app/exports/plan.h"
+#include "export/json.h"
 
 namespace headlight::app {
 
@@ -27,8 +28,8 @@ struct ExportWork {
   std::string changes() const;
 };
 
-/// A matrix as RFC 4180 text or as JSON.
-void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix, bool as_json,
+/// A matrix as RFC 4180 text.
+void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
                        const std::filesystem::path& path);
 
 /// Edge of the images in pixels: a pixel for each cell.

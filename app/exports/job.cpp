@@ -17,7 +17,6 @@ constexpr std::array<Format, kExportFormats> kFormats = {{{"png", FormatKind::Fi
                                                           {"svg", FormatKind::Figure},
                                                           {"pdf", FormatKind::Figure},
                                                           {"csv", FormatKind::Matrix},
-                                                          {"json", FormatKind::Matrix},
                                                           {"npy", FormatKind::Array},
                                                           {"npz", FormatKind::AllArrays},
                                                           {"safetensors", FormatKind::AllArrays},
@@ -33,6 +32,8 @@ FormatKind kind_of(ExportFormat format) { return kFormats[static_cast<std::size_
 Result<ExportFormat> parse_format(std::string_view text) {
   const auto found = std::ranges::find(kFormats, text, &Format::name);
   if (found != kFormats.end()) return static_cast<ExportFormat>(found - kFormats.begin());
+  if (text == "json")
+    return Failure{"matrices aren't written as json any more; choose csv for text, npy, npz or safetensors"};
   std::array<std::string_view, kExportFormats> names;
   std::ranges::transform(kFormats, names.begin(), &Format::name);
   return Failure{fmt::format("there is no format '{}'; choose among {}", text, fmt::join(names, ", "))};

@@ -14,8 +14,8 @@ namespace headlight::app {
 
 /// Tiles: a folder for each map, with PNGs of a pixel for each cell and an index. Npz, Safetensors: all arrays in
 /// one file. Html: weights as a page. Png, Svg, Pdf: figures.
-enum class ExportFormat : std::uint8_t { Png, Svg, Pdf, Csv, Json, Npy, Npz, Safetensors, Html, Tiles };
-inline constexpr std::size_t kExportFormats = 10;
+enum class ExportFormat : std::uint8_t { Png, Svg, Pdf, Csv, Npy, Npz, Safetensors, Html, Tiles };
+inline constexpr std::size_t kExportFormats = 9;
 std::string_view to_string(ExportFormat format);
 
 /// What a file of a format is: a figure, a matrix, an array, all arrays (with hidden states and logits among them), a page.

@@ -48,45 +48,22 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   return axes;
 }
 
-void write_rows(const std::filesystem::path& path, bool as_json, const exporting::Json& head, const MatrixAxes& axes,
-                const Shape& shape, const ReadRows& read) {
+void write_rows(const std::filesystem::path& path, const MatrixAxes& axes, const ReadRows& read) {
   AtomicFile file(path);
-  if (as_json) {
-    exporting::JsonTensorWriter writer(exporting::sink_of(file), head, shape);
-    read([&](std::span<const float> values) { writer.append(values); });
-    writer.finish();
-  } else {
-    const std::string corner = axes.column_name.empty() ? axes.row_name : axes.row_name + "/" + axes.column_name;
-    exporting::CsvWriter writer(exporting::sink_of(file), corner, axes.columns);
-    const std::size_t columns = axes.columns.size();
-    std::size_t row = 0;
-    read([&](std::span<const float> values) {
-      for (; !values.empty(); values = values.subspan(columns))
-        writer.append_row(axes.rows.at(row++), values.first(columns));
-    });
-  }
+  const std::string corner = axes.column_name.empty() ? axes.row_name : axes.row_name + "/" + axes.column_name;
+  exporting::CsvWriter writer(exporting::sink_of(file), corner, axes.columns);
+  const std::size_t columns = axes.columns.size();
+  std::size_t row = 0;
+  read([&](std::span<const float> values) {
+    for (; !values.empty(); values = values.subspan(columns)) writer.append_row(axes.rows.at(row++), values.first(columns));
+  });
   file.finish();
 }
 
-void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix, bool as_json,
+void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
                        const std::filesystem::path& path) {
-  const MatrixAxes axes = matrix_axes(*work.source.input, blocks, matrix);
-  const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
-  exporting::Json head = {
-      {"stage", blocks.weighs_values || blocks.is_difference ? written.id : std::string(attention::to_string(matrix.stage))},
-      {"attention", model::to_string(matrix.block.kind)}};
-  if (blocks.mean != HeadMean::Kind) head["layer"] = matrix.block.layer.value;
-  head["batch"] = matrix.batch;
-  if (blocks.mean != HeadMean::None) {
-    head["mean"] = to_string(blocks.mean);
-  } else if (attention::is_per_head(matrix.stage)) {
-    head["head"] = matrix.head;
-  }
-  head["axes"] = {axes.row_name, axes.column_name};
-  head[axes.row_name] = axes.rows;
-  if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
   const inference::BlockShape::Extent extent = extent_of(blocks, matrix.stage);
-  write_rows(path, as_json, head, axes, {extent.rows, extent.columns}, [&](const UseRows& use) {
+  write_rows(path, matrix_axes(*work.source.input, blocks, matrix), [&](const UseRows& use) {
     std::uint32_t first = 0;
     for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head)) {
       read_strips(work.runs(), part, [&](const attention::Tile& strip) {

@@ -1,6 +1,6 @@
 #include "app/exports/arrays.h"
 
-#include "export/json.h"
+#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -186,16 +186,14 @@ NumberArray parameter_array(const WrittenParameter& parameter) {
           .axes = std::move(axes)};
 }
 
-void write_parameter(const WrittenParameter& parameter, std::size_t index, bool as_json, const std::filesystem::path& path) {
+void write_parameter(const WrittenParameter& parameter, std::size_t index, const std::filesystem::path& path) {
   const Tensor tensor = parameter.values.at(index).tensor();
   const bool is_matrix = tensor.shape.size() == 2;
-  exporting::Json head = {{"stage", parameter.name}, {"axes", parameter.axes}};
-  if (!parameter.layers.empty()) head["layer"] = parameter.layers.at(index);
   const MatrixAxes axes{.row_name = parameter.axes.front(),
                         .column_name = is_matrix ? parameter.axes.back() : std::string(),
                         .rows = exporting::index_names(tensor.shape.front()),
                         .columns = exporting::index_names(is_matrix ? tensor.shape.back() : 1)};
-  write_rows(path, as_json, head, axes, tensor.shape, [&](const UseRows& use) { use(tensor.values); });
+  write_rows(path, axes, [&](const UseRows& use) { use(tensor.values); });
 }
 
 }  // namespace headlight::app

@@ -3,7 +3,6 @@
 #include "app/exports/job.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/usage.h"
-#include "export/json.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -115,9 +114,8 @@ struct MatrixAxes {
 /// Reads a matrix from the first row on, some rows at a time.
 using UseRows = std::function<void(std::span<const float> values)>;
 using ReadRows = std::function<void(const UseRows& use)>;
-/// Writes it as RFC 4180 text, or as JSON with the members of `head`.
-void write_rows(const std::filesystem::path& path, bool as_json, const exporting::Json& head, const MatrixAxes& axes,
-                const Shape& shape, const ReadRows& read);
+/// Writes it as RFC 4180 text.
+void write_rows(const std::filesystem::path& path, const MatrixAxes& axes, const ReadRows& read);
 
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
 

@@ -1,9 +1,8 @@
+// Zip archives of stored members (format: PKWARE's APPNOTE.TXT), with 64-bit sizes and positions where they are needed.
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstring>
-#include <list>
-#include <utility>
-
-#include <zip.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -12,134 +11,105 @@
 namespace headlight::exporting {
 namespace {
 
-/// What the library reads one entry from, while it writes the archive.
-class EntrySource {
- public:
-  EntrySource(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
-      : array_(array), first_(array, before, total, observe), reader_(first_), header_(array.npy_header()) {}
+constexpr std::uint32_t kLocal = 0x04034b50, kEntry = 0x02014b50, kEnd = 0x06054b50;  // "PK\3\4", "PK\1\2", "PK\5\6"
+constexpr std::uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;                 // "PK\6\6", "PK\6\7"
+constexpr std::uint64_t kWide = 0xffff'ffff, kMany = 0xffff;  ///< from these on a number has 64 bits elsewhere
+constexpr std::uint64_t kCrcAt = 14;                          ///< in a local header
+constexpr std::uint16_t kNeeds64 = 45;                        ///< version 4.5 of the format
 
-  std::uint64_t size() const { return header_.size() + array_.byte_count(); }
-  const std::exception_ptr& failure() const { return failure_; }
+/// The bytes of numbers as a little-endian processor has them.
+template <typename... Numbers>
+std::string packed(Numbers... numbers) {
+  std::string bytes;
+  (bytes.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers)), ...);
+  return bytes;
+}
 
-  /// The library's callback: `data` is its buffer or structure, of `length` bytes.
-  static zip_int64_t answer(void* self, void* data, zip_uint64_t length, zip_source_cmd_t command) {
-    return static_cast<EntrySource*>(self)->answer(data, length, command);
+constexpr std::uint16_t u16(std::uint64_t number) { return static_cast<std::uint16_t>(std::min(number, kMany)); }
+constexpr std::uint32_t u32(std::uint64_t number) { return static_cast<std::uint32_t>(std::min(number, kWide)); }
+
+struct Member {
+  std::string name;
+  std::uint64_t size = 0, begin = 0;  ///< `begin`: of its local header
+  std::uint32_t crc = 0;
+
+  /// Numbers that need 64 bits.
+  std::string extra(bool is_local) const {
+    std::string wide;
+    if (size >= kWide) wide += packed(size, size);
+    if (!is_local && begin >= kWide) wide += packed(begin);
+    return wide.empty() ? wide : packed(std::uint16_t{1}, u16(wide.size())) + wide;
   }
-
- private:
-  zip_int64_t answer(void* data, zip_uint64_t length, zip_source_cmd_t command) {
-    switch (command) {
-      case ZIP_SOURCE_OPEN:
-        begin();
-        return 0;
-      case ZIP_SOURCE_READ:
-        return read(static_cast<char*>(data), length);
-      case ZIP_SOURCE_CLOSE:
-      case ZIP_SOURCE_FREE:
-        return 0;
-      case ZIP_SOURCE_STAT: {
-        zip_stat_t about;
-        zip_stat_init(&about);
-        about.size = size();
-        about.valid = ZIP_STAT_SIZE;
-        std::memcpy(data, &about, sizeof(about));
-        return sizeof(about);
-      }
-      case ZIP_SOURCE_ERROR: {
-        const int codes[2] = {ZIP_ER_INTERNAL, 0};
-        std::memcpy(data, codes, sizeof(codes));
-        return sizeof(codes);
-      }
-      case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-                                              ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
-      default:
-        return -1;
-    }
+  /// The fields that both headers have. The date is 1980-01-02, so that the same numbers make the same file.
+  std::string fields(bool is_local) const {
+    constexpr std::uint16_t kUtf8 = 0x800, kStored = 0, kTime = 0, kDate = 0x22;
+    return packed(kNeeds64, kUtf8, kStored, kTime, kDate, crc, u32(size), u32(size), u16(name.size()),
+                  u16(extra(is_local).size()));
   }
-
-  void begin() {
-    reader_ = first_;
-    unread_ = header_;
-  }
-
-  /// The library is C: no exception may pass through it.
-  zip_int64_t read(char* to, zip_uint64_t most) {
-    try {
-      while (unread_.empty()) {
-        const auto part = reader_.next();
-        if (!part) return 0;
-        unread_ = *part;
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
-      return -1;
-    }
-    const std::size_t some = unread_.copy(to, most);
-    unread_.remove_prefix(some);
-    return static_cast<zip_int64_t>(some);
-  }
-
-  const FileArray& array_;
-  ArrayReader first_, reader_;  ///< before its first part; and where the library is
-  std::string header_;
-  std::string_view unread_;
-  std::exception_ptr failure_;
 };
 
 /// An archive that is being made; without close() nothing is written.
 class NewArchive {
  public:
   explicit NewArchive(std::filesystem::path path) : path_(std::move(path)), staged_(path_) {
-    int code = 0;
-    zip_ = zip_open(utf8(staged_.temporary()).c_str(), ZIP_CREATE | ZIP_EXCL, &code);
-    if (zip_ != nullptr) return;
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    const std::string why = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    fail(why);
+    std::error_code error;
+    file_ = platform::create_file(staged_.temporary(), error);
+    expect_written(error);
   }
-  ~NewArchive() {
-    if (zip_ != nullptr) zip_discard(zip_);
-  }
-  NewArchive(const NewArchive&) = delete;
-  NewArchive& operator=(const NewArchive&) = delete;
 
-  void add(const std::string& name, EntrySource& entry) {
-    add(name, zip_source_function(zip_, &EntrySource::answer, &entry));
+  /// `next`: the bytes, part by part, and nullopt after the last one.
+  void add(const std::string& name, std::uint64_t size, const std::function<std::optional<std::string_view>()>& next) {
+    Member member{.name = name, .size = size, .begin = end_};
+    append(packed(kLocal) + member.fields(true) + name + member.extra(true));
+    const std::uint64_t begin = end_;
+    while (const auto part = next()) {
+      member.crc =
+          static_cast<std::uint32_t>(crc32_z(member.crc, reinterpret_cast<const Bytef*>(part->data()), part->size()));
+      append(*part);
+    }
+    if (end_ - begin != size) throw Error("{} of {} changed while it was written; write it again", name, utf8(path_));
+    expect_written(platform::write_at(file_.number(), packed(member.crc), member.begin + kCrcAt));
+    members_.push_back(member);
   }
-  void add(const StoredFile& file) { add(file.name, zip_source_file(zip_, utf8(file.path).c_str(), 0, -1)); }
-  void add(const std::string& name, const std::string& text) {
-    add(name, zip_source_buffer(zip_, text.data(), text.size(), 0));
+  void add(const std::string& name, std::string_view text) {
+    std::optional<std::string_view> rest = text;
+    add(name, text.size(), [&] { return std::exchange(rest, std::nullopt); });
   }
 
   void close() {
-    if (zip_close(zip_) != 0) fail(zip_strerror(zip_));
-    zip_ = nullptr;
+    const std::uint64_t begin = end_, count = members_.size();
+    for (const Member& member : members_) {
+      constexpr std::uint16_t kNone = 0, kByUnix = 3U << 8U | kNeeds64;
+      constexpr std::uint32_t kMode = 0100644U << 16U;
+      append(packed(kEntry, kByUnix) + member.fields(false) + packed(kNone, kNone, kNone, kMode, u32(member.begin)) +
+             member.name + member.extra(false));
+    }
+    const std::uint64_t size = end_ - begin;
+    constexpr std::uint32_t kDisk = 0, kDisks = 1;
+    if (count >= kMany || begin >= kWide || size >= kWide) {
+      const std::uint64_t end = end_, rest = 44;
+      append(packed(kEnd64, rest, kNeeds64, kNeeds64, kDisk, kDisk, count, count, size, begin));
+      append(packed(kLocator64, kDisk, end, kDisks));
+    }
+    append(packed(kEnd, kDisk, u16(count), u16(count), u32(size), u32(begin), std::uint16_t{0}));
+    file_ = {};
     staged_.finish();
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error("can't write {}: {}; choose another folder or free some space", utf8(path_), why);
+  void expect_written(const std::error_code& error) const {
+    if (error) throw Error("can't write {}: {}; choose another folder or free some space", utf8(path_), error.message());
   }
-
-  void add(const std::string& name, zip_source_t* source) {
-    const zip_int64_t index = source != nullptr ? zip_file_add(zip_, name.c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
-    if (index < 0) {
-      zip_source_free(source);
-      fail(zip_strerror(zip_));
-    }
-    const auto entry = static_cast<zip_uint64_t>(index);
-    constexpr time_t kFirstZipTime = 315'619'200;  // 1980-01-02: the same numbers give the same file
-    if (zip_set_file_compression(zip_, entry, ZIP_CM_STORE, 0) != 0) fail(zip_strerror(zip_));
-    if (zip_file_set_mtime(zip_, entry, kFirstZipTime, 0) != 0) fail(zip_strerror(zip_));
+  void append(std::string_view bytes) {
+    expect_written(platform::write_all(file_.number(), bytes));
+    end_ += bytes.size();
   }
 
   std::filesystem::path path_;
   StagedPath staged_;
-  zip_t* zip_ = nullptr;
+  Descriptor file_;
+  std::uint64_t end_ = 0;
+  std::vector<Member> members_;
 };
 
 }  // namespace
@@ -148,27 +118,31 @@ void write_npz(const std::filesystem::path& path, std::span<const FileArray> arr
                const std::map<std::string, std::string>& texts, const WriteObserver& observe) {
   std::uint64_t total = 1, before = 0;
   for (const FileArray& array : arrays) total += array.byte_count();
-  std::list<EntrySource> sources;  // must outlive the archive
   NewArchive archive(path);
   for (const FileArray& array : arrays) {
-    archive.add(array.name + ".npy", sources.emplace_back(array, before, total, observe));
+    ArrayReader reader(array, before, total, observe);
+    const std::string header = array.npy_header();
+    bool is_first = true;
+    archive.add(array.name + ".npy", header.size() + array.byte_count(),
+                [&] { return std::exchange(is_first, false) ? std::optional<std::string_view>(header) : reader.next(); });
     before += array.byte_count();
   }
   for (const auto& [name, text] : texts) archive.add(name, text);
-  try {
-    archive.close();
-  } catch (const Error&) {
-    for (const EntrySource& source : sources) {
-      if (source.failure()) std::rethrow_exception(source.failure());
-    }
-    throw;
-  }
+  archive.close();
 }
 
 void write_zip(const std::filesystem::path& path, std::span<const StoredFile> files,
                const std::map<std::string, std::string>& texts) {
   NewArchive archive(path);
-  for (const StoredFile& file : files) archive.add(file);
+  std::string part(std::size_t{1} << 20, '\0');
+  for (const StoredFile& file : files) {
+    const Descriptor from = open_to_read(file.path);
+    const std::uint64_t size = platform::stamp_of(from.number()).value_or(platform::FileStamp{}).bytes;
+    archive.add(file.name, size, [&]() -> std::optional<std::string_view> {
+      const std::size_t count = read_some(from.number(), part.data(), part.size(), utf8(file.path));
+      return count == 0 ? std::nullopt : std::optional(std::string_view(part).substr(0, count));
+    });
+  }
   for (const auto& [name, text] : texts) archive.add(name, text);
   archive.close();
 }

@@ -66,7 +66,7 @@ TEST_SUITE("gpu") {
       CHECK(std::ranges::count_if(names, [](const std::string& name) { return name.ends_with("_weights.png"); }) == 32);
       ExportOptions options;
       options.stages = {attention::Stage::Q, attention::Stage::Weights};
-      options.formats = {ExportFormat::Png, ExportFormat::Csv, ExportFormat::Npy, ExportFormat::Json};
+      options.formats = {ExportFormat::Png, ExportFormat::Csv, ExportFormat::Npy};
       CHECK(names == announced_names(options, ui.result()));
     }
     CHECK_FALSE(ui.window().export_dialog().is_running());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <zip.h>
+#include <zlib.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -67,18 +68,46 @@ inline std::string npy(std::string_view type, std::string_view shape, std::strin
       .bytes();
 }
 
+/// Bytes as zip archives have them that are compressed.
+inline std::string deflated(const std::string& bytes) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string packed(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
 /// A zip archive of these entries, deflated or stored.
 inline std::filesystem::path write_zip(const std::filesystem::path& path, const std::map<std::string, std::string>& entries,
                                        bool is_compressed) {
-  int error = 0;
-  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error);
+  std::string archive, directory;
+  const auto put = [](std::string& to, auto... numbers) {
+    (to.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers)), ...);
+  };
   for (const auto& [name, bytes] : entries) {
-    zip_source_t* source = zip_source_buffer(archive, bytes.data(), bytes.size(), 0);
-    const zip_int64_t index = zip_file_add(archive, name.c_str(), source, 0);
-    const zip_int32_t method = is_compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE;
-    zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), method, 0);
+    const std::string packed = is_compressed ? deflated(bytes) : bytes;
+    const auto crc = static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    const auto begin = static_cast<std::uint32_t>(archive.size());
+    std::string fields;
+    put(fields, std::uint16_t{20}, std::uint16_t{0}, static_cast<std::uint16_t>(is_compressed ? 8 : 0), std::uint32_t{0}, crc,
+        static_cast<std::uint32_t>(packed.size()), static_cast<std::uint32_t>(bytes.size()),
+        static_cast<std::uint16_t>(name.size()), std::uint16_t{0});
+    archive += "PK\3\4" + fields + name + packed;
+    directory += std::string("PK\1\2\x14\0", 6) + fields + std::string(10, '\0');
+    put(directory, begin);
+    directory += name;
   }
-  zip_close(archive);
+  const auto begin = static_cast<std::uint32_t>(archive.size()), size = static_cast<std::uint32_t>(directory.size());
+  archive += directory + std::string("PK\5\6\0\0\0\0", 8);
+  const auto count = static_cast<std::uint16_t>(entries.size());
+  put(archive, count, count, size, begin, std::uint16_t{0});
+  write_file_atomically(path, archive);
   return path;
 }
 

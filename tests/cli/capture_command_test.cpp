@@ -62,11 +62,10 @@ TEST_SUITE("gpu") {
             .string();
     const std::string out = (folder.path() / "out").string();
     const Outcome outcome =
-        run_headlight({"export", "--capture", capture, "--layer", "9", "--format", "json,svg", "--out", out});
+        run_headlight({"export", "--capture", capture, "--layer", "9", "--format", "csv,svg", "--out", out});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
-    const nlohmann::json written = nlohmann::json::parse(read_file(fs::path(out) / "layer-09_batch-0_head-00_weights.json"));
-    CHECK(written.at("layer") == 9);
+    CHECK(fs::exists(fs::path(out) / "layer-09_batch-0_head-00_weights.csv"));
     CHECK(read_file(fs::path(out) / "layer-09_batch-0_head-00_weights.svg").find("layer 9, head 0") != std::string::npos);
     CHECK(refusal({"export", "--capture", capture, "--layer", "1", "--out", out}, 2) ==
           "--layer 1: the layers with attention are 4, 9");
@@ -117,7 +116,7 @@ TEST_SUITE("gpu") {
     CHECK(page.find("computed on") == std::string::npos);
     CHECK(page.find(R"("rowPatches":[{"image":0,"rows":4,"columns":6,"first":1,"step":6}])") != std::string::npos);
     for (const char* ending : {".svg", ".pdf"}) {
-      REQUIRE(run_headlight({"export", "--from", (out / (file + ending)).string(), "--capture",
+      REQUIRE(run_headlight({"export", "--session", (out / (file + ending)).string(), "--capture",
                              captured("vision.safetensors"), "--out", again.string()})
                   .status == 0);
       CHECK(read_file(again / (file + ending)) == read_file(out / (file + ending)));

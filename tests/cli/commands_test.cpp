@@ -177,7 +177,10 @@ TEST_SUITE("cpu") {
         0);
     CHECK(usage_complaint(exporting({"--stages", "q,,k"})) == "--stages: 'q,,k' has an empty name in it");
     CHECK(usage_complaint(exporting({"--format", "gif"})) ==
-          "--format: there is no format 'gif'; choose among png, svg, pdf, csv, json, npy, npz, safetensors, html, tiles");
+          "--format: there is no format 'gif'; choose among png, svg, pdf, csv, npy, npz, safetensors, html, tiles");
+    const std::string instead = "matrices aren't written as json any more; choose csv for text, npy, npz or safetensors";
+    CHECK(usage_complaint(exporting({"--format", "csv,json"})) == "--format: " + instead);
+    CHECK(usage_complaint({"export", "--text", "a b", "--out", "weights.json"}) == "--out weights.json: " + instead);
     CHECK(usage_complaint(exporting({"--color-map", "jet"})).find("--color-map: there is no 'jet'") == 0);
     CHECK(usage_complaint(exporting({"--mask", "diagonal"})).find("--mask: ") == 0);
     CHECK(usage_complaint(exporting({"--fill", "-1e8"})).find("--fill: ") == 0);

@@ -48,8 +48,7 @@ TEST_SUITE("gpu") {
     for (const Tensors& one : models) {
       CAPTURE(one.model);
       const fs::path folder = test::golden_model_path(one.model);
-      const Exported exported(
-          {"--model", folder.string(), "--ids", "5,9,2", "--stages", stages, "--format", "npy,csv,json"});
+      const Exported exported({"--model", folder.string(), "--ids", "5,9,2", "--stages", stages, "--format", "npy,csv"});
       model::Checkpoint checkpoint(folder);
       for (const auto& parameter : one.of_layer) {  // clang 14 captures no structured binding
         const auto& name = parameter.first;
@@ -73,9 +72,7 @@ TEST_SUITE("gpu") {
       REQUIRE(rows.shape == Shape{3, width});
       const auto row = embedding.values.begin() + 9 * static_cast<std::ptrdiff_t>(width);
       CHECK(std::equal(row, row + width, rows.values.begin() + width));
-      const nlohmann::json file = exported.json("layer-01_" + one.of_layer.front().first + ".json");
-      CHECK(file["layer"] == 1);
-      CHECK(test::flatten(file["values"]).size() * 2 == exported.npy(one.of_layer.front().first).values.size());
+      CHECK(exported.has("layer-01_" + one.of_layer.front().first + ".csv"));
       CHECK(exported.has("layer-00_" + one.of_layer.back().first + ".csv"));
     }
   }

@@ -49,7 +49,7 @@ TEST_SUITE("gpu") {
     for (const char* name : {"model.svg", "predictions.svg"}) {
       CAPTURE(name);
       const Outcome second = run_headlight(
-          {"export", "--from", (first / name).string(), "--model", golden_path("gpt2"), "--out", again.string()});
+          {"export", "--session", (first / name).string(), "--model", golden_path("gpt2"), "--out", again.string()});
       INFO(second.err);
       CHECK(second.status == 0);
       CHECK(read_file(again / name) == read_file(first / name));
@@ -87,10 +87,19 @@ TEST_SUITE("gpu") {
       CHECK(svg.find("font-size=\"11\"") != std::string::npos);
     }
     CHECK(figures == 10);  // of two heads each map, text and steps; heads, lines, metrics and predictions
-    const Outcome second = run({"--from", (first / "layer-01_heads.svg").string(), "--out", again.string()});
+    const std::string heads = (first / "layer-01_heads.svg").string();
+    const Outcome second = run({"--session", heads, "--out", again.string()});
     INFO(second.err);
     CHECK(second.status == 0);
     CHECK(read_file(again / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
+    REQUIRE(run({"--from", heads, "--out", (directory.path() / "alias").string()}).status == 0);
+    CHECK(read_file(directory.path() / "alias" / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
+    // Flags choose again: other heads of another layer, as numbers.
+    const fs::path other = directory.path() / "other";
+    REQUIRE(run({"--session", heads, "--layer", "0", "--head", "1", "--stages", "q", "--format", "npy", "--out", other.string()})
+                .status == 0);
+    CHECK(files::decode_npy(read_file(other / "q.npy")).shape.at(0) == 1);
+    CHECK(files::decode_npy(read_file(other / "q.npy")).shape.at(2) == 1);
     const auto refusal = [&](std::vector<std::string> arguments, int status) {
       arguments.insert(arguments.end(), {"--text", "the cat", "--format", "svg", "--out", again.string()});
       return complaint_of(run(std::move(arguments)), status);
@@ -116,8 +125,11 @@ TEST_SUITE("gpu") {
     INFO(second.err);
     REQUIRE(second.status == 0);
     CHECK(read_file(again) == read_file(first));
-    CHECK(complaint({"export", "--from", first, "--model", golden_path("gpt2"), "--out", again}, 1)
-              .find("open it as a session") != std::string::npos);
+    // It says nothing about an export: its session is exported as any other.
+    const fs::path numbers = directory.path() / "numbers";
+    CHECK(run_headlight({"export", "--session", first, "--model", golden_path("gpt2"), "--format", "npy", "--out", numbers.string()})
+              .status == 0);
+    CHECK(fs::exists(numbers / "weights.npy"));
   }
 
   TEST_CASE("the first picture takes little of the processor, once kernels are compiled") {

@@ -31,7 +31,8 @@ TEST_SUITE("gpu") {
     REQUIRE(app::load_record(file).has_value());
     CHECK(app::load_session(file).value() == state);
     const fs::path out = folder.path() / "out";
-    outcome = run_headlight({"run", file, "--out", out.string()});
+    // `run` is `export --check-record --session`, wherever the file is.
+    outcome = run_headlight({"run", "--out", out.string(), file, "--format", "npy,png"});
     CHECK(outcome.status == 0);
     CHECK(outcome.out.find("notes: 3 tokens\n") == 0);
     CHECK(outcome.out.find("compared numbers are as saved, bit for bit") != std::string::npos);
@@ -44,6 +45,13 @@ TEST_SUITE("gpu") {
     outcome = run_headlight({"run", file});
     CHECK(outcome.status == 1);
     CHECK(outcome.out.find("1 of ") != std::string::npos);
+    const Outcome same = run_headlight({"export", "--session", file, "--check-record"});
+    CHECK(same.status == 1);
+    CHECK(same.out == outcome.out);
+    // What is written beside it doesn't change the status.
+    CHECK(run_headlight({"run", file, "--format", "npy", "--out", out.string()}).status == 1);
+    CHECK(run_headlight({"export", "--session", file, "--record"}).status == 0);
+    CHECK(run_headlight({"run", file}).status == 0);
   }
 
   TEST_CASE("the experiments among the examples compute what their records say") {
@@ -62,8 +70,8 @@ TEST_SUITE("gpu") {
 TEST_SUITE("cpu") {
   TEST_CASE("what can't be run is told in one line") {
     const TemporaryDirectory folder;
-    CHECK(run_headlight({"run"}).err.find("a session file is missing") != std::string::npos);
-    CHECK(run_headlight({"run"}).status == 2);
+    CHECK(complaint({"run"}, 2) == "--check-record: name a session, as in --session notes.headlight.json");
+    CHECK(complaint({"run", "a.svg", "--record"}, 2) == "--record: a.svg is a figure; save it as a session");
     const Outcome missing = run_headlight({"run", (folder.path() / "none.json").string()});
     CHECK(missing.status == 1);
     CHECK(missing.err.find("none.json") != std::string::npos);

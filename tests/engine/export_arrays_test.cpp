@@ -1,5 +1,4 @@
 // Arrays: a file each or one of many, their axes, and selections of layers, heads and queries.
-#include <zip.h>
 
 #include <cstring>
 #include <map>
@@ -18,6 +17,7 @@
 #include "engine/small_export.h"
 #include "files/npy.h"
 #include "model/safetensors.h"
+#include "model/zip_file.h"
 #include "support/decode_npy.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
@@ -44,15 +44,10 @@ Tensor stored(const model::SafetensorsFile& file, const std::string& name) {
 }
 
 Tensor entry(const fs::path& archive, const char* name) {
-  int code = 0;
-  const std::unique_ptr<zip_t, void (*)(zip_t*)> zip(zip_open(archive.c_str(), ZIP_RDONLY, &code), zip_discard);
-  REQUIRE(zip != nullptr);
-  zip_stat_t about;
-  REQUIRE(zip_stat(zip.get(), name, 0, &about) == 0);
-  std::string bytes(about.size, '\0');
-  const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen(zip.get(), name, 0), zip_fclose);
-  REQUIRE(zip_fread(file.get(), bytes.data(), bytes.size()) == static_cast<zip_int64_t>(bytes.size()));
-  return files::decode_npy(bytes);
+  const model::ZipFile zip(archive, {.kind = ".npz", .advice = "", .part = "array"});
+  const model::ZipMember* member = zip.find(name);
+  REQUIRE(member != nullptr);
+  return files::decode_npy({reinterpret_cast<const char*>(member->bytes.data()), member->bytes.size()});
 }
 
 }  // namespace

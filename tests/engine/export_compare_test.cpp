@@ -129,10 +129,10 @@ TEST_SUITE("cpu") {
     options.stages = {Stage::Weights};
     options.layers = 1;
     options.heads = 2;
-    options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Json, ExportFormat::Tiles};
+    options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Tiles};
     options.baseline = make_baseline(then);
     const ExportReport report = run_export(work.runner, options);
-    for (const char* extension : {"png", "svg", "csv", "json", "tiles"}) {
+    for (const char* extension : {"png", "svg", "csv", "tiles"}) {
       CAPTURE(extension);
       CHECK(fs::exists(options.directory / (std::string("layer-01_batch-0_head-02_difference_weights.") + extension)));
     }

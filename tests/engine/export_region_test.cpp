@@ -87,7 +87,7 @@ TEST_SUITE("cpu") {
     CHECK(size.bytes == bytes_in(folder.path()));
 
     ExportOptions other = options;
-    for (const ExportFormat format : {ExportFormat::Csv, ExportFormat::Json, ExportFormat::Tiles, ExportFormat::Png}) {
+    for (const ExportFormat format : {ExportFormat::Csv, ExportFormat::Tiles, ExportFormat::Png}) {
       const TemporaryDirectory another;
       other.directory = another.path();
       other.formats = {format};

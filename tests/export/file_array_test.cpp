@@ -1,7 +1,6 @@
 #include "export/file_array.h"
 
 #include <sys/resource.h>
-#include <zip.h>
 
 #include <bit>
 #include <csignal>
@@ -16,6 +15,7 @@
 #include "core/error.h"
 #include "files/npy.h"
 #include "model/safetensors.h"
+#include "model/zip_file.h"
 #include "support/decode_npy.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
@@ -39,19 +39,14 @@ FileArray counted(const std::string& name, std::uint32_t rows, std::uint32_t col
           }};
 }
 
+/// A member's bytes, which have to be stored as they are.
 std::string entry_of(const fs::path& archive, const char* name) {
-  int code = 0;
-  const std::unique_ptr<zip_t, void (*)(zip_t*)> zip(zip_open(archive.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code),
-                                                     zip_discard);
-  REQUIRE(zip != nullptr);
-  zip_stat_t about;
-  REQUIRE(zip_stat(zip.get(), name, 0, &about) == 0);
-  CHECK(about.comp_method == ZIP_CM_STORE);
-  std::string bytes(about.size, '\0');
-  zip_file_t* entry = zip_fopen(zip.get(), name, 0);  // reading it to its end checks its CRC
-  CHECK(zip_fread(entry, bytes.data(), bytes.size()) == static_cast<zip_int64_t>(bytes.size()));
-  CHECK(zip_fclose(entry) == 0);
-  return bytes;
+  const model::ZipFile zip(archive, {.kind = ".npz", .advice = "", .part = "array"});
+  const model::ZipMember* member = zip.find(name);
+  REQUIRE(member != nullptr);
+  CHECK_FALSE(member->is_compressed);
+  zip.expect_saved(*member);
+  return {reinterpret_cast<const char*>(member->bytes.data()), member->bytes.size()};
 }
 
 std::size_t files_in(const fs::path& folder) {
@@ -147,6 +142,28 @@ TEST_SUITE("cpu") {
     const std::string bytes = read_file(path);
     write_npz(path, arrays, {{"run.json", "{}\n"}}, {});
     CHECK(read_file(path) == bytes);  // no time of writing in it
+  }
+
+  TEST_CASE("an archive of more members than 16 bits count is one for readers of 64") {
+    const TemporaryDirectory folder;
+    std::map<std::string, std::string> texts;
+    for (int i = 0; i < 70'000; ++i) texts.emplace(fmt::format("{:05}.txt", i), std::to_string(i));
+    write_npz(folder.path() / "many.npz", {}, texts, {});
+    const model::ZipFile zip(folder.path() / "many.npz", {.kind = ".npz", .advice = "", .part = "text"});
+    CHECK(zip.members().size() == texts.size());
+    CHECK(entry_of(folder.path() / "many.npz", "69999.txt") == "69999");
+  }
+
+  TEST_CASE("files become members as they are") {
+    const TemporaryDirectory folder;
+    const std::string large((std::size_t{3} << 20) + 7, 'x');
+    write_file_atomically(folder.path() / "large", large);
+    write_file_atomically(folder.path() / "empty", "");
+    const std::vector<StoredFile> files = {{"a/large", folder.path() / "large"}, {"\u732b", folder.path() / "empty"}};
+    write_zip(folder.path() / "files.zip", files, {{"summary.json", "{}"}});
+    CHECK(entry_of(folder.path() / "files.zip", "a/large") == large);
+    CHECK(entry_of(folder.path() / "files.zip", "\u732b").empty());
+    CHECK(entry_of(folder.path() / "files.zip", "summary.json") == "{}");
   }
 
   TEST_CASE("a full disk, a cancelled export and a short array leave the old file whole and nothing beside it") {

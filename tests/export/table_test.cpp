@@ -10,7 +10,6 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/csv.h"
-#include "export/json.h"
 
 namespace table_test {
 
@@ -23,14 +22,6 @@ std::string csv_of(std::string_view corner, std::span<const std::string> rows, s
   CsvWriter writer([&](std::string_view bytes) { text += bytes; }, corner, columns);
   for (std::size_t row = 0; row < rows.size(); ++row)
     writer.append_row(rows[row], values.subspan(row * columns.size(), columns.size()));
-  return text;
-}
-
-std::string json_of(const Json& head, const Tensor& tensor) {
-  std::string text;
-  JsonTensorWriter writer([&](std::string_view bytes) { text += bytes; }, head, tensor.shape);
-  writer.append(tensor.values);
-  writer.finish();
   return text;
 }
 
@@ -92,37 +83,6 @@ TEST_SUITE("cpu") {
     }
     const std::vector<std::string> rows = {"=1+1"}, columns = {"-", "+cmd"};
     CHECK(csv_of("@", rows, columns, std::vector<float>{-1.0F, 2.0F}) == "@,-,'+cmd\r\n'=1+1,-1,2\r\n");
-  }
-
-  TEST_CASE("JSON nests its values by shape and stays strict") {
-    const Tensor tensor({2, 1, 3}, {0.1F, -kInfinity, 1.0F, std::numeric_limits<float>::quiet_NaN(), 1e-7F, kInfinity});
-    const Json head = {{"axes", {"head", "query", "key"}}, {"tokens", {"a\"b", "c\xff"}}};
-    const Json document = Json::parse(json_of(head, tensor));
-    CHECK(document["shape"] == Json({2, 1, 3}));
-    CHECK(document["axes"][2] == "key");
-    CHECK(document["tokens"][1] == "c\uFFFD");
-    REQUIRE(document["values"].size() == 2);
-    REQUIRE(document["values"][1].size() == 1);
-    REQUIRE(document["values"][1][0].size() == 3);
-    CHECK(static_cast<float>(document["values"][0][0][0].get<double>()) == 0.1F);
-    CHECK(document["values"][0][0][1] == "-inf");
-    CHECK(document["values"][1][0][0].is_null());
-    CHECK(document["values"][1][0][2] == "inf");
-    CHECK(Json::parse(json_of(Json::object(), Tensor({}, {2.0F})))["values"] == 2.0);
-    CHECK(Json::parse(json_of(Json::object(), Tensor({2, 0}, {})))["values"].empty());
-  }
-
-  TEST_CASE("JSON in parts is the same as in one piece, long ones included") {
-    Tensor tensor({300, 200});
-    for (std::size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] = static_cast<float>(i) * 0.37F;
-    std::string text;
-    JsonTensorWriter writer([&](std::string_view bytes) { text += bytes; }, Json::object(), tensor.shape);
-    for (std::size_t row = 0; row < 300; ++row) writer.append(std::span(tensor.values).subspan(row * 200, 200));
-    writer.finish();
-    CHECK(text == json_of(Json::object(), tensor));
-    CHECK(Json::parse(text)["values"][299][199].get<float>() == tensor.values.back());
-    JsonTensorWriter incomplete([](std::string_view) {}, Json::object(), tensor.shape);
-    CHECK_THROWS_AS(incomplete.finish(), Error);
   }
 
   TEST_CASE("a folder that can't be written is refused in one line") {

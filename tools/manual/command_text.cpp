@@ -39,6 +39,7 @@ CommandText describe_command(const CLI::App& app, const std::string& outer) {
     for (const char* title : {"ENVIRONMENT", "FILES"}) command.sections.emplace_back(title, app::text_below(title));
   }
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // --help hides it
     const ShownFlag flag = describe_flag(*option);
     (option->get_positional() ? command.arguments : command.flags).push_back(flag);
   }
