@@ -1,4 +1,4 @@
-#include "app/views/translator/translator_view.h"
+#include "app/widgets/translator_panel.h"
 
 #include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
