@@ -11,11 +11,12 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr std::uint32_t kLocal = 0x04034b50, kEntry = 0x02014b50, kEnd = 0x06054b50;  // "PK\3\4", "PK\1\2", "PK\5\6"
-constexpr std::uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;                 // "PK\6\6", "PK\6\7"
-constexpr std::uint64_t kWide = 0xffff'ffff, kMany = 0xffff;  ///< from these on a number has 64 bits elsewhere
-constexpr std::uint64_t kCrcAt = 14;                          ///< in a local header
-constexpr std::uint16_t kNeeds64 = 45;                        ///< version 4.5 of the format
+constexpr std::uint32_t kLocal = 0x04034b50, kEntry = 0x02014b50,
+                        kDirectoryEnd = 0x06054b50;                    // "PK\3\4", "PK\1\2", "PK\5\6"
+constexpr std::uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;  // "PK\6\6", "PK\6\7"
+constexpr std::uint64_t kWide = 0xffff'ffff, kMany = 0xffff;           ///< from these on a number has 64 bits elsewhere
+constexpr std::uint64_t kCrcAt = 14;                                   ///< in a local header
+constexpr std::uint16_t kNeeds64 = 45;                                 ///< version 4.5 of the format
 
 /// The bytes of numbers as a little-endian processor has them.
 template <typename... Numbers>
@@ -91,7 +92,7 @@ class NewArchive {
       append(packed(kEnd64, rest, kNeeds64, kNeeds64, kDisk, kDisk, count, count, size, begin));
       append(packed(kLocator64, kDisk, end, kDisks));
     }
-    append(packed(kEnd, kDisk, u16(count), u16(count), u32(size), u32(begin), std::uint16_t{0}));
+    append(packed(kDirectoryEnd, kDisk, u16(count), u16(count), u32(size), u32(begin), std::uint16_t{0}));
     file_ = {};
     staged_.finish();
   }
