@@ -169,12 +169,12 @@ Task<HeadKnockouts> analyse(KnockoutsQuestion question, AnalysisSubject subject)
   co_return found;
 }
 
-KnockoutsQuestion knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position,
-                                 std::uint32_t token, std::optional<std::uint32_t> other) {
-  if (choices.measure == KnockoutMeasure::Loss) {
-    return {.ablation = choices.ablation, .measures_loss = true, .batch = batch};
+KnockoutsQuestion knockout_query(const Choices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
+                                 std::optional<std::uint32_t> other) {
+  if (choices[kWhatIfView.measure] == KnockoutMeasure::Loss) {
+    return {.ablation = choices[kWhatIfView.ablation], .measures_loss = true, .batch = batch};
   }
-  return {.ablation = choices.ablation, .batch = batch, .position = position, .token = token, .other = other};
+  return {.ablation = choices[kWhatIfView.ablation], .batch = batch, .position = position, .token = token, .other = other};
 }
 
 double PredictedNumbers::of(KnockoutMeasure measure) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/analyses/analysis.h"
+#include "app/state/what_if_settings.h"
 
 namespace headlight::app {
 
@@ -21,8 +22,8 @@ struct KnockoutsQuestion {
 };
 
 /// The choices' question; logit and probability are the same one.
-KnockoutsQuestion knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position,
-                                 std::uint32_t token, std::optional<std::uint32_t> other);
+KnockoutsQuestion knockout_query(const Choices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
+                                 std::optional<std::uint32_t> other);
 
 /// What a pass predicts.
 struct PredictedNumbers {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/analyses/analysis.h"
+#include "app/state/heads_settings.h"
 #include "app/state/transient.h"
 #include "attention/expression.h"
 #include "attention/mask.h"

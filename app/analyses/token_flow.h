@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/analyses/analysis.h"
+#include "app/state/flow_settings.h"
 #include "attribution/flow_graph.h"
 
 namespace headlight::app {

@@ -186,7 +186,7 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
   if (std::ranges::all_of(options.views, [](const FigureKind* kind) { return kind->view.empty(); })) return;
   if (!is_model(state.source) || !flags.texts.empty())
     throw UsageError("--views: retrieval, prompts and checkpoints are of a language model and one text");
-  const std::string &set = state.prompts.set, &path = model_path(state.source);
+  const std::string &set = state[kPromptsView.set], &path = model_path(state.source);
   if (is_chosen(kPromptsFigure) && set.empty()) throw UsageError("--views prompts: name a set with --prompts");
   if (is_chosen(kPromptsFigure)) read_prompt_set(prompt_set_file(set));
   if (is_chosen(kCheckpointsFigure) && find_checkpoints(path).steps.empty())
@@ -196,7 +196,7 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
     ScreenshotOptions shown{.state = state, .out = file, .is_figure = true, .device = device, .models = models};
     shown.state.view.tab = kind.view;
     shown.state.selection.batch = batch;
-    if (&kind == &kRetrievalFigure) shown.state.heads.mode = HeadsMode::Retrieval;
+    if (&kind == &kRetrievalFigure) shown.state.set(kHeadsView.mode, HeadsMode::Retrieval);
     take_screenshot(shown);
   };
 }

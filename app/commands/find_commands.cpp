@@ -1,5 +1,6 @@
 
 #include "app/commands/command_groups.h"
+#include "app/state/heads_settings.h"
 
 namespace headlight::app {
 namespace {
@@ -88,7 +89,7 @@ std::vector<Command> find_commands() {
     Command& command = add_command(list, wanted);
     command.menu.part = 1;
     command.run = [mode](const CommandContext& context) {
-      context.state.heads.mode = mode;
+      context.state.set(kHeadsView.mode, mode);
       context.state.view.tab = "heads";
     };
     command.is_enabled = has_run;

@@ -1,6 +1,7 @@
 
 
 #include "app/commands/command_groups.h"
+#include "app/state/block_settings.h"
 #include "app/views/view_table.h"
 
 namespace headlight::app {
@@ -61,8 +62,11 @@ Command motion_command() {
           .help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.",
           .menu = {.menu = "View", .label = "Reduce motion", .section = 3},
           .works_while_loading = true,
-          .run = [](const CommandContext& context) { context.state.block.reduces_motion ^= true; },
-          .is_checked = [](const CommandContext& context) { return context.state.block.reduces_motion; }};
+          .run =
+              [](const CommandContext& context) {
+                context.state.set(kBlockView.reduces_motion, !context.state[kBlockView.reduces_motion]);
+              },
+          .is_checked = [](const CommandContext& context) { return context.state[kBlockView.reduces_motion]; }};
 }
 
 Command activations_command() {
@@ -71,7 +75,7 @@ Command activations_command() {
           .help = "Shows the largest number of the residual stream for each token and layer, in the Block view.",
           .run = [](const CommandContext& context) {
             context.state.view.tab = "block";
-            context.state.block.shows_activations = true;
+            context.state.set(kBlockView.activations, true);
           }};
 }
 
@@ -99,6 +103,33 @@ void add_scales(std::vector<Command>& list) {
                   &ViewChoices::ui_scale, 0.0F));
   monitor.keys = {{Key::Digit0, kControl, "Ctrl+0"}};
   for (const float scale : kUiScales) list.push_back(scale_command(scale));
+}
+
+/// Each value of a setting that has buttons, in the view that shows what it changes.
+void add_settings(std::vector<Command>& list) {
+  for (const SettingGroup* group : setting_groups()) {
+    for (const AnySetting* setting : group->settings) {
+      for (std::size_t i = 0; i < setting->text.options.size(); ++i) {
+        const Option& option = setting->text.options[i];
+        if (option.label.empty()) continue;
+        list.push_back({.id = fmt::format("{}.{}", setting->path(), option.name),
+                        .label = fmt::format("{}: {}", setting->text.undo, option.label),
+                        .group = "Settings of views",
+                        .help = std::string(option.help),
+                        .run =
+                            [group, setting, i](const CommandContext& context) {
+                              context.state.put(*setting, setting->value_of(i));
+                              context.state.view.tab = group->view;
+                            },
+                        .is_enabled = has_run,
+                        .is_checked =
+                            [group, setting, i](const CommandContext& context) {
+                              return context.state.view.tab == group->view &&
+                                     context.state.value(*setting) == setting->value_of(i);
+                            }});
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -149,6 +180,7 @@ std::vector<Command> view_commands() {
        .run = [](const CommandContext& context) { context.window.toggle_presentation(); },
        .is_checked = [](const CommandContext& context) { return context.window.is_presenting(); }});
   add_scales(list);
+  add_settings(list);
   return list;
 }
 

@@ -125,7 +125,7 @@ json observe_probability(const LessonSubject& subject, const LessonRun& run) {
 /// Mean surprise at the next token over the text, in nats.
 json observe_loss(const LessonSubject& subject, const LessonRun& run) {
   if (!is_run_of_state(run) || !run.result.has_logits) return {};
-  const AnalysisQuery query = knockout_query({.measure = KnockoutMeasure::Loss, .ablation = Ablation::Zero},
+  const AnalysisQuery query = knockout_query(Choices().set(kWhatIfView.measure, KnockoutMeasure::Loss),
                                              subject.batch.value_or(run.state.selection.batch), 0, 0, {});
   run.queries.emplace_back(query);
   const Analysed* analysed = run.result.analysed(query);

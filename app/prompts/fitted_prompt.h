@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/prompts/prompt_set.h"
+#include "app/state/prompts_settings.h"
 #include "app/state/state.h"
 #include "inference/language_model.h"
 

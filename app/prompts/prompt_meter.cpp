@@ -4,6 +4,7 @@
 
 #include "app/engine/changed_runs.h"
 #include "app/prompts/prompt_experiments.h"
+#include "app/state/predictions_settings.h"
 #include "core/error.h"
 #include "core/utf8.h"
 
@@ -153,7 +154,7 @@ bool PromptQuestion::reads_corrupted() const {
 }
 
 PromptQuestion prompt_question(const State& state, const RunInputs& inputs) {
-  PromptQuestion question{.inputs = inputs, .set = state.prompts.set, .experiment = state.prompts.experiment};
+  PromptQuestion question{.inputs = inputs, .set = state[kPromptsView.set], .experiment = state[kPromptsView.experiment]};
   question.inputs.changes.clear();
   if (auto* model = std::get_if<Model>(&question.inputs.source)) {
     model->text.clear();
@@ -164,16 +165,16 @@ PromptQuestion prompt_question(const State& state, const RunInputs& inputs) {
   using enum PromptExperiment;
   const PatchingChoices& patching = state.patching;
   const PromptExperiment experiment = question.experiment;
-  if (experiment == Knockouts) question.ablation = state.what_if.ablation;
-  if (experiment == Knockouts) question.measures_loss = state.what_if.measure == KnockoutMeasure::Loss;
+  if (experiment == Knockouts) question.ablation = state[kWhatIfView.ablation];
+  if (experiment == Knockouts) question.measures_loss = state[kWhatIfView.measure] == KnockoutMeasure::Loss;
   if (experiment == Patching) question.patching.map = patched_map(patching);
   if (question.patching.map == PatchMap::Heads) question.patching.part = patching.part;
   if (experiment == Paths) question.patching.receiver = patching.receiver;
   if (experiment == Patching || experiment == Paths) question.patching.into_baseline = patching.into_baseline;
-  if (experiment == Lens) question.lens = state.predictions.lens;
+  if (experiment == Lens) question.lens = state[kPredictionsView.lens];
   if (experiment == Metrics) question.scoring = state.heads.scoring;
   const bool is_of_heads = experiment == Paths || question.patching.map == PatchMap::Heads;
-  if (is_of_heads && patching.at_token) question.position = state.prompts.position;
+  if (is_of_heads && patching.at_token) question.position = state[kPromptsView.position];
   return question;
 }
 

@@ -4,13 +4,14 @@
 #include "app/engine/runner.h"
 #include "app/prompts/fitted_prompt.h"
 #include "app/state/state.h"
+#include "app/state/what_if_settings.h"
 
 namespace headlight::app {
 
 /// What is asked of every prompt of a set, by one model.
 struct PromptQuestion {
   RunInputs inputs = {};  ///< of a model; its text doesn't count
-  std::string set = {};   ///< PromptChoices::set
+  std::string set = {};   ///< PromptsSettings::set
   PromptExperiment experiment = {};
   Ablation ablation = {};                   ///< of Knockouts
   bool measures_loss = false;               ///< of Knockouts: the text's loss, else the answer's logit and probability

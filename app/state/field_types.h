@@ -140,7 +140,7 @@ inline Field described(Field field, std::function<Change(const State&, const Sta
 
 /// The settings of views, and of what they compare (view_fields.cpp); state_fields() lists them among all others.
 void add_view_fields(std::vector<Field>& fields);
-/// Of the views that show a survey, the steps of a training, or a set of prompts.
-void add_data_fields(std::vector<Field>& fields);
+/// All settings of setting_groups().
+void add_setting_fields(std::vector<Field>& fields);
 
 }  // namespace headlight::app

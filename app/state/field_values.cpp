@@ -206,15 +206,6 @@ void read_metric(const JsonReader& object, const char* key, std::optional<evalua
   object.read_enum<evaluation::HeadMetric>(key, value.emplace(), kHeadMetricNames);
 }
 
-void read_typed_pattern(const JsonReader& object, const char* key, std::string& value) {
-  std::string text = value;
-  object.read(key, text);
-  if (text.size() > attention::Expression::kLongest) {
-    throw Error("{}: an expression has at most {} characters", object.path(key), attention::Expression::kLongest);
-  }
-  value = std::move(text);
-}
-
 json write_locked(const std::optional<LockedToken>& locked) {
   if (!locked) return nullptr;
   return {{"side", enum_name<MapSide>(kMapSides, locked->side)}, {"token", locked->token}};
@@ -247,18 +238,6 @@ json write_token(std::optional<std::uint32_t> token) { return token ? json(*toke
 void read_token(const JsonReader& object, const char* key, std::optional<std::uint32_t>& value) {
   const json* found = object.find(key);
   if (found && !found->is_null()) value = JsonReader::integer(object.path(key), *found, 0u, model::kPaddingId - 1);
-}
-
-json write_flow_threshold(std::optional<float> threshold) { return threshold ? json(*threshold) : json(nullptr); }
-
-void read_flow_threshold(const JsonReader& object, const char* key, std::optional<float>& value) {
-  const json* found = object.find(key);
-  if (!found) return;
-  value.reset();
-  if (found->is_null()) return;
-  float threshold = kMinFlowThreshold;
-  object.read(key, threshold, kMinFlowThreshold, kMaxFlowThreshold);
-  value = threshold;
 }
 
 void read_color_map(const JsonReader& object, const char* key, std::string& value) {

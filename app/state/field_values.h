@@ -55,9 +55,6 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
 nlohmann::json write_metric(const std::optional<evaluation::HeadMetric>& metric);
 void read_metric(const JsonReader& object, const char* key, std::optional<evaluation::HeadMetric>& value);
 
-/// At most as many characters as an expression may have.
-void read_typed_pattern(const JsonReader& object, const char* key, std::string& value);
-
 /// {"side": "query", "token": 3}, or null without a token.
 nlohmann::json write_locked(const std::optional<LockedToken>& locked);
 void read_locked(const JsonReader& object, const char* key, std::optional<LockedToken>& value);
@@ -81,9 +78,5 @@ void read_matrix_id(const JsonReader& object, const char* key, std::string& valu
 /// The id of a token, or null for none.
 nlohmann::json write_token(std::optional<std::uint32_t> token);
 void read_token(const JsonReader& object, const char* key, std::optional<std::uint32_t>& value);
-
-/// A number, or null where the threshold is automatic.
-nlohmann::json write_flow_threshold(std::optional<float> threshold);
-void read_flow_threshold(const JsonReader& object, const char* key, std::optional<float>& value);
 
 }  // namespace headlight::app

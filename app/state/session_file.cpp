@@ -5,7 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/block_settings.h"
+#include "app/state/corpus_settings.h"
+#include "app/state/neuron_settings.h"
 #include "app/state/opened_file.h"
+#include "app/state/predictions_settings.h"
+#include "app/state/prompts_settings.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -31,9 +36,9 @@ void replace_paths(State& state, const std::function<std::string(const std::stri
         [&](Capture& capture) { capture.path = replace(capture.path); });
   };
   replace_in(state.source);
-  if (!state.corpus.folder.empty()) state.corpus.folder = replace(state.corpus.folder);
-  if (is_prompt_file(state.prompts.set)) state.prompts.set = replace(state.prompts.set);
-  if (!state.predictions.lens.empty()) state.predictions.lens = replace(state.predictions.lens);
+  if (!state[kCorpusView.folder].empty()) state.set(kCorpusView.folder, replace(state[kCorpusView.folder]));
+  if (is_prompt_file(state[kPromptsView.set])) state.set(kPromptsView.set, replace(state[kPromptsView.set]));
+  if (!state[kPredictionsView.lens].empty()) state.set(kPredictionsView.lens, replace(state[kPredictionsView.lens]));
   if (!state.compare.baseline) return;
   BaselineRun baseline = *state.compare.baseline;
   replace_in(baseline.inputs.source);
@@ -142,8 +147,11 @@ bool has_unsaved_changes(const OpenSession& session, const State& state) {
   State as_saved = state;
   as_saved.selection = session.saved.selection;
   as_saved.view = session.saved.view;
-  as_saved.neuron = session.saved.neuron;
-  as_saved.block = session.saved.block;
+  as_saved.opened_matrix = session.saved.opened_matrix;
+  for (const SettingGroup* looks :
+       {static_cast<const SettingGroup*>(&kNeuronView), static_cast<const SettingGroup*>(&kBlockView)}) {
+    for (const AnySetting* look : looks->settings) as_saved.put(*look, session.saved.value(*look));
+  }
   return as_saved != session.saved;
 }
 

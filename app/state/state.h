@@ -8,6 +8,7 @@
 #include <glm/vec2.hpp>
 
 #include "app/state/kept_change.h"
+#include "app/state/setting.h"
 #include "app/state/source.h"
 #include "app/state/view_choices.h"
 #include "attention/mask.h"
@@ -103,25 +104,17 @@ struct CompareChoices {
 };
 
 /// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.
-struct State : PassChanges {
+struct State : PassChanges, Choices {
   Source source;
   KeptSources kept;
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;
-  NeuronChoices neuron;
-  BlockChoices block;
   HeadChoices heads;
-  PredictionsChoices predictions;
-  LogitsChoices logits;
-  FlowChoices flow;
   CompareChoices compare;
-  WhatIfChoices what_if;
   PatchingChoices patching;
-  SideBySideChoices side_by_side;
-  CorpusChoices corpus;
-  CheckpointChoices checkpoints;
-  PromptChoices prompts;
+  std::string opened_matrix;  ///< of the block view: "scores"; empty: the whole layer is shown
+  HeadRef survey_head;        ///< of the corpus view, where the survey's model isn't on show
 
   // Compiled once, in state.cpp, instead of in each of some fifty sources that copy, compare or drop a state.
   State();

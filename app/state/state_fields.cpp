@@ -396,7 +396,7 @@ std::span<const Field> state_fields() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields;
     for (const auto add : {add_source, add_model, add_playground, add_changes, add_dropout, add_generation, add_selection,
-                           add_view_fields, add_data_fields, add_kept_masks}) {
+                           add_view_fields, add_setting_fields, add_kept_masks}) {
       add(fields);
     }
     return fields;

@@ -52,32 +52,6 @@ inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadM
      {evaluation::HeadMetric::RelativeEntropy, "relative"},
      {evaluation::HeadMetric::Entropy, "entropy"},
      {evaluation::HeadMetric::Distance, "distance"}}};
-inline constexpr std::array<EnumName<HeadsMode>, 7> kHeadsModes = {{{HeadsMode::Metrics, "metrics"},
-                                                                    {HeadsMode::FromTo, "from-to"},
-                                                                    {HeadsMode::Pattern, "pattern"},
-                                                                    {HeadsMode::Similarity, "similarity"},
-                                                                    {HeadsMode::Composition, "composition"},
-                                                                    {HeadsMode::Vocabulary, "vocabulary"},
-                                                                    {HeadsMode::Retrieval, "retrieval"}}};
-inline constexpr std::array<EnumName<PredictionsPart>, 3> kPredictionsParts = {{{PredictionsPart::Position, "position"},
-                                                                                {PredictionsPart::Positions, "positions"},
-                                                                                {PredictionsPart::Layers, "layers"}}};
-inline constexpr std::array<EnumName<LensColor>, 4> kLensColors = {{{LensColor::Probability, "probability"},
-                                                                    {LensColor::Rank, "rank"},
-                                                                    {LensColor::Entropy, "entropy"},
-                                                                    {LensColor::Divergence, "kl"}}};
-inline constexpr std::array<EnumName<HeadPattern>, 8> kHeadPatterns = {{{HeadPattern::PreviousToken, "previous"},
-                                                                        {HeadPattern::Itself, "itself"},
-                                                                        {HeadPattern::FirstToken, "first"},
-                                                                        {HeadPattern::NextToken, "next"},
-                                                                        {HeadPattern::DuplicateToken, "duplicate"},
-                                                                        {HeadPattern::Induction, "induction"},
-                                                                        {HeadPattern::Uniform, "uniform"},
-                                                                        {HeadPattern::Typed, "typed"}}};
-inline constexpr std::array<EnumName<CircuitScore>, 4> kCircuitScores = {{{CircuitScore::QueryComposition, "q"},
-                                                                          {CircuitScore::KeyComposition, "k"},
-                                                                          {CircuitScore::ValueComposition, "v"},
-                                                                          {CircuitScore::Copying, "copying"}}};
 inline constexpr std::array<EnumName<PaintReach>, 4> kReaches = {{{PaintReach::ThisHead, "head"},
                                                                   {PaintReach::ThisLayer, "layer"},
                                                                   {PaintReach::LaterLayers, "later"},
@@ -89,33 +63,6 @@ inline constexpr std::array<EnumName<BrushShape>, 5> kBrushShapes = {{{BrushShap
                                                                       {BrushShape::Rectangle, "rectangle"}}};
 inline constexpr std::array<EnumName<BrushInk>, 3> kBrushInks = {
     {{BrushInk::Mask, "mask"}, {BrushInk::Bias, "bias"}, {BrushInk::Pattern, "pattern"}}};
-inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {
-    {{NeuronForm::Pair, "pair"}, {NeuronForm::AllKeys, "all-keys"}}};
-inline constexpr std::array<EnumName<ProductOrder>, 2> kProductOrders = {
-    {{ProductOrder::ByComponent, "component"}, {ProductOrder::BySize, "size"}}};
-inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
-    {{FlowMethod::Routes, "routes"}, {FlowMethod::Rollout, "rollout"}, {FlowMethod::MaximumFlow, "flow"}}};
-inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
-    {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
-inline constexpr std::array<EnumName<SideMap>, 3> kSideMaps = {
-    {{SideMap::OtherHead, "head"}, {SideMap::Baseline, "baseline"}, {SideMap::LayerMean, "layer-mean"}}};
-inline constexpr std::array<EnumName<PromptExperiment>, 6> kPromptExperiments = {
-    {{PromptExperiment::Knockouts, "knock-outs"},
-     {PromptExperiment::Patching, "patching"},
-     {PromptExperiment::Paths, "paths"},
-     {PromptExperiment::Attribution, "attribution"},
-     {PromptExperiment::Lens, "lens"},
-     {PromptExperiment::Metrics, "metrics"}}};
-inline constexpr std::array<EnumName<LensMeasure>, 3> kLensMeasures = {
-    {{LensMeasure::Probability, "probability"}, {LensMeasure::Rank, "rank"}, {LensMeasure::Logit, "logit"}}};
-inline constexpr std::array<EnumName<PromptOrder>, 3> kPromptOrders = {
-    {{PromptOrder::File, "file"}, {PromptOrder::Lowest, "lowest"}, {PromptOrder::Highest, "highest"}}};
-inline constexpr std::array<EnumName<CorpusMode>, 4> kCorpusModes = {{{CorpusMode::Scatter, "scatter"},
-                                                                      {CorpusMode::Layers, "layers"},
-                                                                      {CorpusMode::Table, "table"},
-                                                                      {CorpusMode::Head, "head"}}};
-inline constexpr std::array<EnumName<Ablation>, 3> kAblations = {
-    {{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}, {Ablation::BaselineMean, "baseline-mean"}}};
 inline constexpr std::array<EnumName<PatchMap>, 6> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},
                                                                   {PatchMap::FeedForward, "feed-forward"},

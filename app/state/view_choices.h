@@ -84,27 +84,6 @@ struct Selection {
 using evaluation::HeadRef;
 inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 
-/// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
-/// pattern; how alike their weights are; or what their parameters say without any text: of other heads, or of the tokens of
-/// the vocabulary.
-enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition, Vocabulary, Retrieval };
-/// The pattern that heads are ranked by. Typed: HeadChoices::typed_pattern.
-enum class HeadPattern : std::uint8_t {
-  PreviousToken,
-  Itself,
-  FirstToken,
-  NextToken,
-  DuplicateToken,
-  Induction,
-  Uniform,
-  Typed
-};
-/// A number of a pair of heads, or of one, that follows from the parameters alone.
-enum class CircuitScore : std::uint8_t { QueryComposition, KeyComposition, ValueComposition, Copying };
-
-inline constexpr std::uint32_t kMaxCircuitDistance = 100'000;
-inline constexpr std::uint32_t kMinNeedleText = 32, kMaxNeedleText = 32'768, kMaxNeedleSeed = 9'999;
-
 /// How the views of all heads score, order and filter them.
 struct HeadChoices {
   evaluation::PatternScoring scoring = {};
@@ -115,20 +94,6 @@ struct HeadChoices {
   bool only_pinned = false;          ///< leaves out all others
   bool shows_badges = true;          ///< names on thumbnails what a head does
   std::vector<HeadRef> pinned = {};  ///< in ascending order, each once
-  HeadsMode mode = HeadsMode::Metrics;
-  HeadPattern pattern = HeadPattern::PreviousToken;
-  std::string typed_pattern = {};  ///< as it was typed: a mask's expression (attention/expression.h), or not yet one
-  bool subtracts_chance = false;   ///< a pattern's mass less what uniform attention would put there
-  bool groups_similar = true;      ///< the map of similarities has similar heads side by side; else by layer and head
-  CircuitScore circuit_score = CircuitScore::QueryComposition;
-  bool draws_arcs = false;              ///< compositions of all heads as arcs; else of the selected head as a list
-  std::optional<float> least_arc = {};  ///< the smallest score that is an arc, as FlowChoices::threshold; none: automatic
-  std::optional<std::uint32_t> read_token = {};  ///< id whose circuits are shown; none: the selected position's
-  bool has_distance = false;                     ///< queries and keys have their positions, so far apart; else none
-  std::uint32_t distance = 1;                    ///< in tokens, from the query back to the key
-  std::uint32_t needle_longest = 256;            ///< tokens of the longest texts with a needle
-  std::uint32_t needle_seed = 1;
-  bool needle_is_predicted = false;  ///< only tokens of a needle that the model predicts are copied
 
   bool operator==(const HeadChoices&) const = default;
 };
@@ -165,89 +130,6 @@ struct ViewChoices {
   bool shows_marginals = false;  ///< bars beside the big heatmap: mean attention given and received
 
   bool operator==(const ViewChoices&) const = default;
-};
-
-/// What the neuron view shows: the products of one query with one key, or with every key.
-enum class NeuronForm : std::uint8_t { Pair, AllKeys };
-/// The order of the products qᵢ · kᵢ of a pair.
-enum class ProductOrder : std::uint8_t { ByComponent, BySize };
-
-/// The neuron view's own settings. Its query and key are the pinned cell.
-struct NeuronChoices {
-  NeuronForm form = NeuronForm::Pair;
-  ProductOrder order = ProductOrder::ByComponent;
-
-  bool operator==(const NeuronChoices&) const = default;
-};
-
-inline constexpr float kMinBlockSpeed = 0.25f, kMaxBlockSpeed = 4.0f;
-
-/// The block view's own settings.
-struct BlockChoices {
-  std::string opened = {};         ///< id of the matrix that is unfolded: "scores"; empty: the whole layer is shown
-  bool shows_activations = false;  ///< the largest numbers of the residual stream in place of the layer
-  bool reduces_motion = false;     ///< the walk's steps, and on the map the rows of written tokens, change without movement
-  float speed = 1.0f;              ///< of both, kMinBlockSpeed … kMaxBlockSpeed
-
-  bool operator==(const BlockChoices&) const = default;
-};
-
-/// What the predictions view shows: one position with its bars and layers; a table of all positions; or the lens grid, every
-/// layer at every position.
-enum class PredictionsPart : std::uint8_t { Position, Positions, Layers };
-/// What colours a cell of the lens grid: the probability of its likeliest token; the rank of one token; the entropy of what
-/// it predicts; or how far that is from what the last layer predicts.
-enum class LensColor : std::uint8_t { Probability, Rank, Entropy, Divergence };
-
-/// The predictions view's own settings.
-struct PredictionsChoices {
-  PredictionsPart part = PredictionsPart::Position;
-  LensColor lens_color = LensColor::Probability;
-  std::optional<std::uint32_t> ranked = {};  ///< id of the ranked token; none: at each position the last layer's likeliest
-  std::string lens = {};                     ///< file of a linear lens (model/linear_lens.h); empty: the logit lens
-
-  bool operator==(const PredictionsChoices&) const = default;
-};
-
-/// The logits view's own settings. Its position is the predictions', its head the selected one. Ids that the model doesn't
-/// have count as none.
-struct LogitsChoices {
-  std::optional<std::uint32_t> token = {};  ///< id of the next token whose logit is explained; none: the likeliest
-  std::optional<std::uint32_t> other = {};  ///< the logit's difference from this token's; none: the logit itself
-  bool sums_heads = true;                   ///< source tokens of all heads; else of the selected head
-
-  bool operator==(const LogitsChoices&) const = default;
-};
-
-/// What the flow view traces back: contributions (information-flow routes), attention rollout, or a maximum flow.
-enum class FlowMethod : std::uint8_t { Routes, Rollout, MaximumFlow };
-
-inline constexpr float kMinFlowThreshold = 0.001f, kMaxFlowThreshold = 0.5f;
-
-/// The flow view's own settings. Its position is the predictions'.
-struct FlowChoices {
-  FlowMethod method = FlowMethod::Routes;
-  /// Edges below are left out, kMinFlowThreshold … kMaxFlowThreshold; none: automatic, as the graph has edges.
-  std::optional<float> threshold = {};
-  float residual_weight = 0.5f;  ///< of rollout and maximum flow: the residual stream's share of a layer, 0 … 1
-
-  bool operator==(const FlowChoices&) const = default;
-};
-
-/// What the what-if view shows of each head: how much knocking it out changes the logit of a token (or its difference from
-/// another token's), the token's probability, or the mean loss of the text.
-enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
-/// What a head's output becomes in it: 0; its mean over the tokens of the text, which keeps what the head gives
-/// everywhere; or its mean over those of the baseline.
-enum class Ablation : std::uint8_t { Zero, Mean, BaselineMean };
-
-/// The what-if view's own settings. Its tokens are the logits view's.
-struct WhatIfChoices {
-  KnockoutMeasure measure = KnockoutMeasure::Logit;
-  Ablation ablation = Ablation::Zero;
-  bool is_sorted = true;  ///< the list begins with the head that matters most; else by layer and head
-
-  bool operator==(const WhatIfChoices&) const = default;
 };
 
 /// Where the patching view takes activations from one run to the other, cell by cell: the residual stream before each layer,
@@ -288,73 +170,6 @@ struct PatchingChoices {
   PathReceiver receiver = {};                  ///< of PatchMap::Paths
 
   bool operator==(const PatchingChoices&) const = default;
-};
-
-/// What the side-by-side view shows beside the selected head.
-enum class SideMap : std::uint8_t {
-  OtherHead,  ///< another head of the same kind of attention, in this run
-  Baseline,   ///< the same head in the baseline
-  LayerMean,  ///< the mean of the heads of its layer
-};
-struct SideBySideChoices {
-  SideMap right = SideMap::OtherHead;
-  bool is_chosen = false;             ///< the other head; else it is the one that attends least like the selected one
-  std::uint32_t layer = 0, head = 1;  ///< of the other head; beyond the last one: the last one is shown
-
-  bool operator==(const SideBySideChoices&) const = default;
-};
-
-/// What the corpus view shows of a survey: all heads as dots by two numbers, by layer, or as a table, or one head's page.
-enum class CorpusMode : std::uint8_t { Scatter, Layers, Table, Head };
-inline constexpr std::uint32_t kDeciles = 10;  ///< of the texts, by a metric
-
-/// The corpus view's own settings. Names are those of metrics, or of other numbers of heads (HeadNumber); one that the
-/// survey lacks counts as none.
-struct CorpusChoices {
-  std::string folder = {};  ///< of the survey that is open; empty: none
-  CorpusMode mode = CorpusMode::Scatter;
-  std::string x = {}, y = {};  ///< of the dots; empty: the first metric and the second one
-  std::string color = {};      ///< of the dots; empty: the layer
-  std::string order = {};      ///< of the table; empty: by layer and head
-  std::string metric = {};     ///< whose examples are listed; empty: the first
-  std::uint32_t decile = 0;    ///< examples of that tenth of the texts, 1 the lowest values; 0: the highest ones of all
-  HeadRef chosen = {};         ///< the chosen head where the survey's model isn't on show
-  bool lowest_first = false;   ///< of `order`
-
-  bool operator==(const CorpusChoices&) const = default;
-};
-
-/// What is asked of every prompt of a set: what knocking out each head changes, what activations of the corrupted text
-/// change, what a single head's do by way of another head's input, what the answer's logit is made of, what each layer
-/// predicts, or what heads attend to.
-enum class PromptExperiment : std::uint8_t { Knockouts, Patching, Paths, Attribution, Lens, Metrics };
-/// What a layer's prediction says of the answer.
-enum class LensMeasure : std::uint8_t { Probability, Rank, Logit };
-/// The order in which prompts are listed: the file's, or by their number of the chosen cell.
-enum class PromptOrder : std::uint8_t { File, Lowest, Highest };
-
-/// The prompts view's own settings. What is measured of knock-outs and patches is the what-if view's and the patching
-/// view's; of heads the chosen cell is the selected one.
-struct PromptChoices {
-  std::string set = {};  ///< a file, or the name of a set that comes along (is_prompt_file()); empty: none
-  PromptExperiment experiment = PromptExperiment::Knockouts;
-  LensMeasure lens = LensMeasure::Probability;
-  evaluation::HeadMetric metric = evaluation::HeadMetric::Induction;
-  std::uint32_t layer = kLastLayer;  ///< of the chosen cell where columns aren't heads; beyond the last one: the last one
-  std::string position = {};         ///< its column there; empty: the end of the text, or the answer
-  PromptOrder order = PromptOrder::File;
-
-  bool operator==(const PromptChoices&) const = default;
-};
-/// Sets that come along have names without a dot and a slash.
-inline bool is_prompt_file(const std::string& set) { return set.find_first_of("./\\") != std::string::npos; }
-
-/// What the view of checkpoints draws over the steps of a training.
-struct CheckpointChoices {
-  evaluation::HeadMetric metric = evaluation::HeadMetric::Induction;  ///< of every head
-  bool is_log = true;                                                 ///< the axis of steps
-
-  bool operator==(const CheckpointChoices&) const = default;
 };
 
 }  // namespace headlight::app

@@ -19,10 +19,6 @@ auto in_view() {
   return at<&State::view, member>();
 }
 template <auto member>
-auto in_side_by_side() {
-  return at<&State::side_by_side, member>();
-}
-template <auto member>
 auto in_patching() {
   return at<&State::patching, member>();
 }
@@ -100,21 +96,6 @@ Field color_limits_field() {
   return field;
 }
 
-Field lens_field() {
-  Field field =
-      plain_field("predictions", "lens", "Choose linear lens", at<&State::predictions, &PredictionsChoices::lens>());
-  field.flag = {.name = "--lens",
-                .value_name = "FILE",
-                .help = "a linear lens, as tuned-lens trains it, for --predictions layers",
-                .parse = [](const std::string& flag, const std::string& text) -> StateEdit {
-                  constexpr std::array<std::string_view, 4> kEndings = {".safetensors", ".pt", ".bin", ".pth"};
-                  const bool is_lens = std::ranges::any_of(kEndings, [&](auto end) { return text.ends_with(end); });
-                  if (!is_lens) throw UsageError("{}: expected a .safetensors or .pt file, found '{}'", flag, text);
-                  return [text](State& state) { state.predictions.lens = text; };
-                }};
-  return field;
-}
-
 void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view<&ViewChoices::tab>(), text, read_view_id),
@@ -161,57 +142,22 @@ void add_view(std::vector<Field>& fields) {
       continuous(number_field("view", "ui_scale", "Change UI scale", in_view<&ViewChoices::ui_scale>(), 0.0f, 4.0f)));
 }
 
-/// The settings of single views.
+/// What is unfolded in the block view, and the head of the corpus view.
 void add_single_views(std::vector<Field>& fields) {
-  fields.push_back(
-      choice_field("neuron", "form", "Choose neuron view's keys", at<&State::neuron, &NeuronChoices::form>(), kNeuronForms));
-  fields.push_back(
-      choice_field("neuron", "order", "Sort products", at<&State::neuron, &NeuronChoices::order>(), kProductOrders));
   fields.push_back(described(value_field(
-                                 "block", "opened", "", at<&State::block, &BlockChoices::opened>(),
+                                 "block", "opened", "", at<&State::opened_matrix>(),
                                  [](const std::string& value) { return nlohmann::json(value); }, read_matrix_id),
                              [](const State& before, const State& after) {
-                               const bool is_unfolded = !after.block.opened.empty();
-                               return Change{.label = is_unfolded ? "Unfold " + after.block.opened
-                                                                  : "Fold " + before.block.opened};
+                               const bool is_unfolded = !after.opened_matrix.empty();
+                               return Change{.label = is_unfolded ? "Unfold " + after.opened_matrix
+                                                                  : "Fold " + before.opened_matrix};
                              }));
-  fields.push_back(switch_field("block", "activations", "Show largest activations",
-                                at<&State::block, &BlockChoices::shows_activations>(),
-                                {.name = "--activations",
-                                 .help = "the view Block: the largest numbers of the residual stream, or the layer",
-                                 .tells_default = false}));
-  fields.push_back(
-      switch_field("block", "reduces_motion", "Switch motion", at<&State::block, &BlockChoices::reduces_motion>()));
-  fields.push_back(continuous(number_field("block", "speed", "Change speed", at<&State::block, &BlockChoices::speed>(),
-                                           kMinBlockSpeed, kMaxBlockSpeed)));
-  fields.push_back(choice_field("predictions", "part", "Choose positions of predictions",
-                                at<&State::predictions, &PredictionsChoices::part>(), kPredictionsParts,
-                                {.name = "--predictions",
-                                 .help = "the view Predictions: one position, all positions, or every layer at all of them",
-                                 .tells_default = false}));
-  fields.push_back(
-      choice_field("predictions", "lens_color", "Choose colours of the lens",
-                   at<&State::predictions, &PredictionsChoices::lens_color>(), kLensColors,
-                   {.name = "--lens-color",
-                    .help = "colours of --predictions layers: the likeliest token's probability, a token's rank, "
-                            "the entropy, or the divergence from the last layer",
-                    .tells_default = false}));
-  fields.push_back(value_field("predictions", "ranked", "Choose ranked token",
-                               at<&State::predictions, &PredictionsChoices::ranked>(), write_token, read_token));
-  fields.push_back(lens_field());
-  fields.push_back(value_field("logits", "token", "Choose explained token", at<&State::logits, &LogitsChoices::token>(),
-                               write_token, read_token));
-  fields.push_back(value_field("logits", "other", "Choose second token", at<&State::logits, &LogitsChoices::other>(),
-                               write_token, read_token));
-  fields.push_back(switch_field("logits", "sums_heads", "Choose heads of source tokens",
-                                at<&State::logits, &LogitsChoices::sums_heads>()));
-  fields.push_back(
-      choice_field("flow", "method", "Choose what flows", at<&State::flow, &FlowChoices::method>(), kFlowMethods));
-  fields.push_back(
-      continuous(value_field("flow", "threshold", "Change threshold", at<&State::flow, &FlowChoices::threshold>(),
-                             write_flow_threshold, read_flow_threshold)));
-  fields.push_back(continuous(number_field("flow", "residual_weight", "Change residual's weight",
-                                           at<&State::flow, &FlowChoices::residual_weight>(), 0.0f, 1.0f)));
+  constexpr auto kHead = &State::survey_head;
+  const auto kind = at<kHead, &HeadRef::block, &model::BlockRef::kind>();
+  const auto layer = at<kHead, &HeadRef::block, &model::BlockRef::layer, &LayerIndex::value>();
+  fields.push_back(continuous(choice_field("corpus", "kind", "Select head", kind, kKinds)));
+  fields.push_back(continuous(number_field("corpus", "layer", "Select head", layer, 0U, kLastIndex)));
+  fields.push_back(continuous(number_field("corpus", "head", "Select head", at<kHead, &HeadRef::head>(), 0U, kLastIndex)));
 }
 
 /// What is compared, and the views that change runs in the background.
@@ -229,19 +175,6 @@ void add_comparison(std::vector<Field>& fields) {
                                 at<&State::compare, &CompareChoices::is_second_text>()));
   fields.push_back(switch_field("compare", "shows_difference", "Switch differences",
                                 at<&State::compare, &CompareChoices::shows_difference>()));
-  fields.push_back(choice_field("what_if", "measure", "Choose what a knock-out changes",
-                                at<&State::what_if, &WhatIfChoices::measure>(), kKnockoutMeasures));
-  fields.push_back(choice_field("what_if", "ablation", "Choose how heads are knocked out",
-                                at<&State::what_if, &WhatIfChoices::ablation>(), kAblations));
-  fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at<&State::what_if, &WhatIfChoices::is_sorted>()));
-  fields.push_back(choice_field("side_by_side", "right", "Choose what is beside the head",
-                                in_side_by_side<&SideBySideChoices::right>(), kSideMaps));
-  fields.push_back(
-      switch_field("side_by_side", "is_chosen", "Choose the other head", in_side_by_side<&SideBySideChoices::is_chosen>()));
-  fields.push_back(continuous(number_field("side_by_side", "layer", "Choose the other head",
-                                           in_side_by_side<&SideBySideChoices::layer>(), 0u, kLastIndex)));
-  fields.push_back(continuous(number_field("side_by_side", "head", "Choose the other head",
-                                           in_side_by_side<&SideBySideChoices::head>(), 0u, kLastIndex)));
   fields.push_back(choice_field("patching", "map", "Choose what is patched", in_patching<&PatchingChoices::map>(),
                                 kPatchMaps,
                                 {.name = "--patch",
@@ -287,31 +220,6 @@ void add_head_views(std::vector<Field>& fields) {
   fields.push_back(switch_field("heads", "only_pinned", "Filter heads", in_heads<&HeadChoices::only_pinned>()));
   fields.push_back(switch_field("heads", "shows_badges", "Switch badges", in_heads<&HeadChoices::shows_badges>()));
   fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads<&HeadChoices::pinned>(), write_heads, read_heads));
-  fields.push_back(choice_field("heads", "mode", "Choose how heads are found", in_heads<&HeadChoices::mode>(), kHeadsModes,
-                                {.name = "--find-heads", .help = "what the view Heads shows", .tells_default = false}));
-  fields.push_back(choice_field("heads", "pattern", "Choose pattern", in_heads<&HeadChoices::pattern>(), kHeadPatterns));
-  const auto write_text = [](const std::string& text) { return nlohmann::json(text); };
-  fields.push_back(continuous(value_field("heads", "typed_pattern", "Edit pattern", in_heads<&HeadChoices::typed_pattern>(),
-                                          write_text, read_typed_pattern)));
-  fields.push_back(
-      switch_field("heads", "subtracts_chance", "Choose how heads are scored", in_heads<&HeadChoices::subtracts_chance>()));
-  fields.push_back(switch_field("heads", "groups_similar", "Order heads", in_heads<&HeadChoices::groups_similar>()));
-  fields.push_back(choice_field("heads", "circuit_score", "Choose what weights are compared by",
-                                in_heads<&HeadChoices::circuit_score>(), kCircuitScores));
-  fields.push_back(switch_field("heads", "draws_arcs", "Switch arcs", in_heads<&HeadChoices::draws_arcs>()));
-  fields.push_back(continuous(value_field("heads", "least_arc", "Change threshold of arcs",
-                                          in_heads<&HeadChoices::least_arc>(), write_flow_threshold, read_flow_threshold)));
-  fields.push_back(value_field("heads", "read_token", "Choose token of circuits", in_heads<&HeadChoices::read_token>(),
-                               write_token, read_token));
-  fields.push_back(switch_field("heads", "has_distance", "Switch positions", in_heads<&HeadChoices::has_distance>()));
-  fields.push_back(continuous(
-      number_field("heads", "distance", "Change distance", in_heads<&HeadChoices::distance>(), 0U, kMaxCircuitDistance)));
-  fields.push_back(continuous(number_field("heads", "needle_longest", "Change length of texts with a needle",
-                                           in_heads<&HeadChoices::needle_longest>(), kMinNeedleText, kMaxNeedleText)));
-  fields.push_back(continuous(
-      number_field("heads", "needle_seed", "Change needles", in_heads<&HeadChoices::needle_seed>(), 0U, kMaxNeedleSeed)));
-  fields.push_back(switch_field("heads", "needle_is_predicted", "Choose which copied tokens count",
-                                in_heads<&HeadChoices::needle_is_predicted>()));
 }
 
 /// What the lines, the text and the map show.

@@ -1,5 +1,6 @@
 #include "app/widgets/controls.h"
 
+#include "app/state/block_settings.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -125,8 +126,11 @@ float segmented_width(const Frame& frame, std::span<const std::string> labels, f
   return width;
 }
 
-bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
-                    float padding) {
+namespace {
+
+/// `options`: whose tooltips the segments have; none: those of their names.
+bool draw_segments(Frame& frame, const char* name, std::span<const std::string> labels, std::span<const Option> options,
+                   std::size_t& chosen, float padding) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -145,7 +149,7 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
     const float width = label_width(font, labels[i], padding);
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
     const bool is_clicked = click_area(labels[i].c_str(), ImVec2(width, height));
-    mark_last_item(frame, fmt::format("{}.{}", name, i));
+    mark_last_item(frame, fmt::format("{}.{}", name, i), options.empty() ? nullptr : options[i].help.data());
     if (is_clicked && chosen != i) {
       chosen = i;
       has_changed = true;
@@ -171,6 +175,34 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
   return has_changed;
 }
 
+}  // namespace
+
+bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
+                    float padding) {
+  return draw_segments(frame, name, labels, {}, chosen, padding);
+}
+
+std::vector<std::string> option_labels(const AnySetting& setting) {
+  std::vector<std::string> labels;
+  for (const Option& option : setting.text.options) labels.emplace_back(option.label);
+  return labels;
+}
+
+bool choose(Frame& frame, const AnySetting& setting, std::vector<std::string> labels, float padding) {
+  if (labels.empty()) labels = option_labels(setting);
+  std::size_t chosen = setting.option_of(frame.state.value(setting));
+  const std::string name = setting.path();
+  if (!draw_segments(frame, name.c_str(), labels, setting.text.options, chosen, padding)) return false;
+  frame.state.put(setting, setting.value_of(chosen));
+  return true;
+}
+
+bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::string> labels, float gap) {
+  if (labels.empty()) labels = option_labels(setting);
+  continue_line(segmented_width(frame, labels), gap);
+  return choose(frame, setting, std::move(labels));
+}
+
 OpenList::OpenList(Frame& frame, std::string name, const char* shown, const char* explanation, ImGuiComboFlags flags)
     : frame_(frame), name_(std::move(name)), is_open_(ImGui::BeginCombo(("##" + name_).c_str(), shown, flags)) {
   mark_last_item(frame, name_, explanation);
@@ -188,17 +220,18 @@ bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen,
 }
 
 void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still) {
-  BlockChoices& choices = frame.state.block;
-  const bool is_still = has_still && choices.reduces_motion;
+  State& state = frame.state;
+  const float chosen = state[kBlockView.speed];
+  const bool is_still = has_still && state[kBlockView.reduces_motion];
   ImGui::SetNextItemWidth(kMotionSpeedWidth);
-  OpenList list(frame, name, is_still ? "still" : fmt::format("{:g} ×", choices.speed).c_str(), explanation);
+  OpenList list(frame, name, is_still ? "still" : fmt::format("{:g} ×", chosen).c_str(), explanation);
   if (!list) return;
-  if (has_still && list.entry("still", "still", is_still, explanation)) choices.reduces_motion = true;
+  if (has_still && list.entry("still", "still", is_still, explanation)) state.set(kBlockView.reduces_motion, true);
   for (const float speed : {0.25F, 0.5F, 1.0F, 2.0F, 4.0F}) {
-    const bool is_chosen = !is_still && choices.speed == speed;
+    const bool is_chosen = !is_still && chosen == speed;
     if (!list.entry(fmt::format("{:g} ×", speed).c_str(), fmt::format("{:g}", speed), is_chosen, explanation)) continue;
-    choices.speed = speed;
-    if (has_still) choices.reduces_motion = false;
+    state.set(kBlockView.speed, speed);
+    if (has_still) state.set(kBlockView.reduces_motion, false);
   }
 }
 

@@ -76,6 +76,10 @@ bool choose_segment(Frame& frame, const char* name, std::span<const std::string>
   if (is_changed) chosen = static_cast<Choice>(place);
   return is_changed;
 }
+/// The options of a setting, marked "what_if.measure.0", …, with the tooltips that they are declared with. `labels`: in
+/// place of the options' own ones, and only so many.
+bool choose(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float padding = kSegmentPadding);
+std::vector<std::string> option_labels(const AnySetting& setting);
 /// Its width in UI units, to place it before drawing.
 float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding = kSegmentPadding);
 /// A list that opens: `if (OpenList list(frame, "head.mean", "Layer"); list) list.entry(…)`.
@@ -122,7 +126,9 @@ void continue_line(float width, float gap);
 void continue_line_at_right(float width, float gap);
 /// Between controls of a line.
 inline constexpr float kControlGap = 12.0F;
-/// Like choose_segment(), beside the last control, or below it where that line is full.
+/// Like choose(), beside the last control, or below it where that line is full.
+bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float gap = kControlGap);
+/// Like choose_segment(), likewise.
 template <typename Choice>
 bool choose_next_segment(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& chosen) {
   continue_line(segmented_width(frame, labels), kControlGap);

@@ -1,5 +1,6 @@
 #include "app/widgets/position_header.h"
 
+#include "app/state/logits_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
@@ -93,9 +94,8 @@ std::optional<ChosenLogit> chosen_logit(Frame& frame) {
                                                .layer = predicting_layers(*frame.result.network),
                                                .keeps_logits = true});
   if (!logit.prediction || logit.prediction->candidates.empty()) return std::nullopt;
-  const LogitsChoices& choices = frame.state.logits;
-  logit.token = known(frame.result, choices.token).value_or(logit.prediction->candidates.front().id);
-  logit.other = known(frame.result, choices.other);
+  logit.token = known(frame.result, frame.state[kLogitsView.token]).value_or(logit.prediction->candidates.front().id);
+  logit.other = known(frame.result, frame.state[kLogitsView.other]);
   if (logit.other == logit.token) logit.other.reset();
   return logit;
 }
@@ -107,12 +107,13 @@ void choose_tokens(Frame& frame, const ChosenLogit& logit, const std::string& vi
   const std::string likeliest =
       fmt::format("likeliest: \u201C{}\u201D", candidate_label(frame.result, logit.prediction->candidates.front().id));
   ImGui::SetNextItemWidth(width);
-  choose(frame, logit, view + ".token", likeliest, frame.state.logits.token, "The token whose logit it is about.");
+  choose(frame, logit, view + ".token", likeliest, frame.state.edit(kLogitsView.token),
+         "The token whose logit it is about.");
   ImGui::SameLine();
   write_label(frame.ui.fonts().body, frame.ui.theme().text_dim, "minus");
   ImGui::SameLine();
   ImGui::SetNextItemWidth(width);
-  choose(frame, logit, view + ".other", "nothing", frame.state.logits.other,
+  choose(frame, logit, view + ".other", "nothing", frame.state.edit(kLogitsView.other),
          "A second token: then it is about the difference of both logits, what decides between them.");
 }
 

@@ -1,6 +1,7 @@
 #include "app/prompts/prompt_room.h"
 
 #include "app/state/comparison.h"
+#include "app/state/logits_settings.h"
 #include "app/window/desk.h"
 
 namespace headlight::app {
@@ -38,15 +39,16 @@ class Prompts final : public Feature {
     model.joins_lines = asked.prompt.text.find('\n') != std::string::npos;
     state.selection.batch = 0;
     state.view.pinned.reset();
-    state.logits.token = asked.answer;
-    state.logits.other = asked.wrong;
+    state.set(kLogitsView.token, asked.answer);
+    state.set(kLogitsView.other, asked.wrong);
     state.patching.token = asked.token;
     if (!asked.prompt.corrupted.empty()) {
       compare_with_text(state, asked.prompt.corrupted);
     } else if (has_second_text(state)) {
       stop_comparing(state);
     }
-    if (asked.tab == "patching" && state.prompts.experiment == PromptExperiment::Paths) state.patching.map = PatchMap::Paths;
+    if (asked.tab == "patching" && state[kPromptsView.experiment] == PromptExperiment::Paths)
+      state.patching.map = PatchMap::Paths;
     if (!asked.tab.empty()) state.view.tab = asked.tab;
     desk_.ensure_glyphs();
     desk_.ui.ensure_glyphs(asked.prompt.corrupted);

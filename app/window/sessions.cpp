@@ -2,8 +2,11 @@
 
 #include "app/analyses/run_sample.h"
 #include "app/models/starter_view.h"
+#include "app/state/corpus_settings.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
+#include "app/state/predictions_settings.h"
+#include "app/state/prompts_settings.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -37,13 +40,13 @@ void Sessions::show_survey(const fs::path& path) {
     throw Error("{} is no survey: it has neither survey.json, which headlight survey writes, nor scatter_data.json",
                 utf8(path));
   desk_.undo.seal();
-  desk_.state.corpus.folder = utf8(folder);
+  desk_.state.set(kCorpusView.folder, utf8(folder));
   desk_.state.view.tab = "corpus";
   remember_file(desk_.settings, folder);
 }
 
 void Sessions::show_prompts(const fs::path& path) {
-  desk_.state.prompts.set = utf8(fs::absolute(path));
+  desk_.state.set(kPromptsView.set, utf8(fs::absolute(path)));
   desk_.state.view.tab = "prompts";
   remember_file(desk_.settings, path);
 }
@@ -172,13 +175,13 @@ void Sessions::save_steps() {
 }
 
 void Sessions::open_survey() {
-  ask(FilePurpose::OpenSurvey, desk_.state.corpus.folder, [this](const fs::path& path) { show_survey(path); });
+  ask(FilePurpose::OpenSurvey, desk_.state[kCorpusView.folder], [this](const fs::path& path) { show_survey(path); });
 }
 
 void Sessions::open_lens() {
-  ask(FilePurpose::OpenLens, desk_.state.predictions.lens, [this](const fs::path& path) {
-    desk_.state.predictions.lens = utf8(fs::absolute(path));
-    desk_.state.predictions.part = PredictionsPart::Layers;
+  ask(FilePurpose::OpenLens, desk_.state[kPredictionsView.lens], [this](const fs::path& path) {
+    desk_.state.set(kPredictionsView.lens, utf8(fs::absolute(path)));
+    desk_.state.set(kPredictionsView.part, PredictionsPart::Layers);
     desk_.state.view.tab = "predictions";
   });
 }

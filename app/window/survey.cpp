@@ -1,4 +1,5 @@
 #include "app/models/starter_view.h"
+#include "app/state/corpus_settings.h"
 #include "app/state/session_file.h"
 #include "app/survey/survey_room.h"
 #include "app/widgets/controls.h"
@@ -44,9 +45,9 @@ class Surveys final : public Feature {
 
   void begin_frame() override {
     const std::shared_ptr<const Survey> before = room_.survey();
-    if (const auto made = room_.update(desk_.state.corpus.folder, desk_.now_s)) {
+    if (const auto made = room_.update(desk_.state[kCorpusView.folder], desk_.now_s)) {
       desk_.undo.seal();
-      desk_.state.corpus.folder = utf8(*made);
+      desk_.state.set(kCorpusView.folder, utf8(*made));
       desk_.tell(fmt::format("The survey is whole: {}", utf8(*made)));
     }
     if (room_.survey() != before) desk_.ui.request_redraw(2);
@@ -61,7 +62,7 @@ class Surveys final : public Feature {
 
   void section(Frame& frame) override {
     // The page of a head in the view Corpus says it itself.
-    const bool is_page = frame.state.view.tab == "corpus" && frame.state.corpus.mode == CorpusMode::Head;
+    const bool is_page = frame.state.view.tab == "corpus" && frame.state[kCorpusView.mode] == CorpusMode::Head;
     if (!room_.survey() || is_page) return;
     draw_section(frame, desk_.layout.sidebar, "survey", "What this head does", is_open_,
                  [&] { draw(frame, *room_.survey()); });

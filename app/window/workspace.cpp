@@ -7,6 +7,7 @@
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
+#include "app/state/corpus_settings.h"
 #include "app/window/frame_guard.h"
 #include "core/error.h"
 #include "platform/clock.h"
@@ -291,7 +292,7 @@ void Workspace::request_what_is_seen() {
 }
 
 void Workspace::show_survey(Survey survey) {
-  desk_.state.corpus.folder = utf8(survey.directory);
+  desk_.state.set(kCorpusView.folder, utf8(survey.directory));
   surveys_.adopt(std::move(survey));
   desk_.undo.adopt(desk_.state);
 }

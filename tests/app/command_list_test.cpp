@@ -302,6 +302,26 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("each value of a setting that has buttons has a command, which opens the view and chooses it") {
+    std::size_t chosen = 0;
+    for (const SettingGroup* group : setting_groups()) {
+      for (const AnySetting* setting : group->settings) {
+        for (std::size_t i = 0; i < setting->text.options.size(); ++i) {
+          if (setting->text.options[i].label.empty()) continue;
+          const Command& command = find_command(fmt::format("{}.{}", setting->path(), setting->text.options[i].name));
+          CAPTURE(command.id);
+          CommandStage on = stage();
+          command.run(on.context());
+          CHECK(on.state.value(*setting) == setting->value_of(i));
+          CHECK(on.state.view.tab == group->view);
+          CHECK(command.is_checked(on.context()));
+          ++chosen;
+        }
+      }
+    }
+    CHECK(chosen > 50);
+  }
+
   TEST_CASE("alignment needs cross-attention") {
     CommandStage on = stage();
     on.state.view.tab = "steps";

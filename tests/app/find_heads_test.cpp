@@ -32,7 +32,7 @@ namespace {
 
 State heads_by(HeadsMode mode) {
   State state = with_text("the cat sat on the mat", "heads");
-  state.heads.mode = mode;
+  state.set(kHeadsView.mode, mode);
   return state;
 }
 
@@ -130,12 +130,12 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     const std::vector<std::uint32_t>& ids = ui.result().input->source.ids;
     ui.click("heads.vocabulary.token.2");
-    CHECK(ui.state().heads.read_token == ids[2]);
+    CHECK(ui.state()[kHeadsView.read_token] == ids[2]);
     const auto asked = [&](attribution::TokenCircuit circuit, std::optional<attribution::CircuitPositions> positions) {
       const Selection& selection = ui.state().selection;
       const Analysed* answer = ui.result().analysed(VocabularyQuestion{.head = {selection.block, selection.head},
                                                                        .circuit = circuit,
-                                                                       .token = *ui.state().heads.read_token,
+                                                                       .token = *ui.state()[kHeadsView.read_token],
                                                                        .positions = positions});
       return answer ? answer->as<VocabularyTokens>() : nullptr;
     };
@@ -144,7 +144,7 @@ TEST_SUITE("gpu") {
     CHECK(written->is_complete());
     CHECK(asked(attribution::TokenCircuit::Keys, {}));
     ui.click("heads.vocabulary.positions");
-    CHECK(ui.state().heads.has_distance);
+    CHECK(ui.state()[kHeadsView.has_distance]);
     CHECK(asked(attribution::TokenCircuit::Keys, attribution::CircuitPositions{.query = 2, .key = 1}));
     CHECK(ui.sees("heads.vocabulary.distance"));
     ui.click("heads.copy");
@@ -153,7 +153,7 @@ TEST_SUITE("gpu") {
     CHECK(csv.find("\nsought,") != std::string::npos);
     const std::uint32_t best = written->highest.front().id;
     ui.click("heads.vocabulary.promotes.0");
-    CHECK(ui.state().heads.read_token == best);
+    CHECK(ui.state()[kHeadsView.read_token] == best);
     const Selection before = ui.state().selection;
     ui.move_to("heads.vocabulary.promotes");
     ui.press(Key::Down);
@@ -177,9 +177,9 @@ TEST_SUITE("gpu") {
     CHECK(csv.starts_with("length,depth,layer,head,answers,predicted,attended,copied\n32,0,0,0,7,"));
     CHECK(std::ranges::count(csv, '\n') == 1 + 5 * 12);  // one length: the model has 32 positions
     ui.click("heads.retrieval.predicted");
-    CHECK(ui.state().heads.needle_is_predicted);
+    CHECK(ui.state()[kHeadsView.needle_is_predicted]);
     ui.click("heads.retrieval.seed");
-    CHECK(ui.state().heads.needle_seed > 1);
+    CHECK(ui.state()[kHeadsView.needle_seed] > 1);
     ui.settle();
     ui.click("heads.copy");
     CHECK(csv != ImGui::GetClipboardText());
@@ -193,7 +193,7 @@ TEST_SUITE("gpu") {
     change_to_model(state, find_bundled_model("captions-gpt2")->string());
     state.model().text = "a man rides a horse";
     state.view.tab = "heads";
-    state.heads.mode = HeadsMode::Retrieval;
+    state.set(kHeadsView.mode, HeadsMode::Retrieval);
     UiDriver ui(state, open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(900, 600), glm::uvec2(1400, 900), glm::uvec2(1600, 1000)}) {
       CAPTURE(size.x);
@@ -212,7 +212,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(heads_by(HeadsMode::Composition));
     show_golden_model(ui, "gpt2");
     ui.click("heads.arcs");
-    CHECK(ui.state().heads.draws_arcs);
+    CHECK(ui.state()[kHeadsView.draws_arcs]);
     CHECK(ui.sees("heads.arcs.count"));
     check_tips(ui);
     ui.click("heads.arcs.encoder.0.3");
@@ -229,10 +229,10 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.block == strongest->reader.block);
     CHECK(ui.state().selection.head == strongest->reader.head);
     ui.click("heads.arcs.least");
-    REQUIRE(ui.state().heads.least_arc);
+    REQUIRE(ui.state()[kHeadsView.least_arc]);
     ui.click("heads.arcs.automatic");
-    CHECK_FALSE(ui.state().heads.least_arc);
-    ui.click("heads.circuit.3");
+    CHECK_FALSE(ui.state()[kHeadsView.least_arc]);
+    ui.click("heads.circuit_score.3");
     CHECK_FALSE(ui.sees("heads.arcs.count"));  // copying is of single heads
   }
 
@@ -242,8 +242,8 @@ TEST_SUITE("gpu") {
     ui.press(Key::Digit7);
     ui.click("heads.pattern");
     ui.click("heads.pattern.drawn");
-    CHECK(ui.state().heads.pattern == HeadPattern::Typed);
-    CHECK(ui.state().heads.typed_pattern == "k == q - 1");
+    CHECK(ui.state()[kHeadsView.pattern] == HeadPattern::Typed);
+    CHECK(ui.state()[kHeadsView.typed_pattern] == "k == q - 1");
     REQUIRE(ui.sees("heads.pad"));
     ui.settle();
     check_tips(ui);
@@ -252,14 +252,14 @@ TEST_SUITE("gpu") {
       ui.click_within("heads.pad", (static_cast<float>(key) + 0.5F) / tokens, (static_cast<float>(query) + 0.5F) / tokens);
     };
     click(3, 0);  // drawn
-    CHECK(ui.state().heads.typed_pattern == "q - k == 1 || q == 3 && k == 0");
+    CHECK(ui.state()[kHeadsView.typed_pattern] == "q - k == 1 || q == 3 && k == 0");
     CHECK_FALSE(ui.sees("heads.typed.error"));
     CHECK(ui.sees("heads.match.row.0"));
     ui.wait(5.0);
     click(1, 0);  // taken away
-    CHECK(ui.state().heads.typed_pattern == "q - k == 1 && q >= 2 || q == 3 && k == 0");
+    CHECK(ui.state()[kHeadsView.typed_pattern] == "q - k == 1 && q >= 2 || q == 3 && k == 0");
     ui.press(Key::Z, shell::kControl);
-    CHECK(ui.state().heads.typed_pattern == "q - k == 1 || q == 3 && k == 0");
+    CHECK(ui.state()[kHeadsView.typed_pattern] == "q - k == 1 || q == 3 && k == 0");
     ui.click("heads.draw");
     CHECK_FALSE(ui.sees("heads.pad"));
   }
@@ -273,7 +273,7 @@ TEST_SUITE("gpu") {
     ui.type("Which heads look from this");
     ui.press(Key::Enter);
     REQUIRE(ui.state().view.tab == "heads");
-    CHECK(ui.state().heads.mode == HeadsMode::FromTo);
+    CHECK(ui.state()[kHeadsView.mode] == HeadsMode::FromTo);
     const Selection selection = ui.state().selection;
     const CellRange cell{.first = {.query = 4, .key = 2}, .last = {.query = 4, .key = 2}};
     const HeadRef best = best_of(found_by<HeadRanking>(ui, from_to_query(selection, cell)));
@@ -290,7 +290,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.tab == "head");
     CHECK(selected(ui) == best);
     ui.press(Key::Digit7);
-    CHECK(ui.state().heads.mode == HeadsMode::FromTo);
+    CHECK(ui.state()[kHeadsView.mode] == HeadsMode::FromTo);
     ui.click("heads.from.3");
     CHECK(ui.state().view.pinned == attention::Cell{.query = 3, .key = 2});
     ui.click("heads.copy");
@@ -312,12 +312,12 @@ TEST_SUITE("gpu") {
     CHECK(found_by<HeadRanking>(ui, pattern_query(selection, HeadPattern::PreviousToken, "")).heads.size() == 12);
     REQUIRE(ui.sees("heads.match.row.0"));
     ui.click("heads.chance");
-    CHECK(ui.state().heads.subtracts_chance);
+    CHECK(ui.state()[kHeadsView.subtracts_chance]);
     CHECK(ui.sees("heads.match.row.0"));
     ui.click("heads.pattern");
     ui.click("heads.pattern.7");
-    CHECK(ui.state().heads.pattern == HeadPattern::Typed);
-    CHECK(ui.state().heads.typed_pattern == "k == q - 1");
+    CHECK(ui.state()[kHeadsView.pattern] == HeadPattern::Typed);
+    CHECK(ui.state()[kHeadsView.typed_pattern] == "k == q - 1");
     const HeadRanking typed = found_by<HeadRanking>(ui, pattern_query(selection, HeadPattern::Typed, "k == q - 1"));
     CHECK_FALSE(ui.sees("heads.typed.error"));
     check_tips(ui);
@@ -339,7 +339,7 @@ TEST_SUITE("gpu") {
     for (const int pattern : {0, 1, 2, 3, 4, 5, 6}) {
       ui.click("heads.pattern");
       ui.click(fmt::format("heads.pattern.{}", pattern));
-      CHECK(ui.state().heads.pattern == static_cast<HeadPattern>(pattern));
+      CHECK(ui.state()[kHeadsView.pattern] == static_cast<HeadPattern>(pattern));
       CHECK(ui.sees("heads.match.about"));
     }
     ui.click("heads.copy");
@@ -353,8 +353,8 @@ TEST_SUITE("gpu") {
     const HeadSimilarity found = found_by<HeadSimilarity>(ui, similarity_query(ui.state().selection));
     REQUIRE(found.heads.size() == 12);
     REQUIRE(ui.sees("heads.similar.map"));
-    ui.click("heads.similar.order.1");
-    CHECK_FALSE(ui.state().heads.groups_similar);
+    ui.click("heads.groups_similar.1");
+    CHECK_FALSE(ui.state()[kHeadsView.groups_similar]);
     ui.click_within("heads.similar.map", 0.05F, 2.5F / 12.0F);
     CHECK(selected(ui) == found.heads[2]);
     std::size_t nearest = 0;
@@ -377,7 +377,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::P, shell::kControl);
     ui.type("Which heads work with this");
     ui.press(Key::Enter);
-    CHECK(ui.state().heads.mode == HeadsMode::Composition);
+    CHECK(ui.state()[kHeadsView.mode] == HeadsMode::Composition);
     const Selection before = ui.state().selection;
     const HeadCompositions found = found_by<HeadCompositions>(ui, composition_query(before));
     CHECK(found.is_complete());
@@ -390,7 +390,7 @@ TEST_SUITE("gpu") {
     CHECK(selected(ui) == HeadRef{.block = best->block, .head = best->head});
     CHECK(found_by<HeadCompositions>(ui, composition_query(ui.state().selection)).heads.front().writes);
     for (const int score : {1, 2, 3}) {
-      ui.click(fmt::format("heads.circuit.{}", score));
+      ui.click(fmt::format("heads.circuit_score.{}", score));
       CHECK(ui.sees("heads.composed.row.0"));
       check_tips(ui);
     }
@@ -405,7 +405,7 @@ TEST_SUITE("gpu") {
     state.view.tab = "heads";
     UiDriver ui(state);
     CHECK(ui.sees("heads.composed.none"));
-    ui.click("heads.circuit.3");
+    ui.click("heads.circuit_score.3");
     CHECK(ui.sees("heads.composed.none"));
   }
 
@@ -416,7 +416,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     for (const int mode : {1, 2, 3, 4, 0}) {
       ui.click(fmt::format("heads.mode.{}", mode));
-      CHECK(ui.state().heads.mode == static_cast<HeadsMode>(mode));
+      CHECK(ui.state()[kHeadsView.mode] == static_cast<HeadsMode>(mode));
     }
     ui.click("heads.mode.2");
     CHECK(ui.sees("heads.match.about"));  // no previous token: says so

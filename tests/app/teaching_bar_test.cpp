@@ -20,6 +20,7 @@
 #include "app/commands/command_list.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/shell/theme.h"
+#include "app/state/block_settings.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
@@ -67,8 +68,8 @@ Changed changed(const shell::PixelImage& before, const shell::PixelImage& after,
 std::uint64_t frames_of_generation(bool reduces_motion, float speed) {
   State state = with_text("the cat sat on the mat");
   state.generation.tokens = 3;
-  state.block.reduces_motion = reduces_motion;
-  state.block.speed = speed;
+  state.set(kBlockView.reduces_motion, reduces_motion);
+  state.set(kBlockView.speed, speed);
   UiDriver ui(state);
   show_golden_model(ui, "gpt2");
   REQUIRE(ui.state().view.tab == "head");
@@ -207,7 +208,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::P, kControl);
     ui.type("Reduce motion");
     ui.press(Key::Enter);
-    CHECK(ui.state().block.reduces_motion);
+    CHECK(ui.state()[kBlockView.reduces_motion]);
     CHECK(ui.window().undo().undo_label() == "Switch motion");
   }
 

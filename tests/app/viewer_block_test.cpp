@@ -7,6 +7,7 @@
 #include <imgui.h>
 
 #include "app/models/starter_view.h"
+#include "app/state/block_settings.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
@@ -34,17 +35,17 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("block.scores"));
     CHECK_FALSE(ui.sees("block.residual"));  // a playground of one layer has no residual stream
     ui.click("block.scores");
-    CHECK(ui.state().block.opened == "scores");
+    CHECK(ui.state().opened_matrix == "scores");
     CHECK(ui.window().undo().undo_label() == "Unfold scores");
     CHECK(ui.sees("block.cells"));
     CHECK_FALSE(ui.sees("block.flow"));
     ui.press(shell::Key::Escape);
-    CHECK(ui.state().block.opened.empty());
+    CHECK(ui.state().opened_matrix.empty());
     CHECK(ui.sees("block.flow"));
     ui.press(shell::Key::Z, shell::kControl);
-    CHECK(ui.state().block.opened == "scores");
+    CHECK(ui.state().opened_matrix == "scores");
     ui.click("block.fold");
-    CHECK(ui.state().block.opened.empty());
+    CHECK(ui.state().opened_matrix.empty());
   }
 
   TEST_CASE("the largest activations take the layer's place, select layers, and are copied and saved as a figure") {
@@ -52,7 +53,7 @@ TEST_SUITE("gpu") {
     state.playground().settings.layers = 3;
     UiDriver ui(state);
     ui.click("block.largest");
-    CHECK(ui.state().block.shows_activations);
+    CHECK(ui.state()[kBlockView.activations]);
     check_tips(ui);
     REQUIRE(ui.sees("block.activation.2.0"));
     ui.click("block.activation.2.0");
@@ -65,12 +66,12 @@ TEST_SUITE("gpu") {
     ui.window().write_figure(folder.path() / "largest.svg");
     CHECK(read_file(folder.path() / "largest.svg").find("Largest activations") != std::string::npos);
     ui.press(shell::Key::Escape);
-    CHECK_FALSE(ui.state().block.shows_activations);
+    CHECK_FALSE(ui.state()[kBlockView.activations]);
     CHECK(ui.sees("block.flow"));
     ui.resize(900, 600);
     CHECK_FALSE(ui.sees("block.sizes"));  // no room for the chart
     ui.click("block.largest");
-    CHECK(ui.state().block.shows_activations);
+    CHECK(ui.state()[kBlockView.activations]);
   }
 
   TEST_CASE("in a small window the maps of a long text can be read, and all of the flow is reached by scrolling") {
@@ -141,14 +142,14 @@ TEST_SUITE("gpu") {
     ui.click("block.on");
     ui.click("block.back");
     ui.click("block.reduce motion");
-    CHECK(ui.state().block.reduces_motion);
+    CHECK(ui.state()[kBlockView.reduces_motion]);
     CHECK(ui.window().undo().undo_label() == "Switch motion");
     ui.click_within("block.position", 0.6F, 0.5F);
     CHECK(ui.sees("block.weights"));
     ui.press(shell::Key::Comma);
     ui.press(shell::Key::Period);
     ui.press(shell::Key::Enter);
-    CHECK_FALSE(ui.state().block.opened.empty());
+    CHECK_FALSE(ui.state().opened_matrix.empty());
   }
 
   TEST_CASE("while the walk plays, frames follow each other without input, until it is at its end") {
@@ -162,7 +163,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the slowest walk comes to its end in the simulated time that it takes, on any machine") {
     State state = block_state();
-    state.block.speed = 0.25F;
+    state.set(kBlockView.speed, 0.25F);
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.ui().feed(shell::click_at(ui.rect("block.play").center()));

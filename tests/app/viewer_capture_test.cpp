@@ -68,7 +68,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("view.unavailable"));
     CHECK(ui.sees("flow.none"));  // routes need values
     ui.click("flow.method.1");
-    CHECK(ui.state().flow.method == FlowMethod::Rollout);
+    CHECK(ui.state()[kFlowView.method] == FlowMethod::Rollout);
     CHECK_FALSE(ui.sees("flow.none"));
     ui.click("capture.close");
     CHECK(is_playground(ui.state().source));

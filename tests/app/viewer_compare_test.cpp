@@ -11,6 +11,7 @@
 
 #include "app/analyses/changes.h"
 #include "app/state/comparison.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
 
@@ -224,17 +225,17 @@ TEST_SUITE("gpu") {
     CHECK(zoomed.size.x * zoomed.size.y > before.size.x * before.size.y);
 
     ui.click("side_by_side.next");
-    CHECK(ui.state().side_by_side.head == 2);
+    CHECK(ui.state()[kSideBySideView.head] == 2);
     CHECK(weights_of_head(attention::Stage::Weights, 0, 2));
     ui.click("side_by_side.previous");
     ui.click("side_by_side.swap");
     CHECK(ui.state().selection.head == 1);
-    CHECK(ui.state().side_by_side.head == 0);
+    CHECK(ui.state()[kSideBySideView.head] == 0);
     ui.click("side_by_side.previous");  // from the first head to the last one
-    CHECK(ui.state().side_by_side.layer == ui.result().shapes.size() - 1);
+    CHECK(ui.state()[kSideBySideView.layer] == ui.result().shapes.size() - 1);
     ui.click("side_by_side.keep");
-    CHECK(ui.state().side_by_side.layer == 0);
-    CHECK(ui.state().side_by_side.head == 1);
+    CHECK(ui.state()[kSideBySideView.layer] == 0);
+    CHECK(ui.state()[kSideBySideView.head] == 1);
 
     ui.click("side_by_side.right.1");
     CHECK(ui.sees("side_by_side.no_baseline"));
@@ -283,13 +284,13 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().changes.empty());
     ui.wait(5.0);
     check_tips(ui);
-    for (const char* choice : {"what_if.measure.1", "what_if.ablation.1", "what_if.measure.2", "what_if.order.1"}) {
+    for (const char* choice : {"what_if.measure.1", "what_if.ablation.1", "what_if.measure.2", "what_if.is_sorted.1"}) {
       ui.click(choice);
       CHECK(ui.sees("what_if.head.0.0"));
     }
-    CHECK(ui.state().what_if.ablation == Ablation::Mean);
-    CHECK(ui.state().what_if.measure == KnockoutMeasure::Loss);
-    CHECK_FALSE(ui.state().what_if.is_sorted);
+    CHECK(ui.state()[kWhatIfView.ablation] == Ablation::Mean);
+    CHECK(ui.state()[kWhatIfView.measure] == KnockoutMeasure::Loss);
+    CHECK_FALSE(ui.state()[kWhatIfView.is_sorted]);
     CHECK_FALSE(ui.sees("what_if.token"));  // a loss is of the whole text
     show_golden_model(ui, "bert");
     CHECK_FALSE(ui.sees("what_if.head.0.0"));

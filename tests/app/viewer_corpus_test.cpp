@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <imgui.h>
 
+#include "app/state/corpus_settings.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "support/temporary_directory.h"
@@ -50,7 +51,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a dropped survey is shown, and a head that is clicked is selected in the whole window") {
     OpenSurvey of;
     CHECK(of.ui.state().view.tab == "corpus");
-    CHECK(of.ui.state().corpus.folder == of.folder.path().string());
+    CHECK(of.ui.state()[kCorpusView.folder] == of.folder.path().string());
     REQUIRE(of.ui.window().surveys().survey());
     CHECK(of.ui.sees("corpus.dots.3"));
     check_tips(of.ui);
@@ -84,7 +85,7 @@ TEST_SUITE("gpu") {
     OpenSurvey of;
     of.ui.click("corpus.mode.2");
     of.ui.click("corpus.order.induction");
-    CHECK(of.ui.state().corpus.order == "induction");
+    CHECK(of.ui.state()[kCorpusView.order] == "induction");
     CHECK(of.ui.rect("corpus.row.L1H1").origin.y < of.ui.rect("corpus.row.L0H0").origin.y);
     of.ui.click("corpus.order.induction");
     CHECK(of.ui.rect("corpus.row.L1H1").origin.y > of.ui.rect("corpus.row.L0H0").origin.y);
@@ -109,7 +110,7 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.search");
     of.ui.type("l1h0");
     of.ui.press(shell::Key::Enter);
-    CHECK(of.ui.state().corpus.mode == CorpusMode::Head);
+    CHECK(of.ui.state()[kCorpusView.mode] == CorpusMode::Head);
     CHECK(of.ui.state().selection.block.layer.value == 1);
     CHECK(of.ui.state().selection.head == 0);
     CHECK(of.ui.sees("corpus.map"));
@@ -137,7 +138,7 @@ TEST_SUITE("gpu") {
     OpenSurvey of;
     of.ui.click("corpus.mode.3");
     of.ui.click("corpus.decile.10");
-    CHECK(of.ui.state().corpus.decile == 10);
+    CHECK(of.ui.state()[kCorpusView.decile] == 10);
     REQUIRE(of.ui.sees("corpus.example.0"));
     CHECK_FALSE(of.ui.sees("corpus.example.1"));
     const State before = of.ui.state();
@@ -174,7 +175,7 @@ TEST_SUITE("gpu") {
     CHECK(csv.find("\ncross L0H0,cross,0,0,,,,0.5,") != std::string::npos);
     ui.click("corpus.row.cross L0H1");
     CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
-    CHECK(ui.state().corpus.chosen.head == 1);
+    CHECK(ui.state().survey_head.head == 1);
     CHECK(ui.sees("survey.metric.0"));  // of the sidebar
     ui.click("corpus.mode.3");
     REQUIRE(ui.sees("corpus.example.0"));  // of entropy, the first metric that the head has
@@ -200,7 +201,7 @@ TEST_SUITE("gpu") {
     ui.click("corpus.mode.0");
     ui.click("corpus.x");
     ui.click("corpus.x.duplicate");
-    CHECK(ui.state().corpus.x == "duplicate");
+    CHECK(ui.state()[kCorpusView.x] == "duplicate");
     CHECK(ui.sees("corpus.no_values"));
     CHECK_FALSE(ui.sees("corpus.dots"));
     ui.click("corpus.x");
@@ -227,7 +228,7 @@ TEST_SUITE("gpu") {
     OpenSurvey of("llama");
     of.ui.click("corpus.mode.3");
     of.ui.press(shell::Key::Right);
-    CHECK(of.ui.state().corpus.chosen.head == 1);
+    CHECK(of.ui.state().survey_head.head == 1);
     const State before = of.ui.state();
     of.ui.click("corpus.example.0");
     of.ui.settle();
@@ -322,7 +323,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("corpus.form.folder", made.string());
     ui.click("corpus.form.start");
     REQUIRE(becomes(ui, [&] { return ui.window().surveys().survey() != nullptr; }));
-    CHECK(ui.state().corpus.folder == made.string());
+    CHECK(ui.state()[kCorpusView.folder] == made.string());
     CHECK(ui.window().surveys().survey()->texts == kFew);
     CHECK(ui.window().surveys().survey()->metrics.size() == evaluation::kHeadMetrics);
     CHECK_FALSE(ui.sees("corpus.progress"));

@@ -168,7 +168,7 @@ TEST_SUITE("gpu") {
     const auto* baseline = found_of<SimilarityQuestion, HeadSimilarity>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
-    ui.click("heads.similar.order.1");  // rows by layer and head
+    ui.click("heads.groups_similar.1");  // rows by layer and head
     ui.move_to("heads.similar.map");
     check_tips(ui);
     const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
@@ -195,7 +195,7 @@ TEST_SUITE("gpu") {
     ui.click("tab.heads");
     ui.click("heads.mode.4");
     for (const int score : {0, 3}) {
-      ui.click(fmt::format("heads.circuit.{}", score));
+      ui.click(fmt::format("heads.circuit_score.{}", score));
       CHECK(ui.sees("heads.compared"));  // says that nothing differs
       CHECK(ui.sees("heads.composed.row.0"));
       CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
@@ -207,7 +207,7 @@ TEST_SUITE("gpu") {
       CAPTURE(score);
       ui.click("tab.heads");
       ui.click("heads.mode.4");
-      ui.click(fmt::format("heads.circuit.{}", score));
+      ui.click(fmt::format("heads.circuit_score.{}", score));
       const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
       CHECK(csv[0].back().ends_with("change"));
       double largest = 0.0;
@@ -308,7 +308,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::W);
     ui.wait(5.0);
     ui.click("what_if.ablation.2");
-    CHECK(ui.state().what_if.ablation == Ablation::BaselineMean);
+    CHECK(ui.state()[kWhatIfView.ablation] == Ablation::BaselineMean);
     CHECK(ui.sees("what_if.no_baseline"));
     CHECK_FALSE(ui.sees("what_if.head.0.0"));
     ui.wait(5.0);
@@ -327,7 +327,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("flow: edges have the colour of what their share changed by, and the largest changes are written") {
     State state = with_text("the cat sat on the mat");
-    state.flow.threshold = 0.04F;
+    state.set(kFlowView.threshold, 0.04F);
     UiDriver ui(state);
     keep_and_paint(ui);
     const std::uint32_t last = ui.result().shapes.begin()->second.queries - 1;  // whose prediction it is
@@ -341,7 +341,7 @@ TEST_SUITE("gpu") {
     const auto* baseline = found_of<FlowQuestion, TokenFlowFound>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
-    const auto threshold = static_cast<double>(*ui.state().flow.threshold);
+    const auto threshold = static_cast<double>(*ui.state()[kFlowView.threshold]);
     const FlowLayout layout(attribution::routes(now->shares, now->start, threshold),
                             attribution::routes(baseline->shares, baseline->start, threshold), now->layers, now->start);
     REQUIRE(layout.largest_change() > 0.005);

@@ -151,7 +151,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::Enter);
     ui.settle();
     CHECK(ui.state().view.tab == "prompts");
-    CHECK(ui.state().prompts.set == prompts.string());
+    CHECK(ui.state()[kPromptsView.set] == prompts.string());
     fs::remove(prompts);
     ui.click("menu.File");
     ui.click("menu.Recent files");

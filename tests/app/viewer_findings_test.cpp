@@ -18,6 +18,7 @@
 #include "app/analyses/patching.h"
 #include "app/analyses/token_flow.h"
 #include "app/engine/gpu_runner.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
 #include "attribution/flow_graph.h"
 
@@ -139,7 +140,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("flow: an edge of routes, rollout and flow, a node, and the largest flow") {
     State state = with_text("the cat sat on the mat");
-    state.flow.threshold = 0.05F;
+    state.set(kFlowView.threshold, 0.05F);
     UiDriver ui(state);
     show(ui, Key::F);
     const auto told_of_edge = [&](const std::vector<attribution::FlowEdge>& edges, const std::string& title) {
@@ -183,11 +184,11 @@ TEST_SUITE("gpu") {
   TEST_CASE("what if: a head's change on the map and in the list, by every measure") {
     UiDriver ui(with_text("the cat sat on the mat"));
     show(ui, Key::W);
-    ui.click("what_if.order.1");  // by layer: row 1 is head 1
+    ui.click("what_if.is_sorted.1");  // by layer: row 1 is head 1
     for (const int measure : {0, 1, 2}) {
       CAPTURE(measure);
       ui.click(fmt::format("what_if.measure.{}", measure));
-      const KnockoutMeasure chosen = ui.state().what_if.measure;
+      const KnockoutMeasure chosen = ui.state()[kWhatIfView.measure];
       const Analysed* answer = nullptr;
       for (const auto& [query, each] : ui.result().analyses) {
         const auto* asked = std::get_if<KnockoutsQuestion>(&query.question);
@@ -241,8 +242,8 @@ TEST_SUITE("gpu") {
     State state = with_text("the cat sat on the mat");
     state.view.pinned = attention::Cell{.query = 4, .key = 2};
     for (const HeadsMode mode : {HeadsMode::FromTo, HeadsMode::Pattern}) {
-      state.heads.mode = mode;
-      state.heads.subtracts_chance = false;
+      state.set(kHeadsView.mode, mode);
+      state.set(kHeadsView.subtracts_chance, false);
       UiDriver ui(state);
       show(ui, Key::Digit7);
       const bool is_pattern = mode == HeadsMode::Pattern;
@@ -259,8 +260,8 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("heads: how two of them differ") {
     State state = with_text("the cat sat on the mat");
-    state.heads.mode = HeadsMode::Similarity;
-    state.heads.groups_similar = false;
+    state.set(kHeadsView.mode, HeadsMode::Similarity);
+    state.set(kHeadsView.groups_similar, false);
     UiDriver ui(state);
     show(ui, Key::Digit7);
     const HeadSimilarity& alike = found_by<HeadSimilarity, SimilarityQuestion>(ui);
@@ -274,7 +275,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("heads: composition and copying, by their weights") {
     State state = with_text("the cat sat on the mat");
-    state.heads.mode = HeadsMode::Composition;
+    state.set(kHeadsView.mode, HeadsMode::Composition);
     UiDriver ui(state);
     show(ui, Key::Digit7);
     const HeadCompositions& composed = found_by<HeadCompositions, CompositionQuestion>(ui);
@@ -282,7 +283,7 @@ TEST_SUITE("gpu") {
     const std::string score = told(ui, fmt::format("heads.composed.encoder.{}.{}", other.block.layer.value, other.head));
     CHECK(has_number(score, other.scores[0].value()));
     CHECK(says(score, "weight W_Q: "));
-    ui.click("heads.circuit.3");
+    ui.click("heads.circuit_score.3");
     const OvCopying& copying = found_by<OvCopying, OvCopyingQuestion>(ui);
     const std::string copied = told(ui, "heads.composed.encoder.1.3");
     CHECK(has_number(copied, copying.heads.at({.block = encoder_block(1), .head = 3}).value()));
@@ -301,7 +302,8 @@ TEST_SUITE("gpu") {
     const HeadRef left{.block = ui.state().selection.block, .head = ui.state().selection.head};
     const std::string first = cell_of("side_by_side.left"), second = cell_of("side_by_side.other");
     CHECK(says(first, fmt::format("layer {}, head {}", left.block.layer.value, left.head)));
-    CHECK(says(second, fmt::format("layer {}, head {}", ui.state().side_by_side.layer, ui.state().side_by_side.head)));
+    CHECK(
+        says(second, fmt::format("layer {}, head {}", ui.state()[kSideBySideView.layer], ui.state()[kSideBySideView.head])));
     CHECK(first.substr(0, first.find('\n')) != second.substr(0, second.find('\n')));
     CHECK(says(first, "cell: query 3"));
     ui.press(Key::Digit1);

@@ -141,7 +141,7 @@ TEST_SUITE("gpu") {
     for (const char* model : {"gpt2", "llama"}) {
       CAPTURE(model);
       State state = with_text("the cat sat on the mat", "flow");
-      state.flow.threshold = kMinFlowThreshold;
+      state.set(kFlowView.threshold, kMinFlowThreshold);
       UiDriver ui(state, open_gpu_runner);
       show_golden_model(ui, model);
       REQUIRE(ui.result().network);
@@ -221,7 +221,7 @@ TEST_SUITE("gpu") {
     for (const FlowMethod method : {FlowMethod::Rollout, FlowMethod::MaximumFlow, FlowMethod::Routes}) {
       ui.wait(2.0);
       ui.click(fmt::format("flow.method.{}", static_cast<int>(method)));
-      CHECK(ui.state().flow.method == method);
+      CHECK(ui.state()[kFlowView.method] == method);
       CHECK(ui.window().undo().undo_label() == "Choose what flows");
       CHECK(ui.sees("flow.graph"));
       CHECK(ui.sees("flow.residual") == (method != FlowMethod::Routes));
@@ -252,29 +252,29 @@ TEST_SUITE("gpu") {
       }
       return count;
     };
-    CHECK_FALSE(ui.state().flow.threshold);
+    CHECK_FALSE(ui.state()[kFlowView.threshold]);
     CHECK(is_automatic());
     const std::size_t automatic = edges_on_screen();
     CHECK(automatic >= kAutomaticEdges);
     CHECK(automatic <= 60);
     ui.click_within("flow.threshold", 0.9F, 0.5F);
-    REQUIRE(ui.state().flow.threshold);
-    CHECK(*ui.state().flow.threshold > 0.2F);
+    REQUIRE(ui.state()[kFlowView.threshold]);
+    CHECK(*ui.state()[kFlowView.threshold] > 0.2F);
     CHECK_FALSE(is_automatic());
     CHECK(ui.window().undo().undo_label() == "Change threshold");
     CHECK(edges_on_screen() < automatic);
-    const std::optional<float> chosen = ui.state().flow.threshold;
+    const std::optional<float> chosen = ui.state()[kFlowView.threshold];
     ui.fill_in("text.edit", "the dog sat on the mat and looked at the cat");
-    CHECK(ui.state().flow.threshold == chosen);
+    CHECK(ui.state()[kFlowView.threshold] == chosen);
     ui.wait(5.0);
     const glm::vec2 place = ui.rect("flow.threshold").center();
     std::vector<shell::InputEvent> twice = shell::click_at(place);
     for (const shell::InputEvent& event : shell::click_at(place)) twice.push_back(event);
     ui.feed(twice);
-    CHECK_FALSE(ui.state().flow.threshold);
+    CHECK_FALSE(ui.state()[kFlowView.threshold]);
     CHECK(edges_on_screen() >= kAutomaticEdges);
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().flow.threshold == chosen);
+    CHECK(ui.state()[kFlowView.threshold] == chosen);
     check_tips(ui);
   }
 
@@ -304,7 +304,7 @@ TEST_SUITE("gpu") {
     show_golden_model(ui, "bert");
     CHECK(ui.sees("flow.none"));
     ui.click("flow.show_rollout");
-    CHECK(ui.state().flow.method == FlowMethod::Rollout);
+    CHECK(ui.state()[kFlowView.method] == FlowMethod::Rollout);
     CHECK_FALSE(ui.sees("flow.none"));
     CHECK(ui.sees("flow.graph"));
     show_golden_model(ui, "marian");
@@ -322,8 +322,8 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a graph that is wider than its region begins at the predicted token, and stays where it is scrolled to") {
     State state = with_text("the cat sat on the mat and looked at the dog", "flow");
-    state.flow.method = FlowMethod::Rollout;
-    state.flow.threshold = kMinFlowThreshold;
+    state.set(kFlowView.method, FlowMethod::Rollout);
+    state.set(kFlowView.threshold, kMinFlowThreshold);
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.resize(640, 640);

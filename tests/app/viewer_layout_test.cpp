@@ -11,6 +11,7 @@
 
 #include "app/analyses/head_similarity.h"
 #include "app/models/starter_view.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 
@@ -117,7 +118,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("beside the selected head is the one that attends least like it, until another one is chosen") {
     UiDriver ui(of_captions(), open_gpu_runner);
     ui.show("side_by_side");
-    CHECK_FALSE(ui.state().side_by_side.is_chosen);
+    CHECK_FALSE(ui.state()[kSideBySideView.is_chosen]);
     const Analysed* answer = ui.result().analysed(similarity_query(ui.state().selection));
     REQUIRE(answer);
     const auto* found = answer->as<HeadSimilarity>();
@@ -128,9 +129,9 @@ TEST_SUITE("gpu") {
     }
     const HeadRef before = found->heads.at(farthest - 1);
     ui.click("side_by_side.previous");
-    CHECK(ui.state().side_by_side.is_chosen);
-    CHECK(ui.state().side_by_side.layer == before.block.layer.value);
-    CHECK(ui.state().side_by_side.head == before.head);
+    CHECK(ui.state()[kSideBySideView.is_chosen]);
+    CHECK(ui.state()[kSideBySideView.layer] == before.block.layer.value);
+    CHECK(ui.state()[kSideBySideView.head] == before.head);
   }
 
   TEST_CASE("tables of layers and heads use the page") {
@@ -287,7 +288,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(), open_gpu_runner);
     ui.show("predictions");
     CHECK_FALSE(ui.sees("prediction.position.3"));
-    ui.click("prediction.positions.1");
+    ui.click("predictions.part.1");
     for (const char* row : {"prediction.position.0", "prediction.position.19"}) CHECK(ui.sees(row));
     check_tips(ui);
     std::size_t known = 0;

@@ -1,6 +1,7 @@
 // The Logits tab, in the whole window.
 #include <doctest/doctest.h>
 
+#include "app/state/logits_settings.h"
 #include "app/ui_driver.h"
 
 namespace viewer_logits_test {
@@ -22,14 +23,14 @@ TEST_SUITE("gpu") {
     ui.click("logits.head.1.2");
     CHECK(ui.state().selection.block.layer.value == 1);
     CHECK(ui.state().selection.head == 2);
-    CHECK_FALSE(ui.state().logits.sums_heads);
+    CHECK_FALSE(ui.state()[kLogitsView.sums_heads]);
     CHECK(ui.sees("logits.source.0"));
     ui.wait(2.0);
-    ui.click("logits.heads.0");
-    CHECK(ui.state().logits.sums_heads);
+    ui.click("logits.sums_heads.0");
+    CHECK(ui.state()[kLogitsView.sums_heads]);
     CHECK(ui.window().undo().undo_label() == "Choose heads of source tokens");
     ui.press(Key::Z, kControl);
-    CHECK_FALSE(ui.state().logits.sums_heads);
+    CHECK_FALSE(ui.state()[kLogitsView.sums_heads]);
     ui.wait(2.0);
     ui.click("logits.part.1");
     CHECK(ui.state().selection.block.layer.value == 0);
@@ -47,15 +48,15 @@ TEST_SUITE("gpu") {
     show_golden_model(ui, "llama");
     ui.click("logits.other");
     ui.click("logits.other.3");
-    REQUIRE(ui.state().logits.other);
+    REQUIRE(ui.state()[kLogitsView.other]);
     CHECK(ui.window().undo().undo_label() == "Choose second token");
     CHECK(ui.sees("logits.sum"));
     ui.click("logits.token");
     ui.click("logits.token.2");
-    CHECK(ui.state().logits.token);
+    CHECK(ui.state()[kLogitsView.token]);
     ui.click("logits.other");
     ui.click("logits.other.none");
-    CHECK_FALSE(ui.state().logits.other);
+    CHECK_FALSE(ui.state()[kLogitsView.other]);
     CHECK(ui.sees("logits.part.0"));
   }
 

@@ -6,6 +6,7 @@
 
 #include <imgui.h>
 
+#include "app/state/neuron_settings.h"
 #include "app/ui_driver.h"
 
 namespace viewer_neuron_test {
@@ -66,7 +67,7 @@ TEST_SUITE("gpu") {
     const std::uint32_t d_k = ui.result().shapes.begin()->second.d_k;
     CHECK(lines_of(clipboard()) == 3 + d_k + 6);  // sum, scale, mask, m, l, weight
     ui.click("neuron.form.1");
-    CHECK(ui.state().neuron.form == NeuronForm::AllKeys);
+    CHECK(ui.state()[kNeuronView.form] == NeuronForm::AllKeys);
     CHECK(ui.window().undo().undo_label() == "Choose neuron view's keys");
     CHECK(ui.sees("neuron.keys"));
     ui.click("neuron.copy");
@@ -75,14 +76,14 @@ TEST_SUITE("gpu") {
     ui.click("neuron.key row.1");
     CHECK(ui.state().view.pinned == attention::Cell{.query = 4, .key = 1});
     ui.click("neuron.order.1");
-    CHECK(ui.state().neuron.order == ProductOrder::BySize);
+    CHECK(ui.state()[kNeuronView.order] == ProductOrder::BySize);
   }
 
   TEST_CASE("other sizes of heads, and a shorter text, end the pair that the neuron view shows") {
     for (const NeuronForm form : {NeuronForm::Pair, NeuronForm::AllKeys}) {
       CAPTURE(form);
       State state = neuron_state("one two three four five");
-      state.neuron.form = form;
+      state.set(kNeuronView.form, form);
       state.view.pinned = attention::Cell{.query = 4, .key = 4};
       UiDriver ui(state);
       const std::uint32_t d_k = ui.result().shapes.at(ui.state().selection.block).d_k;
@@ -120,7 +121,7 @@ TEST_SUITE("gpu") {
     for (int i = 0; i < 300; ++i) many.text() += "word ";
     many.playground().settings.d_model = 16;
     many.playground().settings.layers = 1;
-    many.neuron.form = NeuronForm::AllKeys;
+    many.set(kNeuronView.form, NeuronForm::AllKeys);
     UiDriver long_text(many);
     long_text.click("neuron.query.299");
     for (int i = 0; i < 2; ++i) long_text.press(shell::Key::Right, shell::kControl);

@@ -14,6 +14,7 @@
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
 #include "app/state/comparison.h"
+#include "app/state/logits_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/patching/patching_parts.h"
 
@@ -247,7 +248,7 @@ TEST_SUITE("gpu") {
     state.text() = "A man in a red shirt rides a horse. A man in a red shirt rides a";
     state.compare.baseline = make_baseline(state);
     state.text() = "A man in a red shirt rides a bike. A man in a red shirt rides a";
-    state.logits = {.token = 906, .other = 642};  // "horse" and "bike"
+    state.set(kLogitsView.token, 906).set(kLogitsView.other, 642);  // "horse" and "bike"
     state.view.tab = "patching";
     state.patching.map = PatchMap::Paths;
     UiDriver ui(state, open_gpu_runner);

@@ -8,6 +8,8 @@
 
 #include "app/analyses/lens_cells.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/block_settings.h"
+#include "app/state/predictions_settings.h"
 #include "app/ui_driver.h"
 #include "app/widgets/row_names.h"
 #include "core/atomic_file.h"
@@ -91,16 +93,16 @@ TEST_SUITE("gpu") {
   TEST_CASE("the lens grid: colours, a cell's position and layer, a ranked token, keys, CSV, a figure") {
     UiDriver ui(predictions_of("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
-    ui.click("prediction.positions.2");
-    CHECK(ui.state().predictions.part == PredictionsPart::Layers);
+    ui.click("predictions.part.2");
+    CHECK(ui.state()[kPredictionsView.part] == PredictionsPart::Layers);
     check_tips(ui);
     const PredictionPosition last = prediction_position(ui.state(), ui.result());
     for (const std::uint32_t layer : {0U, 1U, 2U}) {
       CHECK(ui.sees(fmt::format("lens.cell.{}.{}", layer, last.token)));
     }
     CHECK(ui.sees("lens.detail"));
-    for (const char* color : {"1", "2", "3", "0"}) ui.click(std::string("lens.color.") + color);
-    CHECK(ui.state().predictions.lens_color == LensColor::Probability);
+    for (const char* color : {"1", "2", "3", "0"}) ui.click(std::string("predictions.lens_color.") + color);
+    CHECK(ui.state()[kPredictionsView.lens_color] == LensColor::Probability);
     ui.click(fmt::format("lens.cell.2.{}", last.first + 1));
     CHECK(prediction_position(ui.state(), ui.result()).token == last.first + 1);
     CHECK(ui.state().selection.block.layer.value == 1);
@@ -112,11 +114,11 @@ TEST_SUITE("gpu") {
     CHECK(cells->layers[2].rank == 1);
     const view::Rect cell = ui.rect(fmt::format("lens.cell.1.{}", last.first));
     ui.feed(shell::click_at(cell.center(), shell::MouseButton::Left, shell::kShift));
-    CHECK(ui.state().predictions.lens_color == LensColor::Rank);
-    REQUIRE(ui.state().predictions.ranked);
+    CHECK(ui.state()[kPredictionsView.lens_color] == LensColor::Rank);
+    REQUIRE(ui.state()[kPredictionsView.ranked]);
     ui.click("lens.ranked");
     ui.click("lens.ranked.none");
-    CHECK_FALSE(ui.state().predictions.ranked);
+    CHECK_FALSE(ui.state()[kPredictionsView.ranked]);
     const TemporaryDirectory folder;
     ui.window().write_figure(folder.path() / "lens.svg");
     CHECK(read_file(folder.path() / "lens.svg").find("Logit lens") != std::string::npos);
@@ -127,8 +129,8 @@ TEST_SUITE("gpu") {
     const view::Rect other = ui.rect(fmt::format("lens.cell.2.{}", last.first));
     ui.feed(shell::click_at(other.center()));
     ui.feed(shell::click_at(other.center()));
-    CHECK(ui.state().predictions.part == PredictionsPart::Position);
-    ui.click("prediction.positions.2");
+    CHECK(ui.state()[kPredictionsView.part] == PredictionsPart::Position);
+    ui.click("predictions.part.2");
     // The keyboard walks from cell to cell; on the chosen one Enter opens its position.
     ui.click(fmt::format("lens.cell.1.{}", last.first));
     ui.press(Key::Tab);
@@ -136,15 +138,15 @@ TEST_SUITE("gpu") {
     for (const Key key : {Key::Up, Key::Right, Key::Enter}) ui.press(key);
     CHECK(prediction_position(ui.state(), ui.result()).token == last.first + 1);
     CHECK(ui.state().selection.block.layer.value == 1);
-    CHECK(ui.state().predictions.part == PredictionsPart::Layers);
+    CHECK(ui.state()[kPredictionsView.part] == PredictionsPart::Layers);
     ui.press(Key::Enter);
-    CHECK(ui.state().predictions.part == PredictionsPart::Position);
+    CHECK(ui.state()[kPredictionsView.part] == PredictionsPart::Position);
   }
 
   TEST_CASE("every position has the loss of its token, as CSV and as a figure, and a click shows what predicts it") {
     UiDriver ui(predictions_of("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
-    ui.click("prediction.positions.1");
+    ui.click("predictions.part.1");
     check_tips(ui);
     const PredictionPosition last = prediction_position(ui.state(), ui.result());
     REQUIRE(ui.sees("prediction.losses"));
@@ -156,7 +158,7 @@ TEST_SUITE("gpu") {
     ui.window().write_figure(folder.path() / "loss.svg");
     CHECK(read_file(folder.path() / "loss.svg").find("Loss by position") != std::string::npos);
     ui.click_within("prediction.losses", 0.01F, 0.5F);  // the second token, which the first predicts
-    CHECK(ui.state().predictions.part == PredictionsPart::Position);
+    CHECK(ui.state()[kPredictionsView.part] == PredictionsPart::Position);
     CHECK(prediction_position(ui.state(), ui.result()).token == last.first);
   }
 
@@ -164,7 +166,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(predictions_of("the cat sat on the mat the cat sat on the mat the cat sat on the mat"));
     ui.resize(900, 600);
     show_golden_model(ui, "gpt2");
-    ui.click("prediction.positions.2");
+    ui.click("predictions.part.2");
     const PredictionPosition last = prediction_position(ui.state(), ui.result());
     const auto asked = [&](std::uint32_t token) { return ui.result().analysed(LensQuestion{.token = token}) != nullptr; };
     CHECK(asked(last.token));
@@ -178,7 +180,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a linear lens is opened by the dialog, named, and left; a broken one says why in place of numbers") {
     UiDriver ui(predictions_of("the cat"), open_gpu_runner);
     show_golden_model(ui, "gpt2");
-    ui.click("prediction.positions.2");
+    ui.click("predictions.part.2");
     const auto entropy = [&](const std::string& lens) {
       const PredictionPosition last = prediction_position(ui.state(), ui.result());
       const Analysed* answer = ui.result().analysed(LensQuestion{.token = last.token, .lens = lens});
@@ -193,7 +195,7 @@ TEST_SUITE("gpu") {
       ui.press(Key::A, kControl);
       ui.type(path);
       ui.click("lens_file.open");
-      CHECK(ui.state().predictions.lens == path);
+      CHECK(ui.state()[kPredictionsView.lens] == path);
       return path;
     };
     const std::string path = open("gpt2.safetensors");
@@ -204,7 +206,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("lens.trouble"));
     check_tips(ui);
     ui.click("lens.leave");
-    CHECK(ui.state().predictions.lens.empty());
+    CHECK(ui.state()[kPredictionsView.lens].empty());
     CHECK_FALSE(ui.sees("lens.trouble"));
     CHECK(entropy("") == plain);
   }
@@ -304,19 +306,19 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("head.speed"));
     ui.click("head.speed");
     ui.click("head.speed.4");
-    CHECK(ui.state().block.speed == 4.0F);
+    CHECK(ui.state()[kBlockView.speed] == 4.0F);
     CHECK(frames_of_a_row() < usual / 2);
     ui.click("head.speed");
     ui.click("head.speed.still");
-    CHECK(ui.state().block.reduces_motion);
+    CHECK(ui.state()[kBlockView.reduces_motion]);
     generate(ui);
     CHECK_FALSE(ui.frames_until([&] { return ui.sees("head.new_row"); }));
     // The same choice is beside the button that generates.
     ui.click("tab.predictions");
     ui.click("generate.speed");
     ui.click("generate.speed.2");
-    CHECK(ui.state().block.speed == 2.0F);
-    CHECK_FALSE(ui.state().block.reduces_motion);
+    CHECK(ui.state()[kBlockView.speed] == 2.0F);
+    CHECK_FALSE(ui.state()[kBlockView.reduces_motion]);
   }
 }
 

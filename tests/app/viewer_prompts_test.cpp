@@ -6,6 +6,8 @@
 #include "app/models/starter_view.h"
 #include "app/prompts/prompt_room.h"
 #include "app/state/comparison.h"
+#include "app/state/logits_settings.h"
+#include "app/state/predictions_settings.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
@@ -32,7 +34,7 @@ State of_captions(const Set& set) {
   State state;
   change_to_model(state, find_bundled_model("captions-gpt2")->string());
   state.model().text = "a man in a red shirt";
-  state.prompts.set = (set.folder.path() / "set.jsonl").string();
+  state.set(kPromptsView.set, (set.folder.path() / "set.jsonl").string());
   return state;
 }
 
@@ -60,8 +62,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().text() == "a child on a bike");
     REQUIRE(has_second_text(ui.state()));
     CHECK(second_text(ui.state()) == "a girl on a bike");
-    CHECK(ui.state().logits.token == (*found->fitted)[1].answer);
-    CHECK(ui.state().logits.other == (*found->fitted)[1].wrong);
+    CHECK(ui.state()[kLogitsView.token] == (*found->fitted)[1].answer);
+    CHECK(ui.state()[kLogitsView.other] == (*found->fitted)[1].wrong);
     CHECK(ui.window().undo().step_count() == steps + 1);
     CHECK(ui.window().prompts().findings() == found);  // nothing is measured again
     ui.press(shell::Key::Z, shell::kControl);
@@ -89,8 +91,8 @@ TEST_SUITE("gpu") {
     ui.click("prompts.cell.0.1");
     ui.click("prompts.cell.0.1");
     ui.settle();
-    CHECK(ui.state().prompts.position == "A");
-    CHECK(ui.state().prompts.layer == 1);
+    CHECK(ui.state()[kPromptsView.position] == "A");
+    CHECK(ui.state()[kPromptsView.layer] == 1);
     CHECK(ui.state().view.tab == "patching");
     CHECK(ui.state().patching.token == 1);
     CHECK(ui.state().selection.block.layer.value == 1);
@@ -157,14 +159,14 @@ TEST_SUITE("gpu") {
   TEST_CASE("without a set, of a set that isn't there and beside a network without logits one sentence says what to do") {
     const Set set;
     State state = of_captions(set);
-    state.prompts.set.clear();
+    state.set(kPromptsView.set, {});
     {
       UiDriver ui(state, open_gpu_runner);
       ui.show("prompts");
       CHECK(ui.sees("prompts.empty"));
       check_tips(ui);
     }
-    state.prompts.set = "none-such";
+    state.set(kPromptsView.set, "none-such");
     {
       UiDriver ui(state, open_gpu_runner);
       ui.show("prompts");
@@ -201,8 +203,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("where no prompt could be measured, the reason is on screen") {
     const Set set;
     State state = of_captions(set);
-    state.prompts.experiment = PromptExperiment::Lens;
-    state.predictions.lens = (set.folder.path() / "none.safetensors").string();
+    state.set(kPromptsView.experiment, PromptExperiment::Lens);
+    state.set(kPredictionsView.lens, (set.folder.path() / "none.safetensors").string());
     UiDriver ui(state, open_gpu_runner);
     ui.show("prompts");
     CHECK(ui.sees("prompts.failed"));

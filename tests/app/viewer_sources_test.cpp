@@ -9,8 +9,13 @@
 #include <vector>
 
 #include "app/models/starter_view.h"
+#include "app/state/block_settings.h"
 #include "app/state/comparison.h"
+#include "app/state/corpus_settings.h"
+#include "app/state/neuron_settings.h"
+#include "app/state/predictions_settings.h"
 #include "app/state/session_file.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 #include "capture/captures.h"
@@ -40,35 +45,35 @@ std::vector<Shown> all_modes() {
   for (const View& view : views()) {
     if (view.id == "heads") {
       add(view.id, 7, [](State& state, int i) {
-        state.heads.mode = static_cast<HeadsMode>(i);
-        state.heads.circuit_score = static_cast<CircuitScore>(i % 4);
-        state.heads.draws_arcs = i % 2 == 0;
+        state.set(kHeadsView.mode, static_cast<HeadsMode>(i));
+        state.set(kHeadsView.circuit_score, static_cast<CircuitScore>(i % 4));
+        state.set(kHeadsView.draws_arcs, i % 2 == 0);
       });
     } else if (view.id == "predictions") {
       add(view.id, 3, [](State& state, int i) {
-        state.predictions.part = static_cast<PredictionsPart>(i);
-        state.predictions.lens_color = LensColor::Divergence;
+        state.set(kPredictionsView.part, static_cast<PredictionsPart>(i));
+        state.set(kPredictionsView.lens_color, LensColor::Divergence);
       });
     } else if (view.id == "flow") {
-      add(view.id, 3, [](State& state, int i) { state.flow.method = static_cast<FlowMethod>(i); });
+      add(view.id, 3, [](State& state, int i) { state.set(kFlowView.method, static_cast<FlowMethod>(i)); });
     } else if (view.id == "patching") {
       add(view.id, 6, [](State& state, int i) { state.patching.map = static_cast<PatchMap>(i); });
     } else if (view.id == "side_by_side") {
-      add(view.id, 3, [](State& state, int i) { state.side_by_side.right = static_cast<SideMap>(i); });
+      add(view.id, 3, [](State& state, int i) { state.set(kSideBySideView.right, static_cast<SideMap>(i)); });
     } else if (view.id == "what_if") {
       add(view.id, 3, [](State& state, int i) {
-        state.what_if.measure = static_cast<KnockoutMeasure>(i);
-        state.what_if.ablation = static_cast<Ablation>(i);
+        state.set(kWhatIfView.measure, static_cast<KnockoutMeasure>(i));
+        state.set(kWhatIfView.ablation, static_cast<Ablation>(i));
       });
     } else if (view.id == "neuron") {
-      add(view.id, 2, [](State& state, int i) { state.neuron.form = static_cast<NeuronForm>(i); });
+      add(view.id, 2, [](State& state, int i) { state.set(kNeuronView.form, static_cast<NeuronForm>(i)); });
     } else if (view.id == "block") {
       add(view.id, 2, [](State& state, int i) {
-        state.block.shows_activations = i == 1;
-        state.block.opened = i == 0 ? "scores" : "";
+        state.set(kBlockView.activations, i == 1);
+        state.opened_matrix = i == 0 ? "scores" : "";
       });
     } else if (view.id == "prompts") {
-      add(view.id, 1, [](State& state, int) { state.prompts.set = "ioi"; });
+      add(view.id, 1, [](State& state, int) { state.set(kPromptsView.set, "ioi"); });
     } else {
       add(view.id, view.id == "head" || view.id == "steps" ? 2 : 1, [](State& state, int i) {
         if (i == 1) state.selection.mean = HeadMean::Layer;
@@ -95,7 +100,7 @@ State everything_on(const Shown& shown) {
   state.view.color_range = ColorRange::PerRow;
   state.view.grid_order = GridOrder::ByConcentration;
   state.view.lines.shows_selected = false;
-  state.corpus.mode = CorpusMode::Head;
+  state.set(kCorpusView.mode, CorpusMode::Head);
   compare_with_text(state, "a dog ran over there");
   shown.choose(state);
   return state;

@@ -19,6 +19,7 @@
 #include "app/cells/stage_text.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
+#include "app/state/neuron_settings.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
@@ -131,7 +132,7 @@ TEST_SUITE("gpu") {
     for (const char* model : {"gpt2", "llama"}) {
       CAPTURE(model);
       State state = view_of("neuron");
-      state.neuron.form = NeuronForm::AllKeys;
+      state.set(kNeuronView.form, NeuronForm::AllKeys);
       state.view.pinned = attention::Cell{.query = 3, .key = 1};
       UiDriver ui(state);
       show_golden_model(ui, model);
@@ -261,7 +262,7 @@ TEST_SUITE("gpu") {
       CHECK(svg.find(range_in_words(whole(ui, stage))) != std::string::npos);
     }
     ui.press(Key::Enter);  // unfolds the last matrix
-    REQUIRE_FALSE(ui.state().block.opened.empty());
+    REQUIRE_FALSE(ui.state().opened_matrix.empty());
     const std::string opened = figure_of(ui, folder.path() / "block_opened.svg");
     CHECK(count(opened, "<line") == count(svg, "<line"));
   }
@@ -325,7 +326,7 @@ TEST_SUITE("gpu") {
     for (const HeadsMode mode : {HeadsMode::FromTo, HeadsMode::Pattern, HeadsMode::Similarity, HeadsMode::Composition}) {
       CAPTURE(static_cast<int>(mode));
       State state = view_of("heads");
-      state.heads.mode = mode;
+      state.set(kHeadsView.mode, mode);
       UiDriver ui(state);
       show_golden_model(ui, "gpt2");
       ui.settle();
@@ -343,14 +344,14 @@ TEST_SUITE("gpu") {
          {HeadsMode::Metrics, HeadsMode::FromTo, HeadsMode::Pattern, HeadsMode::Similarity, HeadsMode::Composition}) {
       CAPTURE(static_cast<int>(mode));
       State state = view_of("heads");
-      state.heads.mode = HeadsMode::FromTo;
-      state.heads.circuit_score = CircuitScore::ValueComposition;
+      state.set(kHeadsView.mode, HeadsMode::FromTo);
+      state.set(kHeadsView.circuit_score, CircuitScore::ValueComposition);
       UiDriver ui(state);
       show_golden_model(ui, "marian");
       ui.click("heads.kind.0");
       REQUIRE(ui.state().selection.block.kind == BlockKind::EncoderSelf);
       ui.click(fmt::format("heads.mode.{}", static_cast<int>(mode)));
-      REQUIRE(ui.state().heads.mode == mode);
+      REQUIRE(ui.state()[kHeadsView.mode] == mode);
       ui.settle();
       const std::string svg = figure_of(ui, folder.path() / fmt::format("kinds_{}.svg", static_cast<int>(mode)));
       const std::string words = test::svg_words(svg);
@@ -382,12 +383,12 @@ TEST_SUITE("gpu") {
     }
     for (const NeuronForm form : {NeuronForm::Pair, NeuronForm::AllKeys}) {
       states.push_back(view_of("neuron"));
-      states.back().neuron.form = form;
+      states.back().set(kNeuronView.form, form);
     }
     for (const HeadsMode mode :
          {HeadsMode::Metrics, HeadsMode::FromTo, HeadsMode::Pattern, HeadsMode::Similarity, HeadsMode::Composition}) {
       states.push_back(view_of("heads"));
-      states.back().heads.mode = mode;
+      states.back().set(kHeadsView.mode, mode);
     }
     attention::MaskSet trained;
     trained[BlockKind::EncoderSelf].rule.causal = true;

@@ -133,7 +133,7 @@ TEST_SUITE("gpu") {
         return found_in<HeadKnockouts>(*result.analysed(query));
       };
       for (const KnockoutMeasure measure : {KnockoutMeasure::Logit, KnockoutMeasure::Loss}) {
-        const AnalysisQuery query = knockout_query({.measure = measure}, 0, 4, 3, 8);
+        const AnalysisQuery query = knockout_query(Choices().set(kWhatIfView.measure, measure), 0, 4, 3, 8);
         CountingRunner::Counts counts;
         const HeadKnockouts together = found_by(counts, query);
         REQUIRE(together.is_complete());
@@ -171,7 +171,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a head that gives its mean over the baseline: against the double-precision reference") {
     const State present = text_of("gpt2", kText), baseline = text_of("gpt2", kOther);
     TwoRuns runs;
-    const WhatIfChoices choices{.ablation = Ablation::BaselineMean};
+    const Choices choices = Choices().set(kWhatIfView.ablation, Ablation::BaselineMean);
     const auto found = runs.find<HeadKnockouts>(present, baseline, knockout_query(choices, 0, 6, 3, 8));
     REQUIRE(found.is_complete());
     RunSource of_present, of_other;
@@ -211,7 +211,8 @@ TEST_SUITE("gpu") {
     MESSAGE("logits against the reference: ", worst);
     // Nothing is subtracted of a run from itself: the mean of its own text.
     const auto own = runs.find<HeadKnockouts>(present, present, knockout_query(choices, 0, 6, 3, 8));
-    const auto mean = runs.find<HeadKnockouts>(present, present, knockout_query({.ablation = Ablation::Mean}, 0, 6, 3, 8));
+    const auto mean = runs.find<HeadKnockouts>(
+        present, present, knockout_query(Choices().set(kWhatIfView.ablation, Ablation::Mean), 0, 6, 3, 8));
     for (const auto& [head, numbers] : own.without) {
       CHECK(std::abs(numbers.logit - mean.without.at(head).logit) <= 2e-5 * std::max(1.0, std::abs(numbers.logit)));
     }

@@ -129,7 +129,7 @@ HeadKnockouts answer_steps(Task<HeadKnockouts> task, std::size_t vocabulary, con
   return *task.result();
 }
 
-const WhatIfChoices kLoss{.measure = KnockoutMeasure::Loss};
+const Choices kLoss = Choices().set(kWhatIfView.measure, KnockoutMeasure::Loss);
 
 const std::vector<std::uint32_t> kIds = {5, 9, 2, 7, 5, 9, 11};
 
@@ -196,11 +196,11 @@ TEST_SUITE("gpu") {
       const bool has_loss = present.size() == 3;
       for (const Ablation ablation : {Ablation::Zero, Ablation::Mean, Ablation::BaselineMean}) {
         CAPTURE(static_cast<int>(ablation));
-        const HeadKnockouts tokens = desk.knockouts(
-            state, knockout_query({.ablation = ablation}, 0, number("position"), number("token"), number("other")));
+        const HeadKnockouts tokens =
+            desk.knockouts(state, knockout_query(Choices().set(kWhatIfView.ablation, ablation), 0, number("position"),
+                                                 number("token"), number("other")));
         const HeadKnockouts losses =
-            has_loss ? desk.knockouts(state,
-                                      knockout_query({.measure = KnockoutMeasure::Loss, .ablation = ablation}, 0, 0, 0, {}))
+            has_loss ? desk.knockouts(state, knockout_query(Choices(kLoss).set(kWhatIfView.ablation, ablation), 0, 0, 0, {}))
                      : HeadKnockouts();
         REQUIRE(tokens.without.size() == expected.at("without").size());
         const auto check = [&](const PredictedNumbers& of_token, double loss, std::span<const double> right) {

@@ -81,7 +81,7 @@ TEST_SUITE("gpu") {
     const Ids text = {5, 9, 2, 7, 5, 9, 11};
     const State present = text_of("gpt2", text);
     const model::BlockRef block{.layer = LayerIndex{1}};
-    const AnalysisQuery measured = knockout_query({.ablation = Ablation::Mean}, 0, 6, 3, 8);
+    const AnalysisQuery measured = knockout_query(Choices().set(kWhatIfView.ablation, Ablation::Mean), 0, 6, 3, 8);
     TwoRuns runs;
     const auto effects = runs.find<HeadKnockouts>(present, present, measured);
     State averaged = present;

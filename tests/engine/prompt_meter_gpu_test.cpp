@@ -42,8 +42,8 @@ struct Set {
 State state_of(const Set& set, PromptExperiment experiment) {
   State state;
   select_model(state, kCaptions, inference::open_model(kCaptions)->masks);
-  state.prompts.set = set.file();
-  state.prompts.experiment = experiment;
+  state.set(kPromptsView.set, set.file());
+  state.set(kPromptsView.experiment, experiment);
   return state;
 }
 
@@ -79,13 +79,13 @@ TEST_SUITE("cpu") {
     CHECK(found.left_out[5].find("\u201C Xylophonic\u201D is ") == 0);
     CHECK(found.left_out[5].find(" tokens of this model") != std::string::npos);
     CHECK(found.columns.size() == 8);
-    state.prompts.experiment = PromptExperiment::Patching;
+    state.set(kPromptsView.experiment, PromptExperiment::Patching);
     found = fit();
     CHECK(found.included() == 5);
     CHECK(found.left_out[6] == "it has no corrupted text");
     CHECK(found.left_out[7] == "the corrupted text has 7 tokens, the text 5");
     CHECK(found.columns == std::vector<std::string>{"A", "B", "B2", "end"});
-    state.prompts.experiment = PromptExperiment::Metrics;
+    state.set(kPromptsView.experiment, PromptExperiment::Metrics);
     CHECK(fit().included() == 8);
     // Positions are the last tokens of spans; the answer is one token.
     const FittedPrompt& first = (*found.fitted)[0];
@@ -150,9 +150,9 @@ TEST_SUITE("cpu") {
     state.model().text = "another text";
     state.model().joins_lines = true;
     state.patching.map = PatchMap::Heads;
-    state.what_if.measure = KnockoutMeasure::Probability;
+    state.set(kWhatIfView.measure, KnockoutMeasure::Probability);
     CHECK(ask() == before);
-    state.what_if.ablation = Ablation::Mean;
+    state.set(kWhatIfView.ablation, Ablation::Mean);
     CHECK_FALSE(ask() == before);
   }
 }
@@ -326,8 +326,8 @@ TEST_SUITE("gpu") {
     const auto found_by = [&](PromptExperiment experiment) {
       State state;
       select_model(state, model, inference::open_model(model)->masks);
-      state.prompts.set = (folder.path() / "set.jsonl").string();
-      state.prompts.experiment = experiment;
+      state.set(kPromptsView.set, (folder.path() / "set.jsonl").string());
+      state.set(kPromptsView.experiment, experiment);
       return measure(*runner, state);
     };
     double largest = 0.0;

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/settings.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/state/state_json.h"
 #include "app/state/undo.h"
+#include "app/state/what_if_settings.h"
 
 namespace comparison_test {
 
@@ -46,8 +48,8 @@ TEST_SUITE("cpu") {
     State state;
     state.compare.baseline = make_baseline(state);
     state.patching.into_baseline = true;
-    state.side_by_side.right = SideMap::Baseline;
-    state.what_if.ablation = Ablation::BaselineMean;
+    state.set(kSideBySideView.right, SideMap::Baseline);
+    state.set(kWhatIfView.ablation, Ablation::BaselineMean);
     json value = to_json(state);
     const auto rename = [&](const char* group, const char* present, const char* former) {
       value[group][former] = value[group][present];

@@ -8,13 +8,17 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/field.h"
+#include "app/state/flow_settings.h"
+#include "app/state/logits_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
 #include "app/state/transient.h"
 #include "app/state/usage.h"
+#include "app/state/what_if_settings.h"
 #include "core/error.h"
 #include "state/unusual_state.h"
 #include "support/expressions.h"
@@ -180,14 +184,14 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a threshold of the flow is automatic or a number, which files of before keep") {
-    CHECK_FALSE(State().flow.threshold);
+    CHECK_FALSE(State()[kFlowView.threshold]);
     CHECK(to_json(State())["flow"]["threshold"].is_null());
-    const auto read = [](const char* text) { return state_from_json(json::parse(text)).value().flow.threshold; };
+    const auto read = [](const char* text) { return state_from_json(json::parse(text)).value()[kFlowView.threshold]; };
     CHECK(read(R"({"flow": {"threshold": 0.04}})") == 0.04F);
     CHECK_FALSE(read(R"({"flow": {"threshold": null}})"));
     CHECK_FALSE(read(R"({"flow": {"method": "rollout"}})"));
     State chosen;
-    chosen.flow.threshold = 0.002F;
+    chosen.set(kFlowView.threshold, 0.002F);
     CHECK(state_from_json(json::parse(to_json(chosen).dump())).value() == chosen);
   }
 
@@ -203,6 +207,111 @@ TEST_SUITE("cpu") {
       state.heads.order = static_cast<evaluation::HeadMetric>(metric);
       CHECK(to_json(state)["heads"]["order"] == evaluation::metric_name(*state.heads.order));
     }
+  }
+
+  TEST_CASE("settings are in files under the names that files of before have") {
+    // Path, what it is in a new state, and the names of its values.
+    const std::string known = R"(neuron.form "pair" pair all-keys
+neuron.order "component" component size
+block.activations false
+block.reduces_motion false
+block.speed 1.0
+predictions.part "position" position positions layers
+predictions.lens_color "probability" probability rank entropy kl
+predictions.ranked null
+predictions.lens ""
+logits.token null
+logits.other null
+logits.sums_heads true on off
+flow.method "routes" routes rollout flow
+flow.threshold null
+flow.residual_weight 0.5
+heads.mode "metrics" metrics from-to pattern similarity composition vocabulary retrieval
+heads.pattern "previous" previous itself first next duplicate induction uniform typed
+heads.typed_pattern ""
+heads.subtracts_chance false
+heads.groups_similar true on off
+heads.circuit_score "q" q k v copying
+heads.draws_arcs false
+heads.least_arc null
+heads.read_token null
+heads.has_distance false
+heads.distance 1
+heads.needle_longest 256
+heads.needle_seed 1
+heads.needle_is_predicted false
+what_if.measure "logit" logit probability loss
+what_if.ablation "zero" zero mean baseline-mean
+what_if.is_sorted true on off
+side_by_side.right "head" head baseline layer-mean
+side_by_side.is_chosen false
+side_by_side.layer 0
+side_by_side.head 1
+corpus.folder ""
+corpus.mode "scatter" scatter layers table head
+corpus.x ""
+corpus.y ""
+corpus.color ""
+corpus.order ""
+corpus.lowest_first false
+corpus.metric ""
+corpus.decile 0
+checkpoints.metric "induction" previous duplicate induction sink concentration evenness entropy distance
+checkpoints.log_axis true off on
+prompts.set ""
+prompts.experiment "knock-outs" knock-outs patching paths attribution lens metrics
+prompts.lens "probability" probability rank logit
+prompts.metric "induction" previous duplicate induction sink concentration evenness entropy distance
+prompts.layer 4294967295
+prompts.position ""
+prompts.order "file" file lowest highest
+)";
+    const json usual = to_json(State());
+    std::string found;
+    for (const SettingGroup* group : setting_groups()) {
+      for (const AnySetting* setting : group->settings) {
+        found += fmt::format("{} {}", setting->path(), usual.at(group->name).at(setting->text.key).dump());
+        for (const Option& option : setting->text.options) found += fmt::format(" {}", option.name);
+        found += '\n';
+      }
+    }
+    CHECK(found == known);
+  }
+
+  TEST_CASE("a setting that is put back leaves nothing behind, and every option is read back") {
+    State state;
+    state.set(kWhatIfView.ablation, Ablation::Mean).set(kLogitsView.token, 3);
+    CHECK(state[kWhatIfView.ablation] == Ablation::Mean);
+    CHECK(describe_change(State(), state).label == "Choose explained token");
+    CHECK_FALSE(state == State());
+    state.set(kWhatIfView.ablation, Ablation::Zero).set(kLogitsView.token, {});
+    CHECK(state == State());
+    std::size_t options = 0;
+    for (const SettingGroup* group : setting_groups()) {
+      for (const AnySetting* setting : group->settings) {
+        CAPTURE(setting->path());
+        for (std::size_t i = 0; i < setting->text.options.size(); ++i, ++options) {
+          State chosen;
+          chosen.put(*setting, setting->value_of(i));
+          CHECK(setting->option_of(chosen.value(*setting)) == i);
+          CHECK(state_from_json(json::parse(to_json(chosen).dump())).value() == chosen);
+          const Option& option = setting->text.options[i];
+          CHECK((option.label.empty() || option.help.ends_with('.')));
+        }
+        const json wrong = {{group->name, {{setting->text.key, json::array()}}}};
+        const Result<State> refused = state_from_json(wrong);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().starts_with(setting->path() + ": expected "));
+      }
+    }
+    CHECK(options > 80);
+  }
+
+  TEST_CASE("a value that is edited is put back at the end of the expression") {
+    State state;
+    const auto next = [](std::uint32_t& value) { value += 2; };
+    next(state.edit(kSideBySideView.head));
+    CHECK(state[kSideBySideView.head] == 3);
   }
 
   TEST_CASE("missing keys keep their defaults and unknown ones are ignored") {

@@ -1,5 +1,15 @@
 #include "state/unusual_state.h"
 
+#include "app/state/block_settings.h"
+#include "app/state/checkpoints_settings.h"
+#include "app/state/corpus_settings.h"
+#include "app/state/heads_settings.h"
+#include "app/state/logits_settings.h"
+#include "app/state/neuron_settings.h"
+#include "app/state/predictions_settings.h"
+#include "app/state/prompts_settings.h"
+#include "app/state/side_by_side_settings.h"
+#include "app/state/what_if_settings.h"
 #include "support/expressions.h"
 
 namespace headlight::test {
@@ -105,8 +115,9 @@ State unusual_state() {
       .special_tokens = SpecialTokens::Renormalized,
       .groups_words = true,
       .shows_marginals = true};
-  state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
-  state.block = {.opened = "scores", .shows_activations = true, .reduces_motion = true, .speed = 2.5f};
+  state.set(kNeuronView.form, NeuronForm::AllKeys).set(kNeuronView.order, ProductOrder::BySize);
+  state.opened_matrix = "scores";
+  state.set(kBlockView.activations, true).set(kBlockView.reduces_motion, true).set(kBlockView.speed, 2.5f);
   state.heads = {
       .scoring = {.measure = evaluation::PatternMeasure::Abs, .exclusions = {.first_token = true, .current_token = true}},
       .order = evaluation::HeadMetric::Induction,
@@ -116,47 +127,54 @@ State unusual_state() {
       .only_pinned = true,
       .shows_badges = false,
       .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
-                 {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}},
-      .mode = HeadsMode::Similarity,
-      .pattern = HeadPattern::Typed,
-      .typed_pattern = "k == q - ",
-      .subtracts_chance = true,
-      .groups_similar = false,
-      .circuit_score = CircuitScore::Copying,
-      .draws_arcs = true,
-      .least_arc = 0.25f,
-      .read_token = 9,
-      .has_distance = true,
-      .distance = 5,
-      .needle_longest = 512,
-      .needle_seed = 7,
-      .needle_is_predicted = true};
-  state.predictions = {
-      .part = PredictionsPart::Layers, .lens_color = LensColor::Rank, .ranked = 8, .lens = "/models/lens.safetensors"};
-  state.logits = {.token = 17, .other = 4, .sums_heads = false};
+                 {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}}};
+  state.set(kHeadsView.mode, HeadsMode::Similarity)
+      .set(kHeadsView.pattern, HeadPattern::Typed)
+      .set(kHeadsView.typed_pattern, "k == q - ")
+      .set(kHeadsView.subtracts_chance, true)
+      .set(kHeadsView.groups_similar, false)
+      .set(kHeadsView.circuit_score, CircuitScore::Copying)
+      .set(kHeadsView.draws_arcs, true)
+      .set(kHeadsView.least_arc, 0.25f)
+      .set(kHeadsView.read_token, 9)
+      .set(kHeadsView.has_distance, true)
+      .set(kHeadsView.distance, 5)
+      .set(kHeadsView.needle_longest, 512)
+      .set(kHeadsView.needle_seed, 7)
+      .set(kHeadsView.needle_is_predicted, true);
+  state.set(kPredictionsView.part, PredictionsPart::Layers)
+      .set(kPredictionsView.lens_color, LensColor::Rank)
+      .set(kPredictionsView.ranked, 8)
+      .set(kPredictionsView.lens, "/models/lens.safetensors");
+  state.set(kLogitsView.token, 17).set(kLogitsView.other, 4).set(kLogitsView.sums_heads, false);
   const BaselineRun baseline{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.baseline = baseline, .is_second_text = true, .shows_difference = false};
-  state.checkpoints = {.metric = evaluation::HeadMetric::Sink, .is_log = false};
-  state.prompts = {.set = "sets/own.jsonl",
-                   .experiment = PromptExperiment::Lens,
-                   .lens = LensMeasure::Rank,
-                   .metric = evaluation::HeadMetric::Sink,
-                   .layer = 2,
-                   .position = "B2",
-                   .order = PromptOrder::Lowest};
-  state.corpus = {.folder = "surveys/captions",
-                  .mode = CorpusMode::Head,
-                  .x = "sink",
-                  .y = "entropy",
-                  .color = "distance",
-                  .order = "previous",
-                  .metric = "induction",
-                  .decile = 3,
-                  .chosen = {.block = {.kind = model::BlockKind::Cross, .layer = {2}}, .head = 7},
-                  .lowest_first = true};
-  state.side_by_side = {.right = SideMap::Baseline, .is_chosen = true, .layer = 3, .head = 5};
-  state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
+  state.set(kCheckpointsView.metric, evaluation::HeadMetric::Sink).set(kCheckpointsView.log_axis, false);
+  state.set(kPromptsView.set, "sets/own.jsonl")
+      .set(kPromptsView.experiment, PromptExperiment::Lens)
+      .set(kPromptsView.lens, LensMeasure::Rank)
+      .set(kPromptsView.metric, evaluation::HeadMetric::Sink)
+      .set(kPromptsView.layer, 2)
+      .set(kPromptsView.position, "B2")
+      .set(kPromptsView.order, PromptOrder::Lowest);
+  state.set(kCorpusView.folder, "surveys/captions")
+      .set(kCorpusView.mode, CorpusMode::Head)
+      .set(kCorpusView.x, "sink")
+      .set(kCorpusView.y, "entropy")
+      .set(kCorpusView.color, "distance")
+      .set(kCorpusView.order, "previous")
+      .set(kCorpusView.metric, "induction")
+      .set(kCorpusView.decile, 3)
+      .set(kCorpusView.lowest_first, true);
+  state.survey_head = {.block = {.kind = model::BlockKind::Cross, .layer = {2}}, .head = 7};
+  state.set(kSideBySideView.right, SideMap::Baseline)
+      .set(kSideBySideView.is_chosen, true)
+      .set(kSideBySideView.layer, 3)
+      .set(kSideBySideView.head, 5);
+  state.set(kWhatIfView.measure, KnockoutMeasure::Loss)
+      .set(kWhatIfView.ablation, Ablation::Mean)
+      .set(kWhatIfView.is_sorted, false);
   state.patching = {
       .map = PatchMap::Paths,
       .measure = PatchMeasure::Loss,
@@ -166,7 +184,7 @@ State unusual_state() {
       .part = model::Site::Key,
       .receiver = {
           .kind = model::BlockKind::Cross, .layer = 2, .head = 3, .input = PathInput::Value, .recomputes_mlps = false}};
-  state.flow = {.method = FlowMethod::Rollout, .threshold = 0.1f, .residual_weight = 0.25f};
+  state.set(kFlowView.method, FlowMethod::Rollout).set(kFlowView.threshold, 0.1f).set(kFlowView.residual_weight, 0.25f);
   return state;
 }
 

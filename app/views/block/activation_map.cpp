@@ -1,6 +1,7 @@
 #include "app/views/block/activation_map.h"
 
 #include "app/cells/arithmetic.h"
+#include "app/state/block_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/thumbnail.h"
@@ -117,7 +118,7 @@ std::vector<std::pair<std::uint32_t, std::size_t>> largest_dimensions(const Larg
 
 void ActivationMap::draw_tools(Frame& frame, const LargestActivations* found) const {
   if (draw_button(frame, "block.layer", "Layer", "Goes back to the whole layer (Esc).")) {
-    frame.state.block.shows_activations = false;
+    frame.state.set(kBlockView.activations, false);
   }
   ImGui::SameLine();
   const float end = ImGui::GetContentRegionMax().x - button_width(kCopyCsv);

@@ -1,6 +1,7 @@
 #include "app/views/block/block_flow.h"
 
 #include "app/cells/stage_text.h"
+#include "app/state/block_settings.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -68,7 +69,7 @@ class Flow {
     draw_captions(placed, node, is_shown || is_current);
     const view::Rect& cells = placed.cells;
     float shown = is_shown ? 1.0F : 0.0F;
-    if (is_current) shown = frame_.state.block.reduces_motion ? 1.0F : appearing();
+    if (is_current) shown = frame_.state[kBlockView.reduces_motion] ? 1.0F : appearing();
     fill_rect(cells, theme_.field);
     const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
@@ -100,7 +101,7 @@ class Flow {
       hovered_.clear();
       frame_.ui.request_redraw(2);
     }
-    if (is_clicked) frame_.state.block.opened = std::string(node.id());
+    if (is_clicked) frame_.state.opened_matrix = std::string(node.id());
     if (!is_on_cells) return;
     const glm::vec2 part = (mouse - placed.cells.origin) / placed.cells.size;
     const auto index = [](float at, std::uint32_t count) {
@@ -140,7 +141,7 @@ class Flow {
   /// The inputs of the current step on their way to its result. Several arrive side by side, so that each is seen to the
   /// end.
   void draw_flight() {
-    if (walk_.is_at_end() || frame_.state.block.reduces_motion) return;
+    if (walk_.is_at_end() || frame_.state[kBlockView.reduces_motion]) return;
     const std::size_t step = walk_.step();
     const float part = ease(walk_.part() / kFlight);
     if (step >= layout_.nodes.size() || part >= 1.0F || part <= 0.0F) return;

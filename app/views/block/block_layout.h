@@ -15,7 +15,7 @@ struct BlockNode {
   std::uint32_t rows = 0, columns = 0;   ///< of the matrix
 
   const Quantity& quantity() const { return app::quantity(stage); }
-  /// "scores": BlockChoices::opened names it.
+  /// "scores": State::opened_matrix names it.
   std::string_view id() const { return attention::to_string(stage); }
   /// What stands after the symbol: "raw scores" after "S", nothing after itself.
   std::string_view name() const;

@@ -1,6 +1,7 @@
 #include "app/views/open_views.h"
 
 #include "app/cells/stage_text.h"
+#include "app/state/block_settings.h"
 #include "app/state/comparison.h"
 #include "app/views/block/activation_map.h"
 #include "app/views/block/block_flow.h"
@@ -144,7 +145,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   ImGui::SameLine();
   choose_motion_speed(frame, "block.speed", "How fast the steps follow each other.", false);
   ImGui::SameLine();
-  check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion,
+  check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.edit(kBlockView.reduces_motion),
             "Steps are shown one after the other, without matrices that move.");
   if (!is_wide) return;
   ImGui::SameLine();
@@ -213,7 +214,7 @@ void draw_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node,
 
 void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   const shell::Theme& theme = frame.ui.theme();
-  if (draw_button(frame, "block.fold", "Fold", "Goes back to the whole layer (Esc).")) frame.state.block.opened.clear();
+  if (draw_button(frame, "block.fold", "Fold", "Goes back to the whole layer (Esc).")) frame.state.opened_matrix.clear();
   ImGui::SameLine();
   write_label(frame.ui.fonts().strong, color_of_node(node, theme), node.quantity().title);
   ImGui::SameLine();
@@ -297,8 +298,8 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockViewState& memory) {
   if (frame.ui.is_pressed(Key::Comma)) memory.walk.go(-1);
   if (frame.ui.is_pressed(Key::Period)) memory.walk.go(1);
   const BlockNode& shown = plan.nodes[memory.walk.step()];
-  if (frame.ui.is_pressed(Key::Enter)) frame.state.block.opened = std::string(shown.id());
-  memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
+  if (frame.ui.is_pressed(Key::Enter)) frame.state.opened_matrix = std::string(shown.id());
+  memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state[kBlockView.speed]);
 }
 
 /// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers
@@ -320,7 +321,7 @@ void draw_block_panel(Frame& frame, BlockViewState& memory) {
   }
   draw_comparison(frame, "block", "each matrix", &told);
   if (plan.nodes.empty()) return;
-  const BlockNode* opened = plan.find(frame.state.block.opened);
+  const BlockNode* opened = plan.find(frame.state.opened_matrix);
   if (opened) {
     draw_opened(frame, subject, *opened, memory);
     memory.figure = keep_block(frame, subject, plan, memory.room);
@@ -335,16 +336,19 @@ void draw_block_panel(Frame& frame, BlockViewState& memory) {
 }  // namespace
 
 bool fold_block(State& state) {
-  if (std::exchange(state.block.shows_activations, false)) return true;
-  if (state.block.opened.empty()) return false;
-  state.block.opened.clear();
+  if (state[kBlockView.activations]) {
+    state.set(kBlockView.activations, false);
+    return true;
+  }
+  if (state.opened_matrix.empty()) return false;
+  state.opened_matrix.clear();
   return true;
 }
 
 std::unique_ptr<ViewPanel> open_block_view() {
   class BlockView final : public ViewPanel {
     void draw(Frame& frame) override {
-      shows_activations_ = frame.state.block.shows_activations;
+      shows_activations_ = frame.state[kBlockView.activations];
       if (shows_activations_) return activations_.draw(frame);
       draw_block_panel(frame, memory_);
     }

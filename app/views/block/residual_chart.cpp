@@ -2,6 +2,7 @@
 
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"
+#include "app/state/block_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
@@ -53,7 +54,7 @@ float draw_largest_link(Frame& frame, glm::vec2 corner) {
   ImFont* font = frame.ui.fonts().small;
   const float width = text_width(font, kLargest);
   ImGui::SetCursorScreenPos({corner.x - width, corner.y});
-  if (click_area("largest", {width, kTitle})) frame.state.block.shows_activations = true;
+  if (click_area("largest", {width, kTitle})) frame.state.set(kBlockView.activations, true);
   mark_last_item(frame, "block.largest", "The largest number of each token\u2019s vector, by layer: massive activations.");
   put_text(font, {corner.x - width, corner.y}, frame.ui.theme().accent, kLargest);
   return width;

@@ -1,5 +1,6 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/checkpoints/checkpoint_room.h"
+#include "app/state/checkpoints_settings.h"
 #include "app/views/open_views.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -79,9 +80,9 @@ class CheckpointsView final : public ViewPanel {
     }
     const std::optional<std::size_t> shown = shown_step(frame);
     if (!series.steps.empty() && frame.result.inputs) measure(frame, shown.value_or(0));
-    metric_ = frame.state.checkpoints.metric;
+    metric_ = frame.state[kCheckpointsView.metric];
     curves_ = curves_of(room, metric_);
-    axis_ = step_axis(curves_.steps, frame.state.checkpoints.is_log);
+    axis_ = step_axis(curves_.steps, frame.state[kCheckpointsView.log_axis]);
     selected_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
     draw_title(frame);
     draw_tools(frame);
@@ -178,11 +179,10 @@ class CheckpointsView final : public ViewPanel {
   }
 
   static void draw_tools(Frame& frame) {
-    static const std::vector<std::string> kAxes = {"Linear", "Log"};
-    CheckpointChoices& choices = frame.state.checkpoints;
-    choose_segment(frame, "checkpoints.axis", kAxes, choices.is_log);
+    choose(frame, kCheckpointsView.log_axis);
     ImGui::SameLine(0.0F, 12.0F);
-    choose_metric(frame, "checkpoints.metric", "The metric of every head that is drawn over the steps.", choices.metric);
+    choose_metric(frame, "checkpoints.metric", "The metric of every head that is drawn over the steps.",
+                  frame.state.edit(kCheckpointsView.metric));
   }
 
   void draw_curves(Frame& frame, std::optional<std::size_t> shown) {
@@ -213,7 +213,7 @@ class CheckpointsView final : public ViewPanel {
                           .title = title,
                           .steps = steps,
                           .lines = {{.values = values, .color = frame.ui.theme().accent, .is_bold = true, .name = title}},
-                          .is_log = frame.state.checkpoints.is_log,
+                          .is_log = frame.state[kCheckpointsView.log_axis],
                           .shown = step},
                          size);
       if (events.is_clicked) go_to(frame, steps[*events.hovered_step]);
@@ -242,7 +242,7 @@ class CheckpointsView final : public ViewPanel {
                   .title = fmt::format("{} of every head; bold: {}", evaluation::metric_name(metric_), head_name(selected_)),
                   .steps = curves_.steps,
                   .lines = {},
-                  .is_log = frame.state.checkpoints.is_log,
+                  .is_log = frame.state[kCheckpointsView.log_axis],
                   .shown = step};
     for (std::size_t row = 0; row < curves_.heads.size(); ++row) {
       const shell::Color color = shell::mark_on(

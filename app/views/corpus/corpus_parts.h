@@ -19,7 +19,6 @@ struct CorpusScene {
   std::vector<std::size_t>& lasso;         ///< heads that were encircled, ascending; empty: none, and all are listed
   bool is_shown = false;                   ///< is the survey's model on show?
 
-  CorpusChoices& choices() const { return frame.state.corpus; }
   /// The chosen head's place among all.
   std::size_t chosen() const;
   /// Chooses it here, and where the survey's model is on show in the whole window.
@@ -60,12 +59,12 @@ bool is_inside(std::span<const glm::vec2> path, glm::vec2 point);
 /// All heads by two numbers, or by layer and one.
 void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path);
 /// What it shows as a figure.
-std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const CorpusChoices& choices,
+std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const Choices& choices,
                                                    std::span<const std::size_t> marked, const HeadNotes& notes,
                                                    view::ColorMap colors);
 
 /// Places of all heads whose label or name has `search` in it and that were encircled, in the order that was chosen.
-std::vector<std::size_t> listed_heads(const Survey& survey, const CorpusChoices& choices, const HeadNotes& notes,
+std::vector<std::size_t> listed_heads(const Survey& survey, const Choices& choices, const HeadNotes& notes,
                                       std::span<const std::size_t> lasso, const std::string& search);
 /// The table, which scrolls to a head when it is chosen.
 class HeadTableView {

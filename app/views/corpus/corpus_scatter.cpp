@@ -2,6 +2,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/heatmap_renderer.h"
+#include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
@@ -14,17 +15,17 @@ namespace {
 
 constexpr std::uint64_t kMapKey = 0x636f7270'75736d61U;  // of images: "corpusma"
 
-bool is_by_layer(const CorpusChoices& choices) { return choices.mode == CorpusMode::Layers; }
+bool is_by_layer(const Choices& choices) { return choices[kCorpusView.mode] == CorpusMode::Layers; }
 
-const SurveyColumn& color_column(const Survey& survey, const CorpusChoices& choices) {
+const SurveyColumn& color_column(const Survey& survey, const Choices& choices) {
   const std::string usual = survey.layout.has_kinds() ? "kind" : "layer";
-  return survey.column(choices.color.empty() ? usual : choices.color, survey.columns.size());
+  return survey.column(choices[kCorpusView.color].empty() ? usual : choices[kCorpusView.color], survey.columns.size());
 }
-const SurveyColumn& x_column(const Survey& survey, const CorpusChoices& choices) {
-  return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices.x, 0);
+const SurveyColumn& x_column(const Survey& survey, const Choices& choices) {
+  return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices[kCorpusView.x], 0);
 }
-const SurveyColumn& y_column(const Survey& survey, const CorpusChoices& choices) {
-  return survey.column(choices.y, survey.metrics.size() > 1 ? 1 : 0);
+const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
+  return survey.column(choices[kCorpusView.y], survey.metrics.size() > 1 ? 1 : 0);
 }
 
 /// Low and high end of what is known.
@@ -44,7 +45,7 @@ view::ValueLimits limits_of(const SurveyColumn& column) {
 
 /// A list of columns. Choosing a plane's axis shows the whole plane, whose columns are neighbours.
 void choose_column(const CorpusScene& scene, const char* name, const char* title, const SurveyColumn& shown,
-                   std::string& chosen, const char* explanation) {
+                   const Setting<std::string>& chosen, const char* explanation) {
   constexpr float kListWidth = 132.0F;
   Frame& frame = scene.frame;
   ImFont* small = frame.ui.fonts().small;
@@ -59,11 +60,11 @@ void choose_column(const CorpusScene& scene, const char* name, const char* title
     if (!list.entry(columns[i].name.c_str(), columns[i].name, &columns[i] == &shown,
                     column_help(scene.survey, columns[i].name).c_str()))
       continue;
-    chosen = columns[i].name;
-    if (!columns[i].is_plane || is_by_layer(scene.choices()) || &chosen == &scene.choices().color) continue;
+    frame.state.set(chosen, columns[i].name);
+    if (!columns[i].is_plane || is_by_layer(frame.state) || &chosen == &kCorpusView.color) continue;
     const std::size_t first = columns[i].name.ends_with(", axis 1") ? i : i - 1;
-    scene.choices().x = columns[first].name;
-    scene.choices().y = columns[first + 1].name;
+    frame.state.set(kCorpusView.x, columns[first].name);
+    frame.state.set(kCorpusView.y, columns[first + 1].name);
   }
 }
 
@@ -179,13 +180,13 @@ void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const v
 
 void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
   Frame& frame = scene.frame;
-  CorpusChoices& choices = scene.choices();
+  const Choices& choices = scene.frame.state;
   const SurveyColumn &x = x_column(scene.survey, choices), &y = y_column(scene.survey, choices),
                      &color = color_column(scene.survey, choices);
   if (!is_by_layer(choices))
-    choose_column(scene, "corpus.x", "across", x, choices.x, "What places heads from left to right.");
-  choose_column(scene, "corpus.y", "up", y, choices.y, "What places heads from the bottom to the top.");
-  choose_column(scene, "corpus.color", "colour", color, choices.color, "What colours heads.");
+    choose_column(scene, "corpus.x", "across", x, kCorpusView.x, "What places heads from left to right.");
+  choose_column(scene, "corpus.y", "up", y, kCorpusView.y, "What places heads from the bottom to the top.");
+  choose_column(scene, "corpus.color", "colour", color, kCorpusView.color, "What colours heads.");
   const std::vector<shell::Color> colors = draw_colors(frame, color);
   const auto is_drawn = [](double across, double up) { return std::isfinite(across) && std::isfinite(up); };
   if (!std::transform_reduce(x.values.begin(), x.values.end(), y.values.begin(), false, std::logical_or<>(), is_drawn)) {
@@ -218,7 +219,7 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
   if (events.clicked) events.is_double ? scene.open(*events.clicked) : scene.choose(*events.clicked);
 }
 
-std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const CorpusChoices& choices,
+std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const Choices& choices,
                                                    std::span<const std::size_t> marked, const HeadNotes& notes,
                                                    view::ColorMap colors) {
   const SurveyColumn &x = x_column(survey, choices), &y = y_column(survey, choices), &color = color_column(survey, choices);

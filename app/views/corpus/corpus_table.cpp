@@ -1,3 +1,4 @@
+#include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/finding.h"
 #include "export/csv.h"
@@ -20,11 +21,13 @@ class CorpusTable {
  public:
   CorpusTable(const CorpusScene& scene, bool is_narrow) : scene_(scene), frame_(scene.frame) {
     const Survey& survey = scene.survey;
-    const CorpusChoices& choices = scene.choices();
-    const SurveyColumn *x = &survey.column(choices.x, 0), *y = &survey.column(choices.y, survey.metrics.size() > 1 ? 1 : 0);
+    const State& state = scene.frame.state;
+    const SurveyColumn *x = &survey.column(state[kCorpusView.x], 0),
+                       *y = &survey.column(state[kCorpusView.y], survey.metrics.size() > 1 ? 1 : 0);
     for (const SurveyColumn& column : survey.columns) {
       if (column.is_plane || column.name == "layer" || column.name == "kind") continue;
-      const bool is_of_dots = &column == x || &column == y || column.name == choices.color || column.name == choices.order;
+      const bool is_of_dots =
+          &column == x || &column == y || column.name == state[kCorpusView.color] || column.name == state[kCorpusView.order];
       if (!is_narrow || is_of_dots) columns_.push_back(&column);
     }
     has_labels_ = std::ranges::any_of(scene.room.notes(), [](const auto& note) { return !note.second.label.empty(); });
@@ -46,19 +49,21 @@ class CorpusTable {
   void draw_header() {
     const shell::ControlGroup group(frame_.ui.keyboard(), "titles");
     const ImVec2 start = ImGui::GetCursorScreenPos();
-    CorpusChoices& choices = scene_.choices();
-    if (draw_title("head", "corpus.order.head", "Orders by layer and head.", start, name_width(), choices.order.empty())) {
-      choices.lowest_first = choices.order.empty() && !choices.lowest_first;
-      choices.order.clear();
+    State& state = frame_.state;
+    const std::string order = state[kCorpusView.order];
+    const bool is_up = state[kCorpusView.lowest_first];
+    if (draw_title("head", "corpus.order.head", "Orders by layer and head.", start, name_width(), order.empty())) {
+      state.set(kCorpusView.lowest_first, order.empty() && !is_up);
+      state.set(kCorpusView.order, {});
     }
     float x = start.x + names_width();
     for (std::size_t i = 0; i < columns_.size(); x += widths_[i++]) {
       const std::string& name = columns_[i]->name;
       if (!draw_title(name, "corpus.order." + name, column_help(scene_.survey, name), {x, start.y}, widths_[i],
-                      choices.order == name))
+                      order == name))
         continue;
-      choices.lowest_first = choices.order == name && !choices.lowest_first;
-      choices.order = name;
+      state.set(kCorpusView.lowest_first, order == name && !is_up);
+      state.set(kCorpusView.order, name);
     }
     ImGui::SetCursorScreenPos(start);
     ImGui::Dummy({width(), kTableHeader});
@@ -109,7 +114,7 @@ class CorpusTable {
     const shell::Color color = is_order ? theme.accent : ImGui::IsItemHovered() ? theme.text : theme.text_dim;
     mark_last_item(frame_, name, help.c_str());
     if (is_order) frame_.ui.keyboard().prefer_last();
-    const bool is_up = scene_.choices().lowest_first != (title == "head");
+    const bool is_up = frame_.state[kCorpusView.lowest_first] != (title == "head");
     put_text(frame_.ui.fonts().small, {at.x + 4.0F, at.y + 5.0F}, color,
              is_order ? title + (is_up ? "\u2191" : "\u2193") : title);
     return is_clicked;
@@ -125,7 +130,7 @@ class CorpusTable {
 
 }  // namespace
 
-std::vector<std::size_t> listed_heads(const Survey& survey, const CorpusChoices& choices, const HeadNotes& notes,
+std::vector<std::size_t> listed_heads(const Survey& survey, const Choices& choices, const HeadNotes& notes,
                                       std::span<const std::size_t> lasso, const std::string& search) {
   std::vector<std::size_t> heads;
   for (std::size_t head = 0; head < survey.count(); ++head) {
@@ -135,12 +140,12 @@ std::vector<std::size_t> listed_heads(const Survey& survey, const CorpusChoices&
       heads.push_back(head);
     }
   }
-  const auto order = std::ranges::find(survey.columns, choices.order, &SurveyColumn::name);
+  const auto order = std::ranges::find(survey.columns, choices[kCorpusView.order], &SurveyColumn::name);
   if (order == survey.columns.end()) {
-    if (choices.lowest_first) std::ranges::reverse(heads);
+    if (choices[kCorpusView.lowest_first]) std::ranges::reverse(heads);
     return heads;
   }
-  const double sign = choices.lowest_first ? 1.0 : -1.0;
+  const double sign = choices[kCorpusView.lowest_first] ? 1.0 : -1.0;
   std::ranges::stable_sort(heads, {}, [&](std::size_t head) {  // those without a number come last
     const double value = order->values[head];
     return std::isfinite(value) ? sign * value : std::numeric_limits<double>::infinity();

@@ -1,4 +1,5 @@
 #include "app/cells/stage_text.h"
+#include "app/state/corpus_settings.h"
 #include "app/state/session_file.h"
 #include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
@@ -11,11 +12,6 @@ namespace {
 constexpr float kSearchWidth = 130.0F, kBesideDots = 0.64F;
 
 /// In the order of CorpusMode.
-const std::vector<std::string>& corpus_modes() {
-  static const std::vector<std::string> kLabels = {"Scatter", "By layer", "Table", "Head"};
-  return kLabels;
-}
-
 /// What every head does over a corpus: a survey's folder.
 class CorpusView final : public ViewPanel {
  public:
@@ -40,10 +36,10 @@ class CorpusView final : public ViewPanel {
     draw_title(scene);
     SurveyForm::draw_progress(frame);
     draw_tools(scene);
-    listed_ = listed_heads(survey, frame.state.corpus, room.notes(), lasso_, search_);
+    listed_ = listed_heads(survey, frame.state, room.notes(), lasso_, search_);
     keep_for_figure(scene);
     move_by_keys(scene);
-    switch (frame.state.corpus.mode) {
+    switch (frame.state[kCorpusView.mode]) {
       case CorpusMode::Table:
         return table_.draw(scene, false);
       case CorpusMode::Head:
@@ -60,7 +56,8 @@ class CorpusView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    const bool is_picture = choices_.mode == CorpusMode::Scatter || choices_.mode == CorpusMode::Layers;
+    const bool is_picture =
+        choices_[kCorpusView.mode] == CorpusMode::Scatter || choices_[kCorpusView.mode] == CorpusMode::Layers;
     return room_ && room_->survey() == survey_ && survey_ && is_picture
                ? scatter_figure(*survey_, choices_, lasso_, room_->notes(), colors_)
                : nullptr;
@@ -116,7 +113,7 @@ class CorpusView final : public ViewPanel {
 
   void draw_tools(const CorpusScene& scene) {
     Frame& frame = scene.frame;
-    choose_segment(frame, "corpus.mode", corpus_modes(), frame.state.corpus.mode);
+    choose(frame, kCorpusView.mode);
     continue_line(kSearchWidth, 12.0F);
     const bool is_confirmed = frame.ui.text_field(
         "##search", search_, {.width = kSearchWidth, .hint = "L1H3, or a label", .enter_confirms = true, .limit = 200});
@@ -160,7 +157,7 @@ class CorpusView final : public ViewPanel {
 
   void keep_for_figure(const CorpusScene& scene) {
     room_ = &scene.room;
-    choices_ = scene.choices();
+    choices_ = scene.frame.state;
     if (const auto map = view::parse_color_map(scene.frame.state.view.color_map)) colors_ = *map;
   }
 
@@ -174,7 +171,7 @@ class CorpusView final : public ViewPanel {
   std::string search_;
   // Of what was drawn last, for the figure.
   const SurveyRoom* room_ = nullptr;
-  CorpusChoices choices_;
+  Choices choices_;
   view::ColorMap colors_ = view::ColorMap::Viridis;
 };
 
@@ -183,19 +180,19 @@ class CorpusView final : public ViewPanel {
 std::size_t CorpusScene::chosen() const {
   const std::size_t selected = survey.layout.find(frame.state.selection.block, frame.state.selection.head);
   if (is_shown && selected < survey.count()) return selected;
-  const std::size_t place = survey.layout.find(choices().chosen.block, choices().chosen.head);
+  const std::size_t place = survey.layout.find(frame.state.survey_head.block, frame.state.survey_head.head);
   return place < survey.count() ? place : 0;
 }
 
 void CorpusScene::choose(std::size_t head) const {
-  const HeadRef& chosen = choices().chosen = survey.layout.at(head);
+  const HeadRef& chosen = frame.state.survey_head = survey.layout.at(head);
   if (is_shown && frame.result.shapes.contains(chosen.block)) select_head(frame.state.selection, chosen.block, chosen.head);
   frame.ui.request_redraw(2);
 }
 
 void CorpusScene::open(std::size_t head) const {
   choose(head);
-  choices().mode = CorpusMode::Head;
+  frame.state.set(kCorpusView.mode, CorpusMode::Head);
 }
 
 const HeadNote* CorpusScene::note(std::size_t head) const {

@@ -1,3 +1,4 @@
+#include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/finding.h"
 
@@ -297,9 +298,9 @@ void HeadPage::draw_notes(const CorpusScene& scene, std::size_t head) {
 
 void HeadPage::draw_examples(const CorpusScene& scene, std::size_t head) {
   Frame& frame = scene.frame;
-  CorpusChoices& choices = scene.choices();
   const std::vector<std::string>& metrics = scene.survey.metrics;
-  std::size_t metric = static_cast<std::size_t>(std::ranges::find(metrics, choices.metric) - metrics.begin());
+  std::size_t metric =
+      static_cast<std::size_t>(std::ranges::find(metrics, frame.state[kCorpusView.metric]) - metrics.begin());
   if (metric == metrics.size()) {  // the first that has a value
     metric = 0;
     while (metric + 1 < metrics.size() && scene.survey.head(metric, head).texts == 0) ++metric;
@@ -310,13 +311,14 @@ void HeadPage::draw_examples(const CorpusScene& scene, std::size_t head) {
   if (OpenList list(frame, "corpus.metric", metrics[metric].c_str(), "Whose texts are listed."); list) {
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       if (list.entry(metrics[i].c_str(), metrics[i], i == metric, column_help(scene.survey, metrics[i]).c_str()))
-        choices.metric = metrics[i];
+        frame.state.set(kCorpusView.metric, metrics[i]);
     }
   }
   static const std::vector<std::string> kLabels = {"highest", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"};
   continue_line(segmented_width(frame, kLabels, 7.0F), 12.0F);
-  std::size_t decile = choices.decile;
-  if (draw_segmented(frame, "corpus.decile", kLabels, decile, 7.0F)) choices.decile = static_cast<std::uint32_t>(decile);
+  std::size_t decile = frame.state[kCorpusView.decile];
+  if (draw_segmented(frame, "corpus.decile", kLabels, decile, 7.0F))
+    frame.state.set(kCorpusView.decile, static_cast<std::uint32_t>(decile));
   const SurveyedHead& shown = scene.survey.head(metric, head);
   if (decile > 0 && shown.samples.empty()) {
     return write_note(

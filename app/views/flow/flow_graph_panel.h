@@ -38,11 +38,11 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
 
 /// What is asked about an edge: its share, and the baseline's where runs are compared. `threshold`: what the graph is
 /// drawn with.
-NumberRef edge_number(const Frame& frame, const FlowChoices& flow, const FlowLayout& layout,
+NumberRef edge_number(const Frame& frame, const Choices& choices, const FlowLayout& layout,
                       const attribution::FlowEdge& edge, std::uint32_t batch, float threshold);
 
 /// What is asked about the largest flow from the position's token to another one.
-NumberRef flow_number(const FlowChoices& flow, const PredictionPosition& position, std::uint32_t to, double value);
+NumberRef flow_number(const Choices& choices, const PredictionPosition& position, std::uint32_t to, double value);
 /// About a node: its MLP's share, else the token that is read of it; none: it predicts nothing, or that isn't known yet.
 std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode& node, std::uint32_t batch,
                                      std::optional<double> mlp);

@@ -36,9 +36,9 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
   return text;
 }
 
-NumberRef edge_number(const Frame& frame, const FlowChoices& flow, const FlowLayout& layout,
+NumberRef edge_number(const Frame& frame, const Choices& choices, const FlowLayout& layout,
                       const attribution::FlowEdge& edge, std::uint32_t batch, float threshold) {
-  NumberRef number{.of = std::string(share_of(flow.method)),
+  NumberRef number{.of = std::string(share_of(choices[kFlowView.method])),
                    .block = encoder_block(frame.result.network->layer_number(edge.layer)),
                    .batch = batch,
                    .head = edge.heads.empty() ? 0 : edge.heads.front().head,
@@ -51,21 +51,21 @@ NumberRef edge_number(const Frame& frame, const FlowChoices& flow, const FlowLay
     heads += fmt::format("{}head {}: {:.6g}", heads.empty() ? "" : ", ", head.head, head.share);
   }
   if (!heads.empty()) number.notes.emplace_back("sum of", heads);
-  const bool is_route = flow.method == FlowMethod::Routes;
+  const bool is_route = choices[kFlowView.method] == FlowMethod::Routes;
   number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
-                            fmt::format("{:.3g}", is_route ? threshold : flow.residual_weight));
+                            fmt::format("{:.3g}", is_route ? threshold : choices[kFlowView.residual_weight]));
   add_baseline(number, {.now = edge.share, .baseline = layout.baseline_share(edge)});
   return number;
 }
 
-NumberRef flow_number(const FlowChoices& flow, const PredictionPosition& position, std::uint32_t to, double value) {
+NumberRef flow_number(const Choices& choices, const PredictionPosition& position, std::uint32_t to, double value) {
   return {.of = std::string(kLargestFlow),
           .block = encoder_block(0),
           .batch = position.batch,
           .row = position.token,
           .column = to,
           .value = value,
-          .notes = {{"residual stream's weight", fmt::format("{:.3g}", flow.residual_weight)}}};
+          .notes = {{"residual stream's weight", fmt::format("{:.3g}", choices[kFlowView.residual_weight])}}};
 }
 
 std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode& node, std::uint32_t batch,

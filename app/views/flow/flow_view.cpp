@@ -19,12 +19,12 @@ constexpr float kSearchStart = static_cast<float>(kMinShares.front()) / 1000.0F;
 
 /// `least`: of routes, the least share that is followed.
 FlowQuestion question(const State& state, const PredictionPosition& position, std::uint32_t least) {
-  FlowQuestion asked{.method = state.flow.method, .batch = position.batch, .position = position.token};
+  FlowQuestion asked{.method = state[kFlowView.method], .batch = position.batch, .position = position.token};
   if (asked.method == FlowMethod::Routes) {
     asked.least = least;
     return asked;
   }
-  asked.residual_weight = static_cast<std::uint32_t>(std::lround(state.flow.residual_weight * 1000.0F));
+  asked.residual_weight = static_cast<std::uint32_t>(std::lround(state[kFlowView.residual_weight] * 1000.0F));
   if (asked.method != FlowMethod::MaximumFlow) return asked;
   const std::uint32_t key = state.view.pinned ? state.view.pinned->key : position.first;
   asked.source = key < position.end ? key : position.first;
@@ -40,7 +40,7 @@ std::string why_none(const Frame& frame) {
   if (!is_one_stack(network)) {
     return "it has two texts or two stacks; this view follows one stack";
   }
-  return frame.state.flow.method == FlowMethod::Routes ? attribution::why_not_additive(network) : std::string();
+  return frame.state[kFlowView.method] == FlowMethod::Routes ? attribution::why_not_additive(network) : std::string();
 }
 
 const char* about(FlowMethod method) {
@@ -65,18 +65,18 @@ void draw_small(Frame& frame, const std::string& text, shell::Color color) {
 
 /// `in_force`: the threshold of what is on screen.
 void choose(Frame& frame, std::optional<float> in_force) {
-  FlowChoices& flow = frame.state.flow;
-  const std::vector<std::string> labels = {"routes", "rollout", "flow"};
-  auto chosen = static_cast<std::size_t>(flow.method);
-  if (draw_segmented(frame, "flow.method", labels, chosen)) flow.method = static_cast<FlowMethod>(chosen);
+  State& state = frame.state;
+  choose(frame, kFlowView.method);
   continue_line(kThresholdSlider, kGap);
-  draw_threshold_slider(frame, kThresholdSlider, flow.threshold, in_force);
-  if (flow.method == FlowMethod::Routes) return;
+  draw_threshold_slider(frame, kThresholdSlider, state.edit(kFlowView.threshold), in_force);
+  if (state[kFlowView.method] == FlowMethod::Routes) return;
   continue_line(kSlider, kGap);
   ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
-  ImGui::SliderFloat("##flow.residual", &flow.residual_weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
+  float weight = state[kFlowView.residual_weight];
+  ImGui::SliderFloat("##flow.residual", &weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
-  step_by_keys(frame, flow.residual_weight, 0.0F, 1.0F, 0.01F);
+  step_by_keys(frame, weight, 0.0F, 1.0F, 0.01F);
+  state.set(kFlowView.residual_weight, weight);
 }
 
 /// In place of the graph: why this way of following doesn't go here, and a button for one that does.
@@ -93,7 +93,7 @@ void explain_none(Frame& frame, const std::string& why) {
   if (!has_others) return;
   go_below_note();
   if (ImGui::Button("Show rollout")) {
-    frame.state.flow.method = FlowMethod::Rollout;
+    frame.state.set(kFlowView.method, FlowMethod::Rollout);
     frame.ui.request_redraw();
   }
   mark_last_item(frame, "flow.show_rollout", about(FlowMethod::Rollout));
@@ -109,9 +109,9 @@ class FlowView final : public ViewPanel {
         frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position,
         "Copies the edges on screen and their heads as CSV.");
     Asked asked = ask(frame, position);
-    const FlowChoices before = frame.state.flow;
+    const Choices before = frame.state;
     choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
-    if (frame.state.flow != before) asked = ask(frame, position);
+    if (before != frame.state) asked = ask(frame, position);
     const std::string why = why_none(frame);
     if (!why.empty()) {
       copies_ = false;
@@ -120,7 +120,7 @@ class FlowView final : public ViewPanel {
     if (asked.found && std::exchange(copies_, false)) {
       ImGui::SetClipboardText(flow_csv(frame, layout_, position.batch).c_str());
     }
-    draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
+    draw_small(frame, about(frame.state[kFlowView.method]), frame.ui.theme().text_dim);
     if (asked.answer && !asked.answer->error.empty()) {
       return draw_empty_note(frame, "flow.none", "This can't be computed here", asked.answer->error + ".");
     }
@@ -160,11 +160,12 @@ class FlowView final : public ViewPanel {
     layer_numbers_ = frame.result.network->layer_numbers;
     title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
                          predicted_token_text(frame.result, position.batch, position.token), position.token);
-    subtitle_ = fmt::format("{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_.method), threshold_,
-                            choices_.method == FlowMethod::Routes ? "; colours: the strongest head" : "");
+    subtitle_ =
+        fmt::format("{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_[kFlowView.method]), threshold_,
+                    choices_[kFlowView.method] == FlowMethod::Routes ? "; colours: the strongest head" : "");
     if (layout_.baseline) {
       subtitle_ = fmt::format("{} Threshold {:.2g}. Colours: the share, {} (\u201C{}\u201D); widths: the larger share.",
-                              about(choices_.method), threshold_, difference_caption(frame.state),
+                              about(choices_[kFlowView.method]), threshold_, difference_caption(frame.state),
                               frame.ui.unshaped(frame.state.compare.baseline->name));
     }
     tokens_.assign(layout_.columns.size(), {});
@@ -181,9 +182,9 @@ class FlowView final : public ViewPanel {
     const Analysed* baseline = nullptr;  ///< of the baseline, where the two are compared
   };
 
-  static std::vector<attribution::FlowEdge> edges_of(const FlowChoices& flow, const TokenFlowFound& run, float threshold) {
-    return flow.method == FlowMethod::Routes ? attribution::routes(run.shares, run.start, static_cast<double>(threshold))
-                                             : connected(run.edges, run.layers, run.start, static_cast<double>(threshold));
+  static std::vector<attribution::FlowEdge> edges_of(FlowMethod method, const TokenFlowFound& run, float threshold) {
+    return method == FlowMethod::Routes ? attribution::routes(run.shares, run.start, static_cast<double>(threshold))
+                                        : connected(run.edges, run.layers, run.start, static_cast<double>(threshold));
   }
 
   /// Edges of the baseline by the run's own tokens, without those of tokens that it has no counterpart of.
@@ -204,9 +205,9 @@ class FlowView final : public ViewPanel {
   /// too few edges are found.
   Asked ask(Frame& frame, const PredictionPosition& position) {
     if (!why_none(frame).empty()) return {};
-    const FlowChoices& flow = frame.state.flow;
-    const bool is_searching = flow.method == FlowMethod::Routes && !flow.threshold;
-    Asked asked = ask(frame, position, least_share(flow.threshold.value_or(kSearchStart)));
+    const std::optional<float> threshold = frame.state[kFlowView.threshold];
+    const bool is_searching = frame.state[kFlowView.method] == FlowMethod::Routes && !threshold;
+    Asked asked = ask(frame, position, least_share(threshold.value_or(kSearchStart)));
     for (std::size_t i = 0; is_searching && asked.found && !has_enough(i, asked.answer->result);) {
       if (++i == kMinShares.size()) break;
       const Asked more = ask(frame, position, kMinShares[i]);
@@ -233,30 +234,31 @@ class FlowView final : public ViewPanel {
     of = result;
     const auto& found = dynamic_cast<const TokenFlowFound&>(*result);
     const float threshold = static_cast<float>(kMinShares[least]) / 1000.0F;
-    is_enough = attention_edges(edges_of({}, found, threshold)) >= kAutomaticEdges;
+    is_enough = attention_edges(edges_of(FlowMethod::Routes, found, threshold)) >= kAutomaticEdges;
     return is_enough;
   }
 
   void lay_out(const Frame& frame, const Asked& asked) {
-    const FlowChoices& flow = frame.state.flow;
     const std::shared_ptr<const AnalysisResult> baseline =
         asked.baseline && asked.baseline->is_done ? asked.baseline->result : nullptr;
-    if (of_ == asked.answer->result && of_baseline_ == baseline && choices_ == flow) return;
+    if (of_ == asked.answer->result && of_baseline_ == baseline && choices_ == frame.state) return;
     of_ = asked.answer->result;
     of_baseline_ = baseline;
-    choices_ = flow;
+    choices_ = frame.state;
+    const FlowMethod method = choices_[kFlowView.method];
     const TokenFlowFound& found = *asked.found;
-    const auto count = [&](float threshold) { return attention_edges(edges_of(flow, found, threshold)); };
-    const bool is_route = flow.method == FlowMethod::Routes;
+    const auto count = [&](float threshold) { return attention_edges(edges_of(method, found, threshold)); };
+    const bool is_route = method == FlowMethod::Routes;
     const float least = is_route ? static_cast<float>(asked.query.least) / 1000.0F : kMinFlowThreshold;
-    threshold_ = flow.threshold ? *flow.threshold : automatic_threshold(least, count);
+    const std::optional<float> chosen = choices_[kFlowView.threshold];
+    threshold_ = chosen ? *chosen : automatic_threshold(least, count);
     const auto* before = dynamic_cast<const TokenFlowFound*>(baseline.get());
     const std::uint32_t batch = asked.query.batch;
     const bool is_compared =
         before && before->layers == found.layers && frame.result.from_baseline(batch, before->start) == found.start;
-    std::vector<attribution::FlowEdge> edges = edges_of(flow, found, threshold_);
+    std::vector<attribution::FlowEdge> edges = edges_of(method, found, threshold_);
     layout_ = is_compared
-                  ? FlowLayout(std::move(edges), of_counterparts(frame.result, batch, edges_of(flow, *before, threshold_)),
+                  ? FlowLayout(std::move(edges), of_counterparts(frame.result, batch, edges_of(method, *before, threshold_)),
                                found.layers, found.start)
                   : FlowLayout(std::move(edges), found.layers, found.start);
   }
@@ -270,7 +272,7 @@ class FlowView final : public ViewPanel {
                                       position.end - position.first);
     if (gone > 0)
       summary += fmt::format("; {} {} of {} alone (dashed)", gone, gone == 1 ? "edge" : "edges", baseline_name(frame.state));
-    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
+    if (frame.state[kFlowView.method] == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
       summary += fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
                              predicted_token_text(frame.result, position.batch, asked.source), found.inputs[asked.source]);
     }
@@ -278,7 +280,7 @@ class FlowView final : public ViewPanel {
                summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
                frame.ui.theme().text_dim);
     frame.mark("flow.summary", last_item_rect());
-    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
+    if (frame.state[kFlowView.method] == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
       frame.transient.pointed_number = flow_number(choices_, position, asked.source, found.inputs[asked.source]);
     }
     if (!layout_.baseline) draw_flow_legend(frame, layout_);
@@ -355,7 +357,7 @@ class FlowView final : public ViewPanel {
   }
 
   std::shared_ptr<const AnalysisResult> of_, of_baseline_;  ///< what `layout_` shows
-  FlowChoices choices_;
+  Choices choices_;
   float threshold_ = kMinFlowThreshold;  ///< in force: the chosen or the automatic one
   FlowLayout layout_;
   /// [place in kMinShares] has_enough() of the last finding.

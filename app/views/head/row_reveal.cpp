@@ -2,6 +2,7 @@
 
 #include "app/widgets/text.h"
 
+#include "app/state/block_settings.h"
 #include "app/widgets/text.h"
 
 namespace headlight::app {
@@ -19,9 +20,8 @@ void RowReveal::observe(const Frame& frame, std::uint32_t rows, double now_s) {
     started_s_ = now_s;
   }
   const bool is_skipped = ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsKeyPressed(ImGuiKey_Escape, false);
-  const BlockChoices& choices = frame.state.block;
-  if (!is_same_line || is_skipped || choices.reduces_motion || (row_ && *row_ + 1 != rows)) row_.reset();
-  part_ = row_ ? static_cast<float>((now_s - started_s_) / kSeconds) * choices.speed : 1.0F;
+  if (!is_same_line || is_skipped || frame.state[kBlockView.reduces_motion] || (row_ && *row_ + 1 != rows)) row_.reset();
+  part_ = row_ ? static_cast<float>((now_s - started_s_) / kSeconds) * frame.state[kBlockView.speed] : 1.0F;
   if (!(part_ < 1.0F)) row_.reset();
 }
 

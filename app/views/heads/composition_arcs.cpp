@@ -60,21 +60,22 @@ std::string arc_text(const DrawnArc& arc) {
 }
 
 void draw_threshold(Frame& frame, float shown) {
-  std::optional<float>& least = frame.state.heads.least_arc;
+  State& state = frame.state;
   ImGui::SetNextItemWidth(200.0F);
   ImGui::SliderFloat("##least", &shown, kMinFlowThreshold, kMaxFlowThreshold, "at least %.3f", ImGuiSliderFlags_AlwaysClamp);
-  if (ImGui::IsItemEdited()) least = shown;
+  if (ImGui::IsItemEdited()) state.set(kHeadsView.least_arc, shown);
   mark_last_item(frame, "heads.arcs.least", "The smallest score that is drawn as an arc.");
-  if (step_by_keys(frame, shown, kMinFlowThreshold, kMaxFlowThreshold, 0.005F)) least = shown;
-  if (!least) return;
+  if (step_by_keys(frame, shown, kMinFlowThreshold, kMaxFlowThreshold, 0.005F)) state.set(kHeadsView.least_arc, shown);
+  if (!state[kHeadsView.least_arc]) return;
   ImGui::SameLine();
-  if (draw_button(frame, "heads.arcs.automatic", "Automatic", "Draws the 60 strongest.")) least.reset();
+  if (draw_button(frame, "heads.arcs.automatic", "Automatic", "Draws the 60 strongest."))
+    state.set(kHeadsView.least_arc, {});
 }
 
 }  // namespace
 
 std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, attribution::Composition by) {
-  const auto [least, arcs] = arcs_to_draw(graph, by, frame.state.heads.least_arc);
+  const auto [least, arcs] = arcs_to_draw(graph, by, frame.state[kHeadsView.least_arc]);
   draw_threshold(frame, std::clamp(least, kMinFlowThreshold, kMaxFlowThreshold));
   write_note(frame,
              graph.is_complete() ? fmt::format("{} arcs", arcs.size())

@@ -32,23 +32,23 @@ class CompositionPanel final : public FindPanel {
  public:
   Heading heading(const Frame& frame) override {
     const Selection& selection = frame.state.selection;
-    if (frame.state.heads.circuit_score == CircuitScore::Copying) return {.title = "Heads that copy, by their weights"};
-    if (frame.state.heads.draws_arcs) return {.title = "Which heads read which, by weights"};
+    if (frame.state[kHeadsView.circuit_score] == CircuitScore::Copying)
+      return {.title = "Heads that copy, by their weights"};
+    if (frame.state[kHeadsView.draws_arcs]) return {.title = "Which heads read which, by weights"};
     return {.title = fmt::format("What works with {}, by weights",
                                  head_name({.block = selection.block, .head = selection.head}))};
   }
 
   void draw(Frame& frame) override {
-    const std::vector<std::string> labels = {"queries", "keys", "values", "copying"};
-    CircuitScore& score = frame.state.heads.circuit_score;
-    choose_segment(frame, "heads.circuit", labels, score);
+    choose(frame, kHeadsView.circuit_score);
+    const CircuitScore score = frame.state[kHeadsView.circuit_score];
     scores_ = {};
     arcs_.clear();
     if (score != CircuitScore::Copying) {
       continue_line(150.0F, 12.0F);
-      check_box(frame, "heads.arcs", "all heads as arcs", frame.state.heads.draws_arcs,
+      check_box(frame, "heads.arcs", "all heads as arcs", frame.state.edit(kHeadsView.draws_arcs),
                 "All heads on a line, with an arc from each that writes to each that reads it.");
-      if (frame.state.heads.draws_arcs) return draw_arcs(frame, score);
+      if (frame.state[kHeadsView.draws_arcs]) return draw_arcs(frame, score);
     }
     const bool is_drawn = score == CircuitScore::Copying ? find_copying(frame) : find_composed(frame, score);
     if (!is_drawn) return;
@@ -161,7 +161,7 @@ class CompositionPanel final : public FindPanel {
       const auto found = before.find(scored.first);
       return scored.second == (found == before.end() ? std::nullopt : found->second);
     });
-    scores_ = {title, frame.state.heads.circuit_score == CircuitScore::Copying, now,
+    scores_ = {title, frame.state[kHeadsView.circuit_score] == CircuitScore::Copying, now,
                before.empty() || is_same ? nullptr : &before};
     if (!is_same) return draw_comparison(frame, "heads", "each head\u2019s score", baseline);
     draw_note(

@@ -12,13 +12,6 @@ namespace {
 
 constexpr float kGap = 12.0F;
 
-/// In the order of HeadsMode.
-const std::vector<std::string>& mode_labels() {
-  static const std::vector<std::string> kLabels = {"Metrics",     "From\u2013to", "Pattern",  "Similarity",
-                                                   "Composition", "Vocabulary",   "Retrieval"};
-  return kLabels;
-}
-
 std::unique_ptr<FindPanel> open_panel(HeadsMode mode) {
   switch (mode) {
     case HeadsMode::FromTo:
@@ -49,12 +42,12 @@ bool has_several_kinds(const Frame& frame) {
 class HeadsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    if (!panel_ || mode_ != frame.state.heads.mode) {
-      mode_ = frame.state.heads.mode;
+    if (!panel_ || mode_ != frame.state[kHeadsView.mode]) {
+      mode_ = frame.state[kHeadsView.mode];
       panel_ = open_panel(mode_);
     }
     draw_title(frame);
-    choose_segment(frame, "heads.mode", mode_labels(), frame.state.heads.mode);
+    choose(frame, kHeadsView.mode);
     panel_->draw(frame);
     keep_metrics(frame);
     keep_look(frame);

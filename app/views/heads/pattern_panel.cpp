@@ -37,25 +37,27 @@ const PatternText& text_of(HeadPattern pattern) { return kPatterns[static_cast<s
 
 /// The list of patterns. One that is an expression is what typing begins with. Returns whether one is to be drawn.
 bool choose_pattern(Frame& frame) {
-  HeadChoices& choices = frame.state.heads;
+  State& state = frame.state;
+  const HeadPattern before = state[kHeadsView.pattern];
   ImGui::SetNextItemWidth(kChoiceWidth);
-  OpenList list(frame, "heads.pattern", text_of(choices.pattern).title,
+  OpenList list(frame, "heads.pattern", text_of(before).title,
                 "Which keys heads are expected to look at: heads are ranked by how much they do.",
                 ImGuiComboFlags_HeightLarge);
   if (!list) return false;
-  const HeadPattern before = choices.pattern;
   for (std::size_t i = 0; i < kPatterns.size(); ++i) {
     const auto pattern = static_cast<HeadPattern>(i);
     if (is_of_one_text(pattern) && frame.state.selection.block.kind == model::BlockKind::Cross) continue;
     const std::string help = pattern == HeadPattern::Uniform ? "All keys that a query sees, with equal weights."
                                                              : fmt::format("Keys k {}.", kPatterns[i].where);
-    if (list.entry(kPatterns[i].title, std::to_string(i), pattern == before, help.c_str())) choices.pattern = pattern;
+    if (list.entry(kPatterns[i].title, std::to_string(i), pattern == before, help.c_str()))
+      state.set(kHeadsView.pattern, pattern);
   }
   const bool draws = list.entry("drawn \u2026", "drawn", false, "Keys k where you draw cells; they become a formula.");
-  if (draws) choices.pattern = HeadPattern::Typed;
-  if (choices.pattern == before) return draws;
-  if (choices.pattern == HeadPattern::Typed && choices.typed_pattern.empty()) {
-    choices.typed_pattern = text_of(before).typed[0] != '\0' ? text_of(before).typed : text_of(HeadPattern::Typed).typed;
+  if (draws) state.set(kHeadsView.pattern, HeadPattern::Typed);
+  const HeadPattern pattern = state[kHeadsView.pattern];
+  if (pattern == before) return draws;
+  if (pattern == HeadPattern::Typed && state[kHeadsView.typed_pattern].empty()) {
+    state.set(kHeadsView.typed_pattern, text_of(text_of(before).typed[0] != '\0' ? before : pattern).typed);
   }
   return draws;
 }
@@ -67,18 +69,18 @@ class PatternPanel final : public FindPanel {
   void draw(Frame& frame) override {
     choose_kind(frame, "heads.kind");
     if (choose_pattern(frame)) draws_ = true;
-    const HeadChoices& choices = frame.state.heads;
-    if (choices.pattern != HeadPattern::Uniform) {
+    const HeadPattern pattern = frame.state[kHeadsView.pattern];
+    if (pattern != HeadPattern::Uniform) {
       constexpr const char* kLabel = "minus chance";
       continue_line(ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight(), kPatternGap);
-      check_box(frame, "heads.chance", kLabel, frame.state.heads.subtracts_chance,
+      check_box(frame, "heads.chance", kLabel, frame.state.edit(kHeadsView.subtracts_chance),
                 "Takes off what attention that is spread evenly over the visible keys would put there.");
     }
-    if (choices.pattern == HeadPattern::Typed && !type_pattern(frame)) return;
-    const AnalysisQuery query = pattern_query(frame.state.selection, choices.pattern, accepted_);
+    if (pattern == HeadPattern::Typed && !type_pattern(frame)) return;
+    const AnalysisQuery query = pattern_query(frame.state.selection, pattern, accepted_);
     const auto found = ask_of_both<HeadRanking>(frame, query);
     found_ = found.now;
-    collect(choices, found.baseline);
+    collect(frame.state, found.baseline);
     const std::vector<HeadRef> known = scores_.known();
     move_through_heads(frame, known, 1);
     draw_explanation(frame, found.answer);
@@ -116,13 +118,14 @@ class PatternPanel final : public FindPanel {
   /// The field with a pad to draw on, and below it why its text is no pattern. Returns whether there is one: the last that
   /// could be accepted.
   bool type_pattern(Frame& frame) {
-    std::string& text = frame.state.heads.typed_pattern;
+    std::string text = frame.state[kHeadsView.typed_pattern];
     constexpr const char* kDraw = "Draw";
     const float button = button_width(kDraw);
     {
       const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
       const float width = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
       frame.ui.text_field("##typed", text, {.width = width, .hint = "k == q - 1", .limit = attention::Expression::kLongest});
+      frame.state.set(kHeadsView.typed_pattern, text);
     }
     mark_last_item(
         frame, "heads.typed",
@@ -154,8 +157,8 @@ class PatternPanel final : public FindPanel {
 
   using Matches = std::map<HeadRef, evaluation::PatternMatch>;
 
-  static bool subtracts(const HeadChoices& choices) {
-    return choices.subtracts_chance && choices.pattern != HeadPattern::Uniform;
+  static bool subtracts(const Choices& choices) {
+    return choices[kHeadsView.subtracts_chance] && choices[kHeadsView.pattern] != HeadPattern::Uniform;
   }
 
   static Matches matches_of(const HeadRanking* ranking) {
@@ -168,7 +171,7 @@ class PatternPanel final : public FindPanel {
   }
 
   /// `baseline`: null where nothing is compared.
-  void collect(const HeadChoices& choices, const HeadRanking* baseline) {
+  void collect(const Choices& choices, const HeadRanking* baseline) {
     scores_ = {};
     matches_ = matches_of(found_);
     baseline_matches_ = matches_of(baseline);
@@ -198,18 +201,18 @@ class PatternPanel final : public FindPanel {
   }
 
   NumberRef number_of(const Frame& frame, const HeadRef& head) const {
-    const HeadChoices& choices = frame.state.heads;
-    const bool is_typed = choices.pattern == HeadPattern::Typed;
+    const HeadPattern pattern = frame.state[kHeadsView.pattern];
+    const bool is_typed = pattern == HeadPattern::Typed;
     NumberRef number{.of = std::string(kPatternMatch),
                      .block = head.block,
                      .batch = frame.state.selection.batch,
                      .head = head.head,
-                     .notes = {{"pattern", is_typed ? accepted_ : text_of(choices.pattern).title}}};
+                     .notes = {{"pattern", is_typed ? accepted_ : text_of(pattern).title}}};
     const auto match = matches_.find(head);
     if (match != matches_.end()) {
       number.notes.emplace_back("attention",
                                 fmt::format("{:.9g}, of {} queries", match->second.mass, match->second.queries));
-      number.notes.emplace_back(subtracts(choices) ? "chance, subtracted" : "chance",
+      number.notes.emplace_back(subtracts(frame.state) ? "chance, subtracted" : "chance",
                                 fmt::format("{:.9g}", match->second.chance));
     }
     if (found_ && found_->is_sampled) {
@@ -219,7 +222,7 @@ class PatternPanel final : public FindPanel {
   }
 
   void draw_explanation(Frame& frame, const Analysed* answer) const {
-    const HeadChoices& choices = frame.state.heads;
+    const HeadPattern pattern = frame.state[kHeadsView.pattern];
     const shell::Theme& theme = frame.ui.theme();
     const auto draw = [&](const std::string& text, shell::Color color) {
       draw_note(frame, "heads.match.about", text, color);
@@ -233,15 +236,15 @@ class PatternPanel final : public FindPanel {
       return draw("The baseline's text has no key of this pattern: there is nothing to subtract.", theme.text);
     }
     if (is_hidden_) return draw("The mask hides every key of this pattern: all scores are 0.", theme.text);
-    const bool is_even = choices.pattern == HeadPattern::Uniform;
-    std::string text =
-        is_even
-            ? "Score: the mean over queries of \u03A3 min(\u03B1[q][k], 1 \u00F7 visible keys): 1 where a "
-              "head looks at all keys alike."
-            : fmt::format(
-                  "Score: \u03A3 of \u03B1[q][k] over the keys k {}, averaged over the queries that "
-                  "have such a key{}.",
-                  text_of(choices.pattern).where, choices.subtracts_chance ? ", minus their share of the visible keys" : "");
+    const bool is_even = pattern == HeadPattern::Uniform;
+    std::string text = is_even
+                           ? "Score: the mean over queries of \u03A3 min(\u03B1[q][k], 1 \u00F7 visible keys): 1 where a "
+                             "head looks at all keys alike."
+                           : fmt::format(
+                                 "Score: \u03A3 of \u03B1[q][k] over the keys k {}, averaged over the queries that "
+                                 "have such a key{}.",
+                                 text_of(pattern).where,
+                                 frame.state[kHeadsView.subtracts_chance] ? ", minus their share of the visible keys" : "");
     if (found_->is_sampled || found_->ranked_queries < found_->queries) {
       text += fmt::format(" {} of {} queries so far{}.", found_->ranked_queries, found_->queries,
                           found_->is_sampled ? "; of a long text strips of rows are read" : "");

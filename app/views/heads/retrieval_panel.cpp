@@ -19,9 +19,9 @@ class RetrievalPanel final : public FindPanel {
 
   void draw(Frame& frame) override {
     choose_texts(frame);
-    const HeadChoices& choices = frame.state.heads;
     const Analysed* answer = frame.ask(RetrievalQuestion{
-        .batch = frame.state.selection.batch, .grid = {.longest = choices.needle_longest, .seed = choices.needle_seed}});
+        .batch = frame.state.selection.batch,
+        .grid = {.longest = frame.state[kHeadsView.needle_longest], .seed = frame.state[kHeadsView.needle_seed]}});
     const auto* found = answer ? answer->as<RetrievalFound>() : nullptr;
     result_ = found ? answer->result : nullptr;
     scores_ = {};
@@ -33,7 +33,7 @@ class RetrievalPanel final : public FindPanel {
     HeadNumbers scores;
     for (std::size_t head = 0; head < found->texts.front().heads.size(); ++head) {
       scores[place_of(*found, head)] =
-          evaluation::retrieval_score(found->texts, head, frame.state.heads.needle_is_predicted);
+          evaluation::retrieval_score(found->texts, head, frame.state[kHeadsView.needle_is_predicted]);
     }
     scores_ = {"retrieval score", false, scores};
     scores_.sort();
@@ -78,26 +78,25 @@ class RetrievalPanel final : public FindPanel {
   }
 
   static void choose_texts(Frame& frame) {
-    HeadChoices& choices = frame.state.heads;
-    const auto slide = [&](const char* name, const char* format, std::uint32_t& value, std::uint32_t low, std::uint32_t high,
-                           ImGuiSliderFlags flags, const char* help) {
-      int shown = static_cast<int>(value);
-      const int least = static_cast<int>(low), most = static_cast<int>(high);
+    State& state = frame.state;
+    const auto slide = [&](const char* name, const char* format, const Setting<std::uint32_t>& value, ImGuiSliderFlags flags,
+                           const char* help) {
+      int shown = static_cast<int>(state[value]);
+      const int least = static_cast<int>(value.text.least), most = static_cast<int>(value.text.most);
       ImGui::SetNextItemWidth(180.0F);
       bool is_changed = ImGui::SliderInt(fmt::format("##{}", name).c_str(), &shown, least, most, format,
                                          flags | ImGuiSliderFlags_AlwaysClamp);
       mark_last_item(frame, name, help);
       is_changed |= step_by_keys(frame, shown, least, most, 1);
-      if (is_changed) value = static_cast<std::uint32_t>(shown);
+      if (is_changed) state.set(value, static_cast<std::uint32_t>(shown));
     };
-    slide("heads.retrieval.longest", "to %d tokens", choices.needle_longest, kMinNeedleText, kMaxNeedleText,
-          ImGuiSliderFlags_Logarithmic,
+    slide("heads.retrieval.longest", "to %d tokens", kHeadsView.needle_longest, ImGuiSliderFlags_Logarithmic,
           "Tokens of the longest texts; of the shortest 32. A model\u2019s own positions limit them.");
     continue_line(180.0F, kGridGap);
-    slide("heads.retrieval.seed", "seed %d", choices.needle_seed, 0, kMaxNeedleSeed, 0, "Of the random needles.");
+    slide("heads.retrieval.seed", "seed %d", kHeadsView.needle_seed, 0, "Of the random needles.");
     const char* label = "only what is predicted";
     continue_line(ImGui::GetFrameHeight() + text_width(frame.ui.fonts().body, label), kGridGap);
-    check_box(frame, "heads.retrieval.predicted", label, choices.needle_is_predicted,
+    check_box(frame, "heads.retrieval.predicted", label, state.edit(kHeadsView.needle_is_predicted),
               "A token counts only where the model\u2019s most probable next token is the needle\u2019s, so that it would "
               "write it.");
   }
@@ -137,7 +136,7 @@ class RetrievalPanel final : public FindPanel {
   }
 
   void draw_grids(Frame& frame, const RetrievalFound& found) {
-    const bool is_predicted = frame.state.heads.needle_is_predicted;
+    const bool is_predicted = frame.state[kHeadsView.needle_is_predicted];
     const Selection& selection = frame.state.selection;
     const std::size_t heads = found.texts.front().heads.size();
     const std::size_t head = std::size_t{selection.block.layer.value} * found.heads + selection.head;

@@ -16,28 +16,19 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSimilarityGap = 14.0F;
-
-void choose_order(Frame& frame) {
-  const std::vector<std::string> labels = {"similar side by side", "by layer"};
-  continue_line(segmented_width(frame, labels), kSimilarityGap);
-  std::size_t chosen = frame.state.heads.groups_similar ? 0 : 1;
-  if (draw_segmented(frame, "heads.similar.order", labels, chosen)) frame.state.heads.groups_similar = chosen == 0;
-}
-
 class SimilarityPanel final : public FindPanel {
  public:
   Heading heading(const Frame& /*frame*/) override { return {.title = "Heads that look alike"}; }
 
   void draw(Frame& frame) override {
     choose_kind(frame, "heads.kind");
-    choose_order(frame);
+    choose_next(frame, kHeadsView.groups_similar, {}, 14.0F);
     const auto found = ask_of_both<HeadSimilarity>(frame, similarity_query(frame.state.selection));
     has_numbers_ = found.now != nullptr;
     const bool is_refused = found.answer && !found.answer->error.empty();
     if (is_refused) return draw_note(frame, "heads.similar.about", found.answer->error, frame.ui.theme().warning);
     if (!found.now) return draw_note(frame, "heads.similar.about", "comparing every two heads\u2026");
-    map_.show(found, frame.state.heads.groups_similar);
+    map_.show(found, frame.state[kHeadsView.groups_similar]);
     const std::vector<HeadRef>& heads = found.now->heads;
     std::vector<HeadRef> listed;
     for (const std::uint32_t head : map_.order()) listed.push_back(heads[head]);

@@ -85,7 +85,7 @@ class VocabularyPanel final : public FindPanel {
     const std::size_t line = std::size_t{selection.batch} * tokens.length;
     if (tokens.ids.size() < line + tokens.length || tokens.length == 0) return std::nullopt;
     const auto id_at = [&](std::uint32_t at) { return tokens.ids[line + std::min(at, tokens.length - 1)]; };
-    std::optional<std::uint32_t>& read = frame.state.heads.read_token;
+    std::optional<std::uint32_t> read = frame.state[kHeadsView.read_token];
     const auto& embedding = selection.block.kind == model::BlockKind::EncoderSelf ? frame.result.network->source_embedding
                                                                                   : frame.result.network->target_embedding;
     const bool is_other_models = read && embedding && *read >= embedding->table.axis(0);
@@ -112,22 +112,23 @@ class VocabularyPanel final : public FindPanel {
     if (events.chosen) {
       chosen_ = *events.chosen;
       read = id_at(chosen_);
+      frame.state.set(kHeadsView.read_token, read);
     }
     return is_other_models && !events.chosen ? id_at(chosen_) : read.value_or(id_at(chosen_));
   }
 
   /// Sets positions_.
   void choose_distance(Frame& frame) {
-    HeadChoices& choices = frame.state.heads;
+    State& state = frame.state;
     const model::Network& network = *frame.result.network;
     const model::BlockRef block = frame.state.selection.block;
     positions_.reset();
     if (!attribution::has_circuit_positions(network, block)) return;
     check_box(
-        frame, "heads.vocabulary.positions", "with positions", choices.has_distance,
+        frame, "heads.vocabulary.positions", "with positions", state.edit(kHeadsView.has_distance),
         "Queries and keys as they are so far apart in a text: positions are added to token vectors, or queries and keys "
         "are rotated. Else tokens alone are compared.");
-    if (!choices.has_distance) return;
+    if (!state[kHeadsView.has_distance]) return;
     const auto& embedding =
         block.kind == model::BlockKind::EncoderSelf ? network.source_embedding : network.target_embedding;
     const bool is_learned = embedding && !embedding->positions.is_empty();
@@ -135,13 +136,13 @@ class VocabularyPanel final : public FindPanel {
         is_learned ? embedding->positions.axis(0) - embedding->position_offset - 1 : kMaxCircuitDistance;
     continue_line(160.0F, kListGap);
     ImGui::SetNextItemWidth(160.0F);
-    int distance = static_cast<int>(std::min(choices.distance, last));  // which another model may have more of
+    int distance = static_cast<int>(std::min(state[kHeadsView.distance], last));  // which another model may have more of
     const int most = static_cast<int>(std::min(last, std::max(frame.result.input->keys(block.kind).length, 64U)));
     bool is_changed = ImGui::SliderInt("##distance", &distance, 0, most, "distance %d", ImGuiSliderFlags_AlwaysClamp);
     mark_last_item(frame, "heads.vocabulary.distance", "Tokens from the query back to the key.");
     is_changed |= step_by_keys(frame, distance, 0, most, 1);
     const auto back = static_cast<std::uint32_t>(distance);
-    if (is_changed) choices.distance = back;
+    if (is_changed) state.set(kHeadsView.distance, back);
     const std::uint32_t query = std::min(std::max(chosen_, back), last);
     positions_ = {.query = query, .key = query - back};
   }
@@ -208,7 +209,7 @@ class VocabularyPanel final : public FindPanel {
                                          signed_text(entries[at].value), own);
                     }});
     ImGui::EndChild();
-    if (clicked) frame.state.heads.read_token = entries[*clicked].id;
+    if (clicked) frame.state.set(kHeadsView.read_token, entries[*clicked].id);
   }
 
   std::uint32_t chosen_ = 0;  ///< place in the text

@@ -1,5 +1,6 @@
 #include "app/views/logits/explained_logit.h"
 
+#include "app/state/logits_settings.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
 
@@ -56,7 +57,7 @@ LogitQuestion parts_of(const ChosenLogit& logit) {
 LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state) {
   LogitSourcesQuestion question{parts_of(logit)};
   const HeadRef selected{.block = state.selection.block, .head = state.selection.head};
-  if (!state.logits.sums_heads) question.head = selected;
+  if (!state[kLogitsView.sums_heads]) question.head = selected;
   return question;
 }
 

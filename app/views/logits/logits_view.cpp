@@ -2,6 +2,7 @@
 
 #include "app/cells/provenance.h"
 #include "app/state/comparison.h"
+#include "app/state/logits_settings.h"
 #include "app/views/logits/explained_logit.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -66,10 +67,8 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const Compared<Logi
 
 void choose_source_heads(Frame& frame) {
   const Selection& selection = frame.state.selection;
-  const std::vector<std::string> labels = {"all heads", fmt::format("L{} H{}", selection.block.layer.value, selection.head)};
-  std::size_t chosen = frame.state.logits.sums_heads ? 0 : 1;
   ImGui::SameLine(0.0F, 12.0F);
-  if (draw_segmented(frame, "logits.heads", labels, chosen)) frame.state.logits.sums_heads = chosen == 0;
+  choose(frame, kLogitsView.sums_heads, {"all heads", fmt::format("L{} H{}", selection.block.layer.value, selection.head)});
 }
 
 void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& explained) {
@@ -136,7 +135,7 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadScores& scores
   };
   const auto click = [&](const HeadRef& head, bool is_double) {
     select_head(frame.state.selection, head.block, head.head);
-    frame.state.logits.sums_heads = false;
+    frame.state.set(kLogitsView.sums_heads, false);
     if (is_double) frame.state.view.tab = kHeadView;
   };
   const float all = score_maps_height(scores, ImGui::GetContentRegionAvail().x);

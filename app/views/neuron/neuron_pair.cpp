@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "app/state/neuron_settings.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -48,7 +49,7 @@ NeuronPair read_pair(Frame& frame, const HeadSubject& subject, attention::Cell c
   const CellQuestion question = question_about(frame, subject, attention::Stage::Weights, cell);
   const model::Layers* layers = frame.result.network ? frame.result.network->layers.get() : nullptr;
   pair.chain = explain_score(question, layers, numbers);
-  pair.order = order_products(pair.chain.products, frame.state.neuron.order);
+  pair.order = order_products(pair.chain.products, frame.state[kNeuronView.order]);
   if (!frame.result.input) return pair;
   const model::TokenBatch& queries = frame.result.input->queries(subject.block.kind);
   const model::TokenBatch& keys = frame.result.input->keys(subject.block.kind);

@@ -2,6 +2,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
+#include "app/state/neuron_settings.h"
 #include "app/views/neuron/neuron_pair.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
@@ -154,9 +155,6 @@ constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
 
-const std::array<std::string, 2> kForms = {"one key", "all keys"};
-const std::array<std::string, 2> kOrders = {"by component", "by size"};
-
 /// Small text, broken at spaces, so that no number is.
 void write_small(const Frame& frame, const std::string& text) {
   ImFont* font = frame.ui.fonts().small;
@@ -199,12 +197,13 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
 
 void draw_tools(Frame& frame, NeuronMemory& memory) {
   const float copy = button_width("Copy");
-  const float width = segmented_width(frame, kForms) + segmented_width(frame, kOrders) + copy + 2.0F * kToolGap;
+  const float width = segmented_width(frame, option_labels(kNeuronView.form)) +
+                      segmented_width(frame, option_labels(kNeuronView.order)) + copy + 2.0F * kToolGap;
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
-  choose_segment(frame, "neuron.form", kForms, frame.state.neuron.form);
+  choose(frame, kNeuronView.form);
   ImGui::SameLine(0.0F, kToolGap);
-  choose_segment(frame, "neuron.order", kOrders, frame.state.neuron.order);
+  choose(frame, kNeuronView.order);
   ImGui::SameLine(0.0F, kToolGap);
   if (draw_button(frame, "neuron.copy", "Copy")) memory.copies = true;
 }
@@ -316,7 +315,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
 void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, NeuronMemory& memory) {
   if (!memory.copies || !pair.is_known() || !pair.chain.weight) return;
   std::string text;
-  if (frame.state.neuron.form == NeuronForm::Pair) {
+  if (frame.state[kNeuronView.form] == NeuronForm::Pair) {
     text = write_score_table(pair.chain, fmt::format("{} {}", pair.cell.query, pair.query_name),
                              fmt::format("{} {}", pair.cell.key, pair.key_name));
   } else {
@@ -360,7 +359,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
     write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, "The query and the key are being computed.");
     return;
   }
-  if (frame.state.neuron.form == NeuronForm::AllKeys) {
+  if (frame.state[kNeuronView.form] == NeuronForm::AllKeys) {
     const auto key = draw_key_rows(frame, subject, memory.shown, memory.key_rows);
     if (key) frame.state.view.pinned = attention::Cell{.query = memory.shown.cell.query, .key = *key};
   } else {
@@ -374,7 +373,7 @@ std::unique_ptr<ViewPanel> open_neuron_view() {
   class NeuronView final : public ViewPanel {
     void draw(Frame& frame) override {
       draw_neuron_panel(frame, memory_);
-      shows_keys_ = frame.state.neuron.form == NeuronForm::AllKeys;
+      shows_keys_ = frame.state[kNeuronView.form] == NeuronForm::AllKeys;
       if (!memory_.shown.is_known()) return;
       look_ = neuron_look(frame, memory_.shown);
       if (shows_keys_) keys_ = keep_keys(frame, selected_subject(frame), memory_.shown);

@@ -1,6 +1,7 @@
 #include "app/views/patching/patching_parts.h"
 
 #include "app/state/comparison.h"
+#include "app/state/logits_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/prediction_bars.h"
@@ -26,8 +27,8 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   continue_line(button_width(label.c_str()), kControlGap);
   if (draw_button(frame, "patching.both", label.c_str(),
                   "What the other run finds likeliest, minus what the present one does.")) {
-    frame.state.logits.token = theirs;
-    frame.state.logits.other = ours;
+    frame.state.set(kLogitsView.token, theirs);
+    frame.state.set(kLogitsView.other, ours);
   }
 }
 

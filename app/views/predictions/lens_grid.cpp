@@ -4,6 +4,7 @@
 
 #include "app/cells/provenance.h"
 #include "app/exports/view_figures.h"
+#include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -23,29 +24,29 @@ constexpr float kLegendBar = 120.0F, kDetailRoom = 46.0F;
 
 /// What colours the cells: a number of each, and the range of its colours in a vocabulary of this size.
 struct Coloring {
-  const char *title, *unit;
+  const char* unit;
   double (*value)(const LensCell& cell);
   view::ValueLimits (*limits)(double vocabulary);
   std::string (*text)(const LensCell& cell);
 };
 /// By LensColor.
 constexpr std::array<Coloring, 4> kColorings = {
-    {{"probability", "probability of the likeliest token",
-      [](const LensCell& cell) { return cell.likeliest.front().probability; },
+    {{"probability of the likeliest token", [](const LensCell& cell) { return cell.likeliest.front().probability; },
       [](double) { return view::ValueLimits{.low = 0.0F, .high = 1.0F}; },
       [](const LensCell& cell) { return fmt::format("{:.0f} %", cell.likeliest.front().probability * 100.0); }},
-     {"rank", "\u2212log\u2081\u2080 of the rank",
-      [](const LensCell& cell) { return -std::log10(static_cast<double>(cell.rank)); },
+     {"\u2212log\u2081\u2080 of the rank", [](const LensCell& cell) { return -std::log10(static_cast<double>(cell.rank)); },
       [](double vocabulary) { return view::ValueLimits{.low = -static_cast<float>(std::log10(vocabulary)), .high = 0.0F}; },
       [](const LensCell& cell) { return std::to_string(cell.rank); }},
-     {"entropy", "entropy, nats", [](const LensCell& cell) { return cell.entropy; },
+     {"entropy, nats", [](const LensCell& cell) { return cell.entropy; },
       [](double vocabulary) { return view::ValueLimits{.low = 0.0F, .high = static_cast<float>(std::log(vocabulary))}; },
       [](const LensCell& cell) { return fmt::format("{:.2f}", cell.entropy); }},
-     {"KL to the last layer", "KL(last layer \u2016 this), nats", [](const LensCell& cell) { return cell.divergence; },
+     {"KL(last layer \u2016 this), nats", [](const LensCell& cell) { return cell.divergence; },
       [](double vocabulary) { return view::ValueLimits{.low = 0.0F, .high = static_cast<float>(std::log(vocabulary))}; },
       [](const LensCell& cell) { return fmt::format("{:.2f}", cell.divergence); }}}};
 
-const Coloring& coloring(const State& state) { return kColorings[static_cast<std::size_t>(state.predictions.lens_color)]; }
+const Coloring& coloring(const State& state) {
+  return kColorings[static_cast<std::size_t>(state[kPredictionsView.lens_color])];
+}
 
 shell::Color color_at(const Frame& frame, const Coloring& by, double value, std::uint32_t vocabulary) {
   const std::span<const std::uint32_t> colors = weight_colors(frame.state);
@@ -80,17 +81,15 @@ std::string lens_numbers(const Frame& frame, const LensCell& cell) {
                      cell.divergence, quoted(frame, cell.ranked), cell.rank, percent_text(cell.probability));
 }
 
-std::string lens_name(const State& state) { return utf8(std::filesystem::path(state.predictions.lens).filename()); }
+std::string lens_name(const State& state) { return utf8(std::filesystem::path(state[kPredictionsView.lens]).filename()); }
 
 }  // namespace
 
 void LensGrid::draw_controls(Frame& frame, const PredictionPosition& position) {
-  PredictionsChoices& choices = frame.state.predictions;
-  std::vector<std::string> labels;
-  for (const Coloring& by : kColorings) labels.emplace_back(by.title);
-  choose_segment(frame, "lens.color", labels, choices.lens_color);
+  State& state = frame.state;
+  choose(frame, kPredictionsView.lens_color);
   constexpr float kListRoom = 200.0F;
-  if (choices.lens_color == LensColor::Rank) {
+  if (state[kPredictionsView.lens_color] == LensColor::Rank) {
     continue_line(kListRoom, 12.0F);
     ImGui::SetNextItemWidth(kListRoom);
     const std::string automatic = "of the last layer\u2019s likeliest";
@@ -100,36 +99,37 @@ void LensGrid::draw_controls(Frame& frame, const PredictionPosition& position) {
         "position's likeliest. Shift and a click on a cell take that cell's.";
     frame.ui.ensure_glyphs(shown);
     if (OpenList list(frame, "lens.ranked", shown.c_str(), kHelp); list) {
-      if (list.entry(automatic.c_str(), "none", !question_.ranked, kHelp)) choices.ranked.reset();
+      if (list.entry(automatic.c_str(), "none", !question_.ranked, kHelp)) state.set(kPredictionsView.ranked, {});
       const Prediction* known =
           frame.ask(PredictionQuery{.batch = position.batch, .token = position.token, .layer = layers_});
       for (std::size_t i = 0; known && i < known->candidates.size(); ++i) {
         const std::uint32_t id = known->candidates[i].id;
         const std::string entry = fmt::format("{}###{}", quoted(frame, id), i);
         frame.ui.ensure_glyphs(entry);
-        if (list.entry(entry.c_str(), std::to_string(i), choices.ranked == id, kHelp)) choices.ranked = id;
+        if (list.entry(entry.c_str(), std::to_string(i), state[kPredictionsView.ranked] == id, kHelp))
+          state.set(kPredictionsView.ranked, id);
       }
     }
   }
   constexpr const char *kOpen = "Linear lens\u2026", *kLeave = "Logit lens";
   continue_line(button_width(kOpen), 12.0F);
   if (draw_button(frame, "lens.open", kOpen)) frame.start_command("file.open_lens");
-  if (choices.lens.empty()) return;
+  if (state[kPredictionsView.lens].empty()) return;
   continue_line(button_width(kLeave), 8.0F);
-  if (draw_button(frame, "lens.leave", kLeave)) choices.lens.clear();
+  if (draw_button(frame, "lens.leave", kLeave)) state.set(kPredictionsView.lens, {});
 }
 
 void LensGrid::draw_legend(Frame& frame) const {
   const Coloring& by = coloring(frame.state);
   const view::ValueLimits limits = by.limits(vocabulary_);
-  const bool is_rank = frame.state.predictions.lens_color == LensColor::Rank;
-  const bool is_share = frame.state.predictions.lens_color == LensColor::Probability;
+  const bool is_rank = frame.state[kPredictionsView.lens_color] == LensColor::Rank;
+  const bool is_share = frame.state[kPredictionsView.lens_color] == LensColor::Probability;
   const std::string low = is_rank ? std::to_string(vocabulary_) : "0";
   const char* bound =
-      frame.state.predictions.lens_color == LensColor::Divergence ? "\u2265 " : "";  // it has no largest number
+      frame.state[kPredictionsView.lens_color] == LensColor::Divergence ? "\u2265 " : "";  // it has no largest number
   const std::string high = is_rank ? "1" : is_share ? "100 %" : fmt::format("{}{:.1f} nats", bound, limits.high);
   const std::string lens =
-      frame.state.predictions.lens.empty()
+      frame.state[kPredictionsView.lens].empty()
           ? "Each state through the final norm and the unembedding"
           : fmt::format("Linear lens {}: each state h is read as h + W\u00B7h + b", lens_name(frame.state));
   ImFont* font = frame.ui.fonts().small;
@@ -167,8 +167,8 @@ void LensGrid::draw_cell(Frame& frame, const PredictionPosition& position, std::
   mark_last_item(frame, name, cell ? words.c_str() : trouble_.empty() ? "Being computed." : trouble_.c_str());
   if (is_chosen) frame.ui.keyboard().prefer_last();
   if (is_clicked && ImGui::GetIO().KeyShift && cell && cell->known > 0) {
-    state.predictions.ranked = cell->likeliest.front().id;
-    state.predictions.lens_color = LensColor::Rank;
+    state.set(kPredictionsView.ranked, cell->likeliest.front().id);
+    state.set(kPredictionsView.lens_color, LensColor::Rank);
   } else if (is_clicked) {
     is_opened_ = is_chosen && frame.ui.keyboard().is_active();
     choose_position(frame, token);
@@ -208,7 +208,8 @@ void LensGrid::draw_cell(Frame& frame, const PredictionPosition& position, std::
                 .column = likeliest.id,
                 .value = likeliest.probability,
                 .notes = {{"token", quoted(frame, likeliest.id)}, {"read after", layer_label(layer, layers_)}}};
-  if (!state.predictions.lens.empty()) frame.transient.pointed_number->notes.emplace_back("lens", state.predictions.lens);
+  if (!state[kPredictionsView.lens].empty())
+    frame.transient.pointed_number->notes.emplace_back("lens", state[kPredictionsView.lens]);
 }
 
 void LensGrid::keep_cell(const Frame& frame, std::uint32_t layer, std::uint32_t token, const LensCell* cell) {
@@ -298,11 +299,11 @@ void LensGrid::draw_cells(Frame& frame, const PredictionPosition& position, floa
 void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copies) {
   layers_ = predicting_layers(*frame.result.network);
   vocabulary_ = frame.result.network->layers->unembedding->linear.out();
-  const PredictionsChoices& choices = frame.state.predictions;
+  const std::optional<std::uint32_t> ranked = frame.state[kPredictionsView.ranked];
   // A token that this model doesn't have is none.
   question_ = {.batch = position.batch,
-               .ranked = choices.ranked && *choices.ranked < vocabulary_ ? choices.ranked : std::nullopt,
-               .lens = choices.lens};
+               .ranked = ranked && *ranked < vocabulary_ ? ranked : std::nullopt,
+               .lens = frame.state[kPredictionsView.lens]};
   is_hovered_ = is_opened_ = false;
   draw_controls(frame, position);
   draw_legend(frame);
@@ -324,11 +325,12 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copie
     kept_.rows.tokens.push_back(layer_label(layers_ - row, layers_));
   for (std::uint32_t column = visible_.first_column; column < visible_.end_column; ++column)
     kept_.columns.tokens.push_back(predicted_token_text(frame.result, position.batch, position.first + column));
-  kept_.title = choices.lens.empty() ? "Logit lens" : fmt::format("Linear lens {}", lens_name(frame.state));
+  kept_.title =
+      frame.state[kPredictionsView.lens].empty() ? "Logit lens" : fmt::format("Linear lens {}", lens_name(frame.state));
   kept_.value_title = by.unit;
   kept_.masked_title = "not computed";
   kept_.subtitle = fmt::format("the likeliest token that each layer's state is read as{}",
-                               choices.lens_color != LensColor::Rank ? ""
+                               frame.state[kPredictionsView.lens_color] != LensColor::Rank ? ""
                                : question_.ranked ? fmt::format("; rank of {}", quoted(frame, *question_.ranked))
                                                   : "; rank of the last layer's likeliest");
   kept_.marks_empty_rows = false;

@@ -5,6 +5,7 @@
 #include "app/engine/prediction_memory.h"
 #include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
+#include "app/state/predictions_settings.h"
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/lens_grid.h"
 #include "app/views/predictions/loss_chart.h"
@@ -270,7 +271,7 @@ class PredictionsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     kept_ = {};
-    part_ = frame.state.predictions.part;
+    part_ = frame.state[kPredictionsView.part];
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     const bool is_grid = part_ == PredictionsPart::Layers;
@@ -280,21 +281,19 @@ class PredictionsView final : public ViewPanel {
                                       : nullptr;
     const bool copies = draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position, copied);
     if (!is_grid) draw_mask_offer(frame, position);
-    const std::vector<std::string> parts = {"this position", "every position", "every layer"};
-    PredictionsPart& part = frame.state.predictions.part;
-    choose_segment(frame, "prediction.positions", parts, part);
+    choose(frame, kPredictionsView.part);
     ImGui::Spacing();
     if (part_ == PredictionsPart::Position) return draw_position(frame, typed_, memory_, kept_, position);
     if (is_grid) {
       grid_.draw(frame, position, copies);
-      if (grid_.is_opened()) part = PredictionsPart::Position;
+      if (grid_.is_opened()) frame.state.set(kPredictionsView.part, PredictionsPart::Position);
       return;
     }
     const std::optional<std::uint32_t> of_chart = losses_.draw(frame, position, copies);
     const std::optional<std::uint32_t> of_table = draw_every_position(frame, position);
     if (!of_chart && !of_table) return;
     choose_position(frame, of_chart ? *of_chart : *of_table);
-    part = PredictionsPart::Position;
+    frame.state.set(kPredictionsView.part, PredictionsPart::Position);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {

@@ -18,7 +18,7 @@ void choose_direction(Frame& frame) {
 /// Where heads are patched.
 void choose_place(Frame& frame, const PromptFindings* findings) {
   PatchingChoices& patching = frame.state.patching;
-  std::string& position = frame.state.prompts.position;
+  const std::string position = frame.state[kPromptsView.position];
   const bool is_at = patching.at_token && !position.empty();
   continue_line(130.0F, kControlGap);
   ImGui::SetNextItemWidth(130.0F);
@@ -36,7 +36,7 @@ void choose_place(Frame& frame, const PromptFindings* findings) {
     frame.ui.ensure_glyphs(name);
     if (!list.entry(("at " + name).c_str(), name, is_at && name == position)) continue;
     patching.at_token = true;
-    position = name;
+    frame.state.set(kPromptsView.position, name);
   }
 }
 
@@ -104,7 +104,7 @@ bool has_named_columns(const PromptQuestion& question) {
 }
 
 PromptMeasure shown_measure(const State& state) {
-  const PromptChoices& choices = state.prompts;
+  const PromptExperiment experiment = state[kPromptsView.experiment];
   const auto change = [](auto measure, const char* loss) -> PromptMeasure {
     const auto number = static_cast<std::size_t>(measure);  // of both: logit, probability, loss
     const std::array titles = {"change of the logit", "change of the probability, points", loss};
@@ -112,28 +112,29 @@ PromptMeasure shown_measure(const State& state) {
     return {.number = number, .title = titles.at(number), .column = kColumns.at(number), .scale = number == 1 ? 100.0 : 1.0};
   };
   using enum PromptExperiment;
-  if (choices.experiment == Knockouts) return change(state.what_if.measure, "change of the text\u2019s mean loss, nats");
-  if (choices.experiment == Patching || choices.experiment == Paths)
+  if (experiment == Knockouts) return change(state[kWhatIfView.measure], "change of the text\u2019s mean loss, nats");
+  if (experiment == Patching || experiment == Paths)
     return change(state.patching.measure, "change of the answer\u2019s loss, nats");
-  if (choices.experiment == Attribution) return {.title = "part of the logit", .column = "logit_part"};
-  if (choices.experiment == Lens) {
+  if (experiment == Attribution) return {.title = "part of the logit", .column = "logit_part"};
+  if (experiment == Lens) {
     constexpr std::array kTitles = {"probability, points", "rank", "logit"};
     constexpr std::array kColumns = {"probability", "rank", "logit"};
-    const auto number = static_cast<std::size_t>(choices.lens);
+    const auto number = static_cast<std::size_t>(state[kPromptsView.lens]);
     return {.number = number,
             .title = kTitles.at(number),
             .column = kColumns.at(number),
-            .scale = choices.lens == LensMeasure::Probability ? 100.0 : 1.0,
-            .is_signed = choices.lens == LensMeasure::Logit};
+            .scale = state[kPromptsView.lens] == LensMeasure::Probability ? 100.0 : 1.0,
+            .is_signed = state[kPromptsView.lens] == LensMeasure::Logit};
   }
-  return {.number = static_cast<std::size_t>(choices.metric),
-          .title = metric_title(choices.metric, state.heads.scoring),
-          .column = metric_title(choices.metric, state.heads.scoring),
+  const evaluation::HeadMetric metric = state[kPromptsView.metric];
+  return {.number = static_cast<std::size_t>(metric),
+          .title = metric_title(metric, state.heads.scoring),
+          .column = metric_title(metric, state.heads.scoring),
           .is_signed = false};
 }
 
 void draw_prompt_sets(Frame& frame) {
-  std::string& chosen = frame.state.prompts.set;
+  const std::string chosen = frame.state[kPromptsView.set];
   const auto known = std::ranges::find_if(bundled_prompts(), [&](const BundledPrompts& set) { return set.id == chosen; });
   const std::string shown = known != bundled_prompts().end() ? known->title
                             : chosen.empty()                 ? "Choose a set"
@@ -142,7 +143,7 @@ void draw_prompt_sets(Frame& frame) {
   ImGui::SetNextItemWidth(230.0F);
   if (OpenList list(frame, "prompts.set", shown.c_str(), "The prompts over which every experiment is a mean."); list) {
     for (const BundledPrompts& set : bundled_prompts()) {
-      if (list.entry(set.title, set.id, chosen == set.id)) chosen = set.id;
+      if (list.entry(set.title, set.id, chosen == set.id)) frame.state.set(kPromptsView.set, set.id);
     }
   }
   continue_line(button_width("Open\u2026"), 6.0F);
@@ -151,19 +152,14 @@ void draw_prompt_sets(Frame& frame) {
 }
 
 void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
-  PromptChoices& choices = frame.state.prompts;
   PatchingChoices& patching = frame.state.patching;
-  choose_segment(frame, "prompts.experiment",
-                 std::vector<std::string>{"knock-outs", "patching", "paths", "attribution", "lens", "metrics"},
-                 choices.experiment);
+  choose(frame, kPromptsView.experiment);
   using enum PromptExperiment;
-  const PromptExperiment experiment = choices.experiment;
+  const PromptExperiment experiment = frame.state[kPromptsView.experiment];
   const bool is_of_heads = experiment == Paths || (experiment == Patching && patching.map == PatchMap::Heads);
   if (experiment == Knockouts) {
-    choose_segment(frame, "what_if.measure", std::vector<std::string>{"logit", "probability", "loss of the text"},
-                   frame.state.what_if.measure);
-    choose_next_segment(frame, "what_if.ablation", {"zero", "mean of the text", "mean of the corrupted text"},
-                        frame.state.what_if.ablation);
+    choose(frame, kWhatIfView.measure);
+    choose_next(frame, kWhatIfView.ablation, {"zero", "mean of the text", "mean of the corrupted text"});
   }
   if (experiment == Patching) {
     PatchMap map = prompt_question(frame.state, {}).patching.map;
@@ -175,9 +171,9 @@ void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
   if (is_of_heads && experiment == Patching)
     choose_next_segment(frame, "patching.part", {"queries", "keys", "values", "pattern", "outputs"}, patching.part);
   if (is_of_heads) choose_place(frame, findings);
-  if (experiment == Lens)
-    choose_segment(frame, "prompts.lens", std::vector<std::string>{"probability", "rank", "logit"}, choices.lens);
-  if (experiment == Metrics) choose_metric(frame, "prompts.metric", "The metric of every head.", choices.metric);
+  if (experiment == Lens) choose(frame, kPromptsView.lens);
+  if (experiment == Metrics)
+    choose_metric(frame, "prompts.metric", "The metric of every head.", frame.state.edit(kPromptsView.metric));
 }
 
 Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question) {

@@ -50,7 +50,8 @@ class PromptsView final : public ViewPanel {
  private:
   /// Takes what is known.
   void update(const Frame& frame, PromptRoom& room) {
-    const bool is_asked = !frame.state.prompts.set.empty() && frame.result.inputs && is_model(frame.result.inputs->source);
+    const bool is_asked =
+        !frame.state[kPromptsView.set].empty() && frame.result.inputs && is_model(frame.result.inputs->source);
     if (is_asked) question_ = prompt_question(frame.state, *frame.result.inputs);
     if (is_asked) room.want(question_);
     const auto findings = is_asked ? room.findings() : nullptr;
@@ -68,7 +69,7 @@ class PromptsView final : public ViewPanel {
   bool draw_controls(Frame& frame, PromptRoom& room) {
     draw_title(frame, room);
     draw_prompt_sets(frame);
-    if (frame.state.prompts.set.empty()) {
+    if (frame.state[kPromptsView.set].empty()) {
       draw_empty_note(frame, "prompts.empty", "No set is chosen",
                       "A set has many prompts of one task, each with the word that should come next: every experiment shows "
                       "its mean over them. Choose one above, or open a file.");
@@ -141,10 +142,11 @@ class PromptsView final : public ViewPanel {
   /// The number of the cell that is chosen, in the order of PromptNumbers::cells.
   std::size_t chosen_cell(const State& state) const {
     const PromptFindings& found = *findings_;
-    const std::uint32_t layer = has_names() ? state.prompts.layer : state.selection.block.layer.value;
+    const std::uint32_t layer = has_names() ? state[kPromptsView.layer] : state.selection.block.layer.value;
     const std::size_t row = std::min<std::size_t>(layer, found.layers.size() - 1), last = found.columns.size() - 1;
-    const auto named = std::ranges::find(found.columns, state.prompts.position);
-    const bool is_named = named != found.columns.end() && (has_names() || state.prompts.position == found.columns.back());
+    const auto named = std::ranges::find(found.columns, state[kPromptsView.position]);
+    const bool is_named =
+        named != found.columns.end() && (has_names() || state[kPromptsView.position] == found.columns.back());
     const std::size_t column = is_named      ? static_cast<std::size_t>(named - found.columns.begin())
                                : has_names() ? question_.experiment == PromptExperiment::Lens ? 0 : last
                                              : std::min<std::size_t>(state.selection.head, last);
@@ -182,18 +184,17 @@ class PromptsView final : public ViewPanel {
     room.show({.prompt = findings_->set->prompts[prompt],
                .answer = has_answer ? std::optional(fitted.answer) : std::nullopt,
                .wrong = has_answer ? fitted.wrong : std::nullopt,
-               .token = fitted.position(frame.state.prompts.position),
+               .token = fitted.position(frame.state[kPromptsView.position]),
                .tab = tab});
     frame.ui.request_redraw(2);
   }
 
   void draw_prompts(Frame& frame, PromptRoom& room) {
-    choose_segment(frame, "prompts.order", std::vector<std::string>{"as in the file", "lowest first", "highest first"},
-                   frame.state.prompts.order);
+    app::choose(frame, kPromptsView.order);
     const std::size_t cell = chosen_cell(frame.state);
     std::vector<std::size_t> order(findings_->prompts());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const PromptOrder by = frame.state.prompts.order;
+    const PromptOrder by = frame.state[kPromptsView.order];
     std::ranges::stable_sort(order, {}, [&](std::size_t prompt) {
       const auto value = by == PromptOrder::File ? std::optional(0.0) : shown_value(prompt, cell);
       if (!why_out(prompt).empty() || !value) return std::numeric_limits<double>::infinity();
@@ -297,12 +298,12 @@ class PromptsView final : public ViewPanel {
   void choose(Frame& frame, PromptRoom& room, std::size_t cell, bool is_double) {
     const std::size_t columns = findings_->columns.size();
     const std::string& column = findings_->columns[cell % columns];
-    PromptChoices& choices = frame.state.prompts;
+    State& state = frame.state;
     Selection& selection = frame.state.selection;
     const bool is_head = !has_names() && column.find_first_not_of("0123456789") == std::string::npos;
-    choices.layer = static_cast<std::uint32_t>(cell / columns);
-    if (!is_head) choices.position = column;
-    if (is_head && choices.position == findings_->columns.back()) choices.position.clear();
+    state.set(kPromptsView.layer, static_cast<std::uint32_t>(cell / columns));
+    if (!is_head) state.set(kPromptsView.position, column);
+    if (is_head && state[kPromptsView.position] == findings_->columns.back()) state.set(kPromptsView.position, {});
     const model::BlockRef block = encoder_block(findings_->layers[cell / columns]);
     if (frame.result.shapes.contains(block))
       select_head(selection, block, is_head ? static_cast<std::uint32_t>(cell % columns) : selection.head);

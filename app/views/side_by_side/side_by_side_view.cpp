@@ -6,6 +6,7 @@
 #include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
@@ -54,12 +55,12 @@ Side left_side(const Frame& frame) {
 
 Side right_side(const Frame& frame, const HeadRef& head) {
   Side side = left_side(frame);
-  if (frame.state.side_by_side.right == SideMap::Baseline) {
+  if (frame.state[kSideBySideView.right] == SideMap::Baseline) {
     side.map.quantity = baseline_of(side.map.quantity);
     side.title += fmt::format(" of {} \u201C{}\u201D", baseline_name(frame.state), frame.state.compare.baseline->name);
     return side;
   }
-  if (frame.state.side_by_side.right == SideMap::LayerMean) {
+  if (frame.state[kSideBySideView.right] == SideMap::LayerMean) {
     side.map.quantity = kMeanOfLayer;
     side.map.head = 0;
     side.title = fmt::format("mean of layer {}", side.map.block.layer.value);
@@ -95,7 +96,7 @@ class SideBySideView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
-    const SideMap beside = frame.state.side_by_side.right;
+    const SideMap beside = frame.state[kSideBySideView.right];
     const bool is_baseline = beside == SideMap::Baseline;
     const HeadRef other = beside == SideMap::OtherHead ? other_head(frame) : HeadRef{};
     const bool has_right = !is_baseline || frame.state.compare.baseline;
@@ -158,7 +159,7 @@ class SideBySideView final : public ViewPanel {
     const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
     for (std::size_t side = 0; side < 2; ++side) {
       const bool is_baseline =
-          side == 1 && frame.state.side_by_side.right == SideMap::Baseline && frame.result.baseline_input;
+          side == 1 && frame.state[kSideBySideView.right] == SideMap::Baseline && frame.result.baseline_input;
       const model::ModelInput& input = is_baseline ? *frame.result.baseline_input : *frame.result.input;
       queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
       keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");

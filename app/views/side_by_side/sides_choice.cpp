@@ -4,6 +4,7 @@
 #include "app/analyses/head_order.h"
 #include "app/analyses/head_similarity.h"
 #include "app/state/comparison.h"
+#include "app/state/side_by_side_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 
@@ -30,9 +31,9 @@ std::optional<HeadRef> most_unlike(Frame& frame) {
 }
 
 void choose_other(Frame& frame, const HeadRef& head) {
-  frame.state.side_by_side.is_chosen = true;
-  frame.state.side_by_side.layer = head.block.layer.value;
-  frame.state.side_by_side.head = head.head;
+  frame.state.set(kSideBySideView.is_chosen, true);
+  frame.state.set(kSideBySideView.layer, head.block.layer.value);
+  frame.state.set(kSideBySideView.head, head.head);
 }
 
 /// Steps through all heads, from the last one to the first.
@@ -72,23 +73,23 @@ void choose_other_head(Frame& frame, const HeadRef& other) {
 }  // namespace
 
 HeadRef other_head(Frame& frame) {
-  const SideBySideChoices& choices = frame.state.side_by_side;
-  if (!choices.is_chosen) {
+  const std::uint32_t layer = frame.state[kSideBySideView.layer];
+  if (!frame.state[kSideBySideView.is_chosen]) {
     if (const std::optional<HeadRef> unlike = most_unlike(frame)) return *unlike;
   }
   // The chosen layer or the last before it, else the first.
   const std::vector<model::BlockRef> blocks = blocks_of_kind(frame.result.shapes, frame.state.selection.block.kind);
-  const auto after = std::ranges::find_if(blocks, [&](auto block) { return block.layer.value > choices.layer; });
+  const auto after = std::ranges::find_if(blocks, [&](auto block) { return block.layer.value > layer; });
   const model::BlockRef block = after == blocks.begin() ? *after : *std::prev(after);
-  return {.block = block, .head = std::min(choices.head, frame.result.shapes.at(block).heads - 1)};
+  return {.block = block, .head = std::min(frame.state[kSideBySideView.head], frame.result.shapes.at(block).heads - 1)};
 }
 
 void choose_sides(Frame& frame, const HeadRef& other) {
   const std::vector<std::string> labels = {"another head", baseline_name(frame.state), "the layer\u2019s mean"};
-  SideMap& right = frame.state.side_by_side.right;
   write_label(frame.ui.fonts().body, frame.ui.theme().text_dim, "Beside it:");
   continue_line(segmented_width(frame, labels), kBetween);
-  choose_segment(frame, "side_by_side.right", labels, right);
+  choose(frame, kSideBySideView.right, labels);
+  const SideMap right = frame.state[kSideBySideView.right];
   if (right == SideMap::OtherHead) {
     choose_other_head(frame, other);
   } else if (right == SideMap::Baseline && !frame.state.compare.baseline) {

@@ -65,21 +65,6 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
   return text;
 }
 
-/// What is measured without each head.
-void choose_measure(Frame& frame) {
-  const std::vector<std::string> labels = {"logit", "probability", "loss of the text"};
-  choose_segment(frame, "what_if.measure", labels, frame.state.what_if.measure);
-}
-
-/// What becomes of a head's output in its pass.
-void choose_ablation(Frame& frame) {
-  const std::vector<std::string> labels = {"knocked out", "mean of the text",
-                                           fmt::format("mean of {}", baseline_name(frame.state))};
-  constexpr float kGap = 12.0F;
-  continue_line(segmented_width(frame, labels), kGap);
-  choose_segment(frame, "what_if.ablation", labels, frame.state.what_if.ablation);
-}
-
 /// What is done to each head, in words.
 const char* ablation_text(Ablation ablation) {
   switch (ablation) {
@@ -95,7 +80,7 @@ const char* ablation_text(Ablation ablation) {
 
 /// "logit of “cat” +13.702", "“cat” 34 %", "mean loss of the text 2.418": of the run as it is.
 std::string present_text(const Frame& frame, const ChosenLogit& logit, const PredictedNumbers& present) {
-  switch (frame.state.what_if.measure) {
+  switch (frame.state[kWhatIfView.measure]) {
     case KnockoutMeasure::Probability:
       return fmt::format("\u201C{}\u201D {}", candidate_label(frame.result, logit.token), percent_text(present.probability));
     case KnockoutMeasure::Loss:
@@ -108,10 +93,10 @@ std::string present_text(const Frame& frame, const ChosenLogit& logit, const Pre
 
 /// What the numbers are, of which present number, and how many are known.
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
-  const std::string unit = unit_of(frame.state.what_if.measure);
+  const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
   std::string text =
       fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now->present),
-                  ablation_text(frame.state.what_if.ablation), unit.empty() ? "" : fmt::format(" ({})", unit));
+                  ablation_text(frame.state[kWhatIfView.ablation]), unit.empty() ? "" : fmt::format(" ({})", unit));
   if (found.baseline) {
     text += fmt::format(" In {}: {}; of each head what that changes there is subtracted.", baseline_name(frame.state),
                         present_text(frame, logit, found.baseline->present));
@@ -134,51 +119,43 @@ void knock_out(Frame& frame, const HeadRef& head) {
 
 /// What is asked about a head's change, which is known.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadRef& head) {
-  const WhatIfChoices& choices = frame.state.what_if;
-  const bool is_loss = choices.measure == KnockoutMeasure::Loss;
+  const KnockoutMeasure chosen = frame.state[kWhatIfView.measure];
+  const bool is_loss = chosen == KnockoutMeasure::Loss;
   const std::string token = fmt::format("\u201C{}\u201D", candidate_label(frame.result, logit.token));
   std::string measure = fmt::format("probability of {}, in points of a hundred", token);
-  if (choices.measure == KnockoutMeasure::Logit) measure = logit_title(frame, logit);
+  if (chosen == KnockoutMeasure::Logit) measure = logit_title(frame, logit);
   if (is_loss) measure = "mean loss of the text, in nats";
-  NumberRef number{
-      .of = std::string(kKnockoutChange),
-      .block = head.block,
-      .batch = logit.position.batch,
-      .head = head.head,
-      .row = logit.position.token,
-      .column = is_loss ? kNoToken : logit.token,
-      .notes = {{"measure", std::move(measure)}, {"now", fmt::format("{:.9g}", found.present.of(choices.measure))}}};
+  NumberRef number{.of = std::string(kKnockoutChange),
+                   .block = head.block,
+                   .batch = logit.position.batch,
+                   .head = head.head,
+                   .row = logit.position.token,
+                   .column = is_loss ? kNoToken : logit.token,
+                   .notes = {{"measure", std::move(measure)}, {"now", fmt::format("{:.9g}", found.present.of(chosen))}}};
   const auto without = found.without.find(head);
   if (without != found.without.end()) {
-    number.notes.emplace_back(choices.ablation == Ablation::Zero ? "without the head" : "with its mean",
-                              fmt::format("{:.9g}", without->second.of(choices.measure)));
+    number.notes.emplace_back(frame.state[kWhatIfView.ablation] == Ablation::Zero ? "without the head" : "with its mean",
+                              fmt::format("{:.9g}", without->second.of(chosen)));
   }
   return number;
 }
 
-/// Which head comes first.
-void choose_order(Frame& frame) {
-  const std::vector<std::string> labels = {"largest first", "by layer"};
-  std::size_t chosen = frame.state.what_if.is_sorted ? 0 : 1;
-  if (draw_segmented(frame, "what_if.order", labels, chosen)) frame.state.what_if.is_sorted = chosen == 0;
-}
-
 HeadScores scores_of(const Frame& frame, const ShownKnockouts& found) {
-  const WhatIfChoices& choices = frame.state.what_if;
+  const KnockoutMeasure measure = frame.state[kWhatIfView.measure];
   const auto changes = [&](const HeadKnockouts& of) {
-    return changes_of(of, frame.state.selection.block.kind, choices.measure, frame.result.shapes);
+    return changes_of(of, frame.state.selection.block.kind, measure, frame.result.shapes);
   };
-  const std::string unit = unit_of(choices.measure);
+  const std::string unit = unit_of(measure);
   const HeadNumbers before = found.baseline ? changes(*found.baseline) : HeadNumbers();
   HeadScores scores(unit.empty() ? "change of the logit" : fmt::format("change, {}", unit), true, changes(*found.now),
                     found.baseline ? &before : nullptr);
-  if (choices.is_sorted) scores.sort(true);
+  if (frame.state[kWhatIfView.is_sorted]) scores.sort(true);
   return scores;
 }
 
 /// The map and the list.
 void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadScores& scores) {
-  const std::string unit = unit_of(frame.state.what_if.measure);
+  const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
   draw_scored_heads(
       frame,
       {.name = "what_if",
@@ -192,7 +169,7 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& fou
        .number = [&](const HeadRef& head) { return number_of(frame, logit, found, head); },
        .click = [&](const HeadRef& head, bool is_double) { is_double ? knock_out(frame, head) : select(frame, head); },
        .remark = [&](const HeadRef& head) { return head_gain(frame.state, head.block, head.head) == 0.0F ? " (out)" : ""; },
-       .choose_order = [&] { choose_order(frame); }});
+       .choose_order = [&] { choose(frame, kWhatIfView.is_sorted); }});
 }
 
 /// A button that keeps the selected head's output averaged over the text in all views, or brings the head back.
@@ -233,7 +210,7 @@ void draw_buttons(Frame& frame) {
 
 /// Is there a baseline where its means are what heads give? Else says in words that there is none.
 bool can_ablate(Frame& frame) {
-  if (frame.state.what_if.ablation != Ablation::BaselineMean) return true;
+  if (frame.state[kWhatIfView.ablation] != Ablation::BaselineMean) return true;
   const SharedValue<BaselineRun>& baseline = frame.state.compare.baseline;
   const std::string refusal =
       baseline && is_capture(baseline->inputs.source) ? "it is a capture" : frame.result.baseline_error;
@@ -256,11 +233,12 @@ class WhatIfView final : public ViewPanel {
     if (!result.input || !result.network) return;
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return write_missing(frame, nullptr);
-    const KnockoutMeasure measure = frame.state.what_if.measure;
+    const KnockoutMeasure measure = frame.state[kWhatIfView.measure];
     copies_ |= draw_position_header(frame, "what_if", "What if a head were gone?", logit->position,
                                     "Copies every number of this view as CSV.");
-    choose_measure(frame);
-    choose_ablation(frame);
+    choose(frame, kWhatIfView.measure);
+    choose_next(frame, kWhatIfView.ablation,
+                {"knocked out", "mean of the text", fmt::format("mean of {}", baseline_name(frame.state))});
     if (measure != KnockoutMeasure::Loss) choose_tokens(frame, *logit, "what_if");
     choose_kind(frame, "what_if.kind");
     if (measure == KnockoutMeasure::Loss && !predicts_next(result)) {
@@ -271,7 +249,7 @@ class WhatIfView final : public ViewPanel {
     }
     if (!can_ablate(frame)) return;
     const KnockoutsQuestion query =
-        knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other);
+        knockout_query(frame.state, logit->position.batch, logit->position.token, logit->token, logit->other);
     const ShownKnockouts found(frame.ask(query), measure == KnockoutMeasure::Loss ? ask_of_baseline(frame, query)
                                                                                   : ask_of_counterpart(frame, query));
     if (!found.now) return write_missing(frame, found.answer);
@@ -285,7 +263,7 @@ class WhatIfView final : public ViewPanel {
     words_.title = "What if a head were gone?";
     words_.subtitle =
         fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame.result, frame.state.selection.block.kind),
-                    present_text(frame, *logit, found.now->present), ablation_text(frame.state.what_if.ablation));
+                    present_text(frame, *logit, found.now->present), ablation_text(frame.state[kWhatIfView.ablation]));
     if (found.baseline) {
       words_.title += fmt::format(" {}", difference_caption(frame.state));
       words_.subtitle += fmt::format(" In {} (\u201C{}\u201D): {}; what each head changes there is subtracted.",
