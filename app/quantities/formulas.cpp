@@ -8,17 +8,13 @@ namespace {
 
 using attention::LayerNode, attention::LayerOperation, attention::Stage;
 
-const model::AttentionWeights* weights_of(const model::AttentionLayer* layer) {
-  return layer && layer->weights ? &*layer->weights : nullptr;
-}
-
 constexpr std::size_t kLongestExpression = 48;  // bytes
 
 /// What the softmax is taken of, from `scores`: "S / √d_k", with the layer's softcap and bias and the score expression.
 std::string scaled_from(const FormulaSubject& subject, const std::string& scores) {
   std::string scaled = scores;
   if (subject.layer && subject.layer->config.distances) {
-    const model::AttentionConfig& config = subject.layer->config;
+    const auto& config = subject.layer->config;
     scaled = fmt::format("( {}{}{} )", scores, config.has_content_position ? " + C" : "",
                          config.has_position_content ? " + P" : "");
   }
@@ -27,7 +23,7 @@ std::string scaled_from(const FormulaSubject& subject, const std::string& scores
   if (!subject.layer) {
     scaled = "c · " + scores;
   } else {
-    const model::AttentionConfig& config = subject.layer->config;
+    const auto& config = subject.layer->config;
     if (config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = raw + " / √d_k";
     if (config.scale.kind == model::Scale::Kind::Value) scaled = fmt::format("{:.4g} · {}", config.scale.value, raw);
     if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
@@ -81,9 +77,8 @@ std::string sum_of(const LayerNode& node) {
 }
 
 std::string merged(const model::AttentionConfig& config) {
-  if (config.heads <= 1) return "H_0";
-  return fmt::format("{}(H_0 … H_{{{}}})", config.merge == model::MergeOrder::Concatenate ? "concat" : "reshape",
-                     config.heads - 1);
+  const char* order = config.merge == model::MergeOrder::Concatenate ? "concat" : "reshape";
+  return config.heads > 1 ? fmt::format("{}(H_0 … H_{{{}}})", order, config.heads - 1) : "H_0";
 }
 
 std::string added_by_experts(const LayerNode& node, const model::Experts& experts) {
@@ -95,7 +90,7 @@ std::string added_by_experts(const LayerNode& node, const model::Experts& expert
 
 std::string scale_label(const FormulaSubject& subject, Detail detail) {
   if (!subject.layer) return "scale";
-  const model::AttentionConfig& config = subject.layer->config;
+  const auto& config = subject.layer->config;
   std::string text = "÷ √d_k";
   if (config.scale.kind == model::Scale::Kind::None) text = "× 1";
   if (config.scale.kind == model::Scale::Kind::Value) text = fmt::format("× {:.3g}", config.scale.value);
@@ -127,9 +122,9 @@ std::string sum_label(const LayerNode& node) {
 
 std::string formula(Stage stage, const FormulaSubject& subject) {
   static const model::AttentionLayer kUnknown;
-  const model::AttentionLayer& layer = subject.layer ? *subject.layer : kUnknown;
+  const auto& layer = subject.layer ? *subject.layer : kUnknown;
   const attention::LayerGraph graph(subject.block.kind, layer);
-  const LayerNode* node = graph.find(stage);
+  const auto* node = graph.find(stage);
   if (node == nullptr) return symbol_of(stage);
   const std::string before = symbol_of(stage) + " = ";
   switch (node->operation) {
@@ -146,7 +141,7 @@ std::string formula(Stage stage, const FormulaSubject& subject) {
     case LayerOperation::Distance:
       return map(stage, subject);
     case LayerOperation::Scale: {
-      const std::string from = scaled_from(subject, "S");
+      const auto from = scaled_from(subject, "S");
       return before + (from == "S" ? "S (no scale)" : from);
     }
     case LayerOperation::Mask:
@@ -243,10 +238,10 @@ const char* activation_name(model::Activation activation) {
 std::string mean(const FormulaSubject& /*subject*/) { return "mean over heads of A"; }
 
 std::string norms(const FormulaSubject& subject) {
-  const model::AttentionWeights* weights = weights_of(subject.layer);
-  const bool has_output = !subject.layer || (weights ? weights->output : subject.layer->given_output);
+  const auto* layer = subject.layer;
+  const bool has_output = !layer || (layer->weights ? layer->weights->output : layer->given_output);
   const std::string norm = has_output ? "N_{ij} = ‖A_{ij} · v_j W_O‖" : "N_{ij} = ‖A_{ij} · v_j‖";
-  const bool is_before_norm = subject.layer && subject.layer->norms.inside;
+  const bool is_before_norm = layer && layer->norms.inside;
   return is_before_norm ? norm + ", before the output's norm" : norm;
 }
 
