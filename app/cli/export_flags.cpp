@@ -77,7 +77,7 @@ std::vector<std::string> view_names() {
 void read_views(const std::vector<std::string>& values, ExportOptions& options) {
   options.views.clear();
   for (const std::string& name : split_list("--views", values))
-    add_once(options.views, figure_kinds()[parse_choice("--views", current_view_id(name), view_names())]);
+    add_once(options.views, figure_kinds()[parse_choice("--views", name, view_names())]);
 }
 
 /// "head (each head's matrix), …": what --views takes.

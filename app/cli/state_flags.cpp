@@ -55,7 +55,7 @@ void StateFlags::add_to(CLI::App& app) {
   for (const Field& field : state_fields()) {
     if (field.group == "view" && field.key == "tab") {  // which views there are the state doesn't know
       group.add("--tab", fmt::format("{}", fmt::join(ids, "|")), view_help(), [this, ids](const std::string& text) {
-        const std::string& id = ids[parse_choice("--tab", current_view_id(text), ids)];
+        const std::string& id = ids[parse_choice("--tab", text, ids)];
         edits_.push_back([id](State& state) { state.view.tab = id; });
       });
       continue;

@@ -65,13 +65,10 @@ attention::Stage stage_member(const JsonReader& figure) {
   return static_cast<attention::Stage>(*stage);
 }
 
-/// Figures of earlier versions say only whether they are a sheet.
 const FigureKind& view_member(const JsonReader& figure) {
-  bool is_sheet = false;
-  figure.read("sheet", is_sheet);
-  std::string id = is_sheet ? "heads" : "head";
+  std::string id;
   figure.read("view", id);
-  const FigureKind* kind = find_figure_kind(current_view_id(id));
+  const FigureKind* kind = find_figure_kind(id);
   if (kind == nullptr) figure.fail("view", "a kind of figure", id);
   return *kind;
 }

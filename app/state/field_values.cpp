@@ -262,13 +262,8 @@ void read_id(const JsonReader& object, const char* key, const char* expected, bo
 
 }  // namespace
 
-std::string current_view_id(std::string_view id) {
-  return std::string(id == "knockouts" ? "what_if" : id == "pair" ? "side_by_side" : id);
-}
-
 void read_view_id(const JsonReader& object, const char* key, std::string& value) {
   read_id(object, key, "the name of a view, for instance head", false, value);
-  value = current_view_id(value);
 }
 
 void read_matrix_id(const JsonReader& object, const char* key, std::string& value) {

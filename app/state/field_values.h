@@ -66,9 +66,6 @@ void read_head_numbers(const JsonReader& object, const char* key, std::vector<st
 /// A name of view/color_map.h.
 void read_color_map(const JsonReader& object, const char* key, std::string& value);
 
-/// The present id of a view or figure: what_if of "knockouts", side_by_side of "pair", as earlier versions called them.
-std::string current_view_id(std::string_view id);
-
 /// Any name of the kind that views have: a version that has other views may have written the file.
 void read_view_id(const JsonReader& object, const char* key, std::string& value);
 

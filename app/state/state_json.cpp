@@ -42,36 +42,7 @@ std::string other_kind(std::string_view content) {
   return is_text ? "it is a text, which is opened as one (File, Open text; --text-file)" : "it is a binary file";
 }
 
-/// What earlier versions called a member of a group, or a value of one.
-struct FormerName {
-  const char *group, *member, *former, *present;
-};
-constexpr std::array kFormerMembers = {FormerName{"compare", "", "frozen", "baseline"},
-                                       FormerName{"patching", "", "into_frozen", "into_baseline"}};
-constexpr std::array kFormerValues = {FormerName{"side_by_side", "right", "frozen", "baseline"},
-                                      FormerName{"what_if", "ablation", "frozen-mean", "baseline-mean"}};
-
-json with_present_names(json value) {
-  const auto group = [&](const char* name) -> json* {
-    const auto found = value.is_object() ? value.find(name) : value.end();
-    return found != value.end() && found->is_object() ? &*found : nullptr;
-  };
-  for (const FormerName& name : kFormerMembers) {
-    json* object = group(name.group);
-    if (object == nullptr || !object->contains(name.former) || object->contains(name.present)) continue;
-    (*object)[name.present] = std::move((*object)[name.former]);
-    object->erase(name.former);
-  }
-  for (const FormerName& name : kFormerValues) {
-    json* object = group(name.group);
-    if (object != nullptr && object->contains(name.member) && object->at(name.member) == name.former)
-      (*object)[name.member] = name.present;
-  }
-  return value;
-}
-
-State read_state(const json& stored) {
-  const json value = with_present_names(stored);
+State read_state(const json& value) {
   const JsonReader whole(value, "");
   State state;
   for (const Field& field : state_fields()) {

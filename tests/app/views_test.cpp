@@ -55,13 +55,6 @@ TEST_SUITE("cpu") {
       CHECK(find_view(tab).id == tab);
       CHECK(to_json(*read)["view"]["tab"] == tab);
     }
-    for (const auto& [former, id] : {std::pair{"knockouts", "what_if"}, std::pair{"pair", "side_by_side"}}) {
-      const Result<State> read = state_from_json(session_with_tab(former));
-      REQUIRE(read);
-      CHECK(read->view.tab == id);
-      CHECK(find_view(id).id == id);
-      CHECK(to_json(*read)["view"]["tab"] == id);
-    }
   }
 
   TEST_CASE("a file of a newer version may name a view that this one lacks; what is no name is refused") {

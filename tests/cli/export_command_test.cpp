@@ -334,8 +334,7 @@ TEST_SUITE("gpu") {
     };
     CHECK(export_complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, model, lines") != std::string::npos);
     CHECK(export_complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
-    for (const char* id : {"side_by_side", "pair"})  // the former id opens too
-      CHECK(export_complaint(with({id}), 1).find("no other run to compare with") != std::string::npos);
+    CHECK(export_complaint(with({"side_by_side"}), 1).find("no other run to compare with") != std::string::npos);
   }
 
   TEST_CASE("a step of a training that can't be read is named in the table, on standard error and in the exit status") {

@@ -96,8 +96,9 @@ TEST_SUITE("gpu") {
     CHECK(read_file(directory.path() / "alias" / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
     // Flags choose again: other heads of another layer, as numbers.
     const fs::path other = directory.path() / "other";
-    REQUIRE(run({"--session", heads, "--layer", "0", "--head", "1", "--stages", "q", "--format", "npy", "--out", other.string()})
-                .status == 0);
+    REQUIRE(
+        run({"--session", heads, "--layer", "0", "--head", "1", "--stages", "q", "--format", "npy", "--out", other.string()})
+            .status == 0);
     CHECK(files::decode_npy(read_file(other / "q.npy")).shape.at(0) == 1);
     CHECK(files::decode_npy(read_file(other / "q.npy")).shape.at(2) == 1);
     const auto refusal = [&](std::vector<std::string> arguments, int status) {
@@ -127,7 +128,8 @@ TEST_SUITE("gpu") {
     CHECK(read_file(again) == read_file(first));
     // It says nothing about an export: its session is exported as any other.
     const fs::path numbers = directory.path() / "numbers";
-    CHECK(run_headlight({"export", "--session", first, "--model", golden_path("gpt2"), "--format", "npy", "--out", numbers.string()})
+    CHECK(run_headlight(
+              {"export", "--session", first, "--model", golden_path("gpt2"), "--format", "npy", "--out", numbers.string()})
               .status == 0);
     CHECK(fs::exists(numbers / "weights.npy"));
   }

@@ -44,27 +44,6 @@ std::string complaint_about(const json& baseline) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("a session of an earlier version calls the baseline frozen") {
-    State state;
-    state.compare.baseline = make_baseline(state);
-    state.patching.into_baseline = true;
-    state.set(kSideBySideView.right, SideMap::Baseline);
-    state.set(kWhatIfView.ablation, Ablation::BaselineMean);
-    json value = to_json(state);
-    const auto rename = [&](const char* group, const char* present, const char* former) {
-      value[group][former] = value[group][present];
-      value[group].erase(present);
-    };
-    rename("compare", "baseline", "frozen");
-    rename("patching", "into_baseline", "into_frozen");
-    CHECK(value["side_by_side"]["right"] == "baseline");
-    value["side_by_side"]["right"] = "frozen";
-    value["what_if"]["ablation"] = "frozen-mean";
-    const Result<State> read = state_from_json(value);
-    REQUIRE_MESSAGE(read, read.error());
-    CHECK(*read == state);
-  }
-
   TEST_CASE("of two texts the words that differ are shown, and what is equal is left out") {
     const std::string horse = "A man in a red shirt rides a horse. A man in a red shirt.";
     const std::string bike = "A man in a red shirt rides a bike. A man in a red shirt.";
@@ -197,7 +176,7 @@ TEST_SUITE("cpu") {
     CHECK(complaint_about({{"playground", {{"heads", 0}}}}).find("compare.baseline.playground.heads") == 0);
     CHECK(complaint_about({{"name", std::string(1000, 'x')}}).find("compare.baseline.name") == 0);
     // A baseline inside of it is no part of a run.
-    CHECK(complaint_about({{"compare", {{"frozen", 3}}}}) == "");
+    CHECK(complaint_about({{"compare", {{"baseline", 3}}}}) == "");
   }
 
   TEST_CASE("keeping a baseline is a step of the history, and a start begins without it") {
