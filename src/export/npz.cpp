@@ -11,25 +11,25 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr std::uint32_t kLocal = 0x04034b50, kEntry = 0x02014b50,
-                        kDirectoryEnd = 0x06054b50;                    // "PK\3\4", "PK\1\2", "PK\5\6"
-constexpr std::uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;  // "PK\6\6", "PK\6\7"
-constexpr std::uint64_t kWide = 0xffff'ffff, kMany = 0xffff;           ///< from these on a number has 64 bits elsewhere
-constexpr std::uint64_t kCrcAt = 14;                                   ///< in a local header
-constexpr std::uint16_t kNeeds64 = 45;                                 ///< version 4.5 of the format
+constexpr std::uint32_t kLocalHeader = 0x04034b50, kEntryHeader = 0x02014b50,
+                        kArchiveEnd = 0x06054b50;                              // "PK\3\4", "PK\1\2", "PK\5\6"
+constexpr std::uint32_t kArchiveEnd64 = 0x06064b50, kEndLocator = 0x07064b50;  // "PK\6\6", "PK\6\7"
+constexpr std::uint64_t kZipWide = 0xffff'ffff, kZipMany = 0xffff;  ///< from these on a number has 64 bits elsewhere
+constexpr std::uint64_t kCrcAt = 14;                                ///< in a local header
+constexpr std::uint16_t kZipVersion = 45;                           ///< version 4.5 of the format
 
 /// The bytes of numbers as a little-endian processor has them.
 template <typename... Numbers>
-std::string packed(Numbers... numbers) {
+std::string zip_bytes(Numbers... numbers) {
   std::string bytes;
   (bytes.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers)), ...);
   return bytes;
 }
 
-constexpr std::uint16_t u16(std::uint64_t number) { return static_cast<std::uint16_t>(std::min(number, kMany)); }
-constexpr std::uint32_t u32(std::uint64_t number) { return static_cast<std::uint32_t>(std::min(number, kWide)); }
+constexpr std::uint16_t u16(std::uint64_t number) { return static_cast<std::uint16_t>(std::min(number, kZipMany)); }
+constexpr std::uint32_t u32(std::uint64_t number) { return static_cast<std::uint32_t>(std::min(number, kZipWide)); }
 
-struct Member {
+struct ZipEntry {
   std::string name;
   std::uint64_t size = 0, begin = 0;  ///< `begin`: of its local header
   std::uint32_t crc = 0;
@@ -37,15 +37,15 @@ struct Member {
   /// Numbers that need 64 bits.
   std::string extra(bool is_local) const {
     std::string wide;
-    if (size >= kWide) wide += packed(size, size);
-    if (!is_local && begin >= kWide) wide += packed(begin);
-    return wide.empty() ? wide : packed(std::uint16_t{1}, u16(wide.size())) + wide;
+    if (size >= kZipWide) wide += zip_bytes(size, size);
+    if (!is_local && begin >= kZipWide) wide += zip_bytes(begin);
+    return wide.empty() ? wide : zip_bytes(std::uint16_t{1}, u16(wide.size())) + wide;
   }
   /// The fields that both headers have. The date is 1980-01-02, so that the same numbers make the same file.
   std::string fields(bool is_local) const {
     constexpr std::uint16_t kUtf8 = 0x800, kStored = 0, kTime = 0, kDate = 0x22;
-    return packed(kNeeds64, kUtf8, kStored, kTime, kDate, crc, u32(size), u32(size), u16(name.size()),
-                  u16(extra(is_local).size()));
+    return zip_bytes(kZipVersion, kUtf8, kStored, kTime, kDate, crc, u32(size), u32(size), u16(name.size()),
+                     u16(extra(is_local).size()));
   }
 };
 
@@ -60,8 +60,8 @@ class NewArchive {
 
   /// `next`: the bytes, part by part, and nullopt after the last one.
   void add(const std::string& name, std::uint64_t size, const std::function<std::optional<std::string_view>()>& next) {
-    Member member{.name = name, .size = size, .begin = end_};
-    append(packed(kLocal) + member.fields(true) + name + member.extra(true));
+    ZipEntry member{.name = name, .size = size, .begin = end_};
+    append(zip_bytes(kLocalHeader) + member.fields(true) + name + member.extra(true));
     const std::uint64_t begin = end_;
     while (const auto part = next()) {
       member.crc =
@@ -69,7 +69,7 @@ class NewArchive {
       append(*part);
     }
     if (end_ - begin != size) throw Error("{} of {} changed while it was written; write it again", name, utf8(path_));
-    expect_written(platform::write_at(file_.number(), packed(member.crc), member.begin + kCrcAt));
+    expect_written(platform::write_at(file_.number(), zip_bytes(member.crc), member.begin + kCrcAt));
     members_.push_back(member);
   }
   void add(const std::string& name, std::string_view text) {
@@ -79,20 +79,20 @@ class NewArchive {
 
   void close() {
     const std::uint64_t begin = end_, count = members_.size();
-    for (const Member& member : members_) {
-      constexpr std::uint16_t kNone = 0, kByUnix = 3U << 8U | kNeeds64;
+    for (const ZipEntry& member : members_) {
+      constexpr std::uint16_t kNone = 0, kByUnix = 3U << 8U | kZipVersion;
       constexpr std::uint32_t kMode = 0100644U << 16U;
-      append(packed(kEntry, kByUnix) + member.fields(false) + packed(kNone, kNone, kNone, kMode, u32(member.begin)) +
-             member.name + member.extra(false));
+      append(zip_bytes(kEntryHeader, kByUnix) + member.fields(false) +
+             zip_bytes(kNone, kNone, kNone, kMode, u32(member.begin)) + member.name + member.extra(false));
     }
     const std::uint64_t size = end_ - begin;
     constexpr std::uint32_t kDisk = 0, kDisks = 1;
-    if (count >= kMany || begin >= kWide || size >= kWide) {
+    if (count >= kZipMany || begin >= kZipWide || size >= kZipWide) {
       const std::uint64_t end = end_, rest = 44;
-      append(packed(kEnd64, rest, kNeeds64, kNeeds64, kDisk, kDisk, count, count, size, begin));
-      append(packed(kLocator64, kDisk, end, kDisks));
+      append(zip_bytes(kArchiveEnd64, rest, kZipVersion, kZipVersion, kDisk, kDisk, count, count, size, begin));
+      append(zip_bytes(kEndLocator, kDisk, end, kDisks));
     }
-    append(packed(kDirectoryEnd, kDisk, u16(count), u16(count), u32(size), u32(begin), std::uint16_t{0}));
+    append(zip_bytes(kArchiveEnd, kDisk, u16(count), u16(count), u32(size), u32(begin), std::uint16_t{0}));
     file_ = {};
     staged_.finish();
   }
@@ -110,7 +110,7 @@ class NewArchive {
   StagedPath staged_;
   Descriptor file_;
   std::uint64_t end_ = 0;
-  std::vector<Member> members_;
+  std::vector<ZipEntry> members_;
 };
 
 }  // namespace
