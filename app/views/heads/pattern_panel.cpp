@@ -149,7 +149,7 @@ class PatternPanel final : public FindPanel {
       draws_ = !draws_;
     }
     if (draws_) {
-      if (auto drawn = pad_.draw(frame, accepted_)) text = std::move(*drawn);
+      if (const auto drawn = pad_.draw(frame, accepted_)) frame.state.set(kHeadsView.typed_pattern, *drawn);
     }
     if (!error_.empty()) draw_note(frame, "heads.typed.error", error_, frame.ui.theme().warning);
     return !accepted_.empty();
