@@ -52,7 +52,8 @@ std::vector<std::string> Workspace::write_figure(const std::filesystem::path& pa
     if (csv.empty() && !view_says_.empty()) throw Error("{}: {}", utf8(path), view_says_);
     if (csv.empty())
       throw Error(
-          "{}: of the views, Prompts and Checkpoints write their numbers, once they show any; `headlight export` writes those of a run",
+          "{}: of the views, Prompts and Checkpoints write their numbers, once they show any; `headlight export` writes "
+          "those of a run",
           utf8(path));
     write_file_atomically(path, csv);
     return {};
