@@ -90,9 +90,9 @@ struct Setting : AnySetting {
   using Value = typename SettingType<T>::Value;
 
   /// It becomes a member of `of`, whose member it is: it stays where it is.
-  Setting(SettingGroup& of, SettingText about, const T& in_new_state = {})
+  Setting(SettingGroup& of, const SettingText& about, const T& in_new_state = {})
       : AnySetting{.group = of.name,
-                   .text = std::move(about),
+                   .text = about,
                    .kind = std::is_same_v<Value, bool>          ? Kind::Switch
                            : std::is_enum_v<Value>              ? Kind::Choice
                            : std::is_integral_v<Value>          ? Kind::Whole

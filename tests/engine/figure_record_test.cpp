@@ -210,7 +210,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("what no figure says is refused with the member's name") {
-    const nlohmann::json good = {{"stage", "weights"}, {"attention", "encoder"}, {"layer", 0U}, {"batch", 0U}};
+    const nlohmann::json good = {
+        {"view", "head"}, {"stage", "weights"}, {"attention", "encoder"}, {"layer", 0U}, {"batch", 0U}};
     CHECK(options_of_figure(good).stages == std::vector{Stage::Weights});
     const auto refusal = [&](const char* key, const nlohmann::json& value) {
       nlohmann::json wrong = good;
