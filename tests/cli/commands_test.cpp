@@ -152,7 +152,8 @@ TEST_SUITE("cpu") {
           "--out is missing: name the folder or the file to write, or - for standard output");
     CHECK(usage_complaint({"screenshot"}).find("--out is missing") == 0);
     CHECK(usage_complaint({"screenshot", "--out", "a.jpg"}) ==
-          "--out: 'a.jpg' doesn't end in .png, of a figure in .svg or .pdf, or of the view Prompts' numbers in .csv");
+          "--out: 'a.jpg' doesn't end in .png, of a figure in .svg or .pdf, or of the numbers of Prompts or Checkpoints in "
+          ".csv");
     CHECK(usage_complaint({"screenshot", "--out", "a.png", "--size", "big"}).find("--size: expected WIDTHxHEIGHT") == 0);
   }
 
