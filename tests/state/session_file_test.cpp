@@ -74,7 +74,7 @@ TEST_SUITE("cpu") {
       const nlohmann::json stored = nlohmann::json::parse(read_file(entry.path())).at("state").flatten();
       const nlohmann::json read = to_json(*state).flatten();
       for (const auto& item : stored.items()) {
-        const std::string place = item.key();
+        const std::string& place = item.key();
         const nlohmann::json& value = item.value();
         // A path is found beside the file, or in a cache; null stands for empty lists, too.
         if (place.ends_with("/path") || value.is_null()) continue;
