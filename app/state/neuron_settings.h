@@ -4,14 +4,14 @@
 
 namespace headlight::app {
 
-/// What the neuron view shows: the products of one query with one key, or with every key.
+/// The neuron view shows the products of one query with one key, or with every key.
 enum class NeuronForm : std::uint8_t { Pair, AllKeys };
 /// The order of the products qᵢ · kᵢ of a pair.
 enum class ProductOrder : std::uint8_t { ByComponent, BySize };
 
 /// The view's query and key are the pinned cell.
 struct NeuronSettings : SettingGroup {
-  NeuronSettings() : SettingGroup{.name = "neuron", .view = "neuron"} {}
+  NeuronSettings() : SettingGroup{.name = "neuron", .view = "neuron", .is_look = true} {}
 
   Setting<NeuronForm> form{
       *this,

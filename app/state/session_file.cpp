@@ -5,9 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/state/block_settings.h"
 #include "app/state/corpus_settings.h"
-#include "app/state/neuron_settings.h"
 #include "app/state/opened_file.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
@@ -148,9 +146,9 @@ bool has_unsaved_changes(const OpenSession& session, const State& state) {
   as_saved.selection = session.saved.selection;
   as_saved.view = session.saved.view;
   as_saved.opened_matrix = session.saved.opened_matrix;
-  for (const SettingGroup* looks :
-       {static_cast<const SettingGroup*>(&kNeuronView), static_cast<const SettingGroup*>(&kBlockView)}) {
-    for (const AnySetting* look : looks->settings) as_saved.put(*look, session.saved.value(*look));
+  for (const SettingGroup* group : setting_groups()) {
+    if (!group->is_look) continue;
+    for (const AnySetting* look : group->settings) as_saved.put(*look, session.saved.value(*look));
   }
   return as_saved != session.saved;
 }

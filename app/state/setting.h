@@ -55,7 +55,7 @@ struct AnySetting {
 
   /// "what_if.measure"
   std::string path() const { return std::string(group) + "." + std::string(text.key); }
-  /// Of a choice or a switch with options.
+  /// The option that a value is. Precondition: the setting is a choice, or a switch with options.
   std::size_t option_of(const SettingValue& value) const {
     if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<std::size_t>(*number);
     return (text.options.front().name == "on") == std::get<bool>(value) ? 0 : 1;
@@ -70,6 +70,7 @@ struct AnySetting {
 struct SettingGroup {
   std::string_view name;
   std::string_view view = {};  ///< id of the view that shows what its settings change; empty: there isn't one
+  bool is_look = false;        ///< they change no result: a session that differs in them alone has nothing to save
   std::vector<const AnySetting*> settings = {};
 };
 
