@@ -48,7 +48,7 @@ TEST_SUITE("gpu") {
     const Outcome same = run_headlight({"export", "--session", file, "--check-record"});
     CHECK(same.status == 1);
     CHECK(same.out == outcome.out);
-    // What is written beside it doesn't change the status.
+    // Files that are written beside it don't change the status.
     CHECK(run_headlight({"run", file, "--format", "npy", "--out", out.string()}).status == 1);
     CHECK(run_headlight({"export", "--session", file, "--record"}).status == 0);
     CHECK(run_headlight({"run", file}).status == 0);
