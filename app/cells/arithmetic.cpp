@@ -290,7 +290,7 @@ void explain_activation(const CellQuestion& question, const LayerNode& node, Ari
   if (last != inside) arithmetic.numbers += " · " + write_factor(double{*other});
 }
 
-/// What is given: the residual stream, what a layer without one reads, or Q, K and V.
+/// Nothing of the layer computes it: it is the residual stream, a bare layer's input, or Q, K and V that were given.
 void explain_given(const LayerNode& node, Arithmetic& arithmetic) {
   if (node.stage == Stage::Residual) {
     arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";

@@ -38,11 +38,11 @@ class StepMatrix {
       : StepMatrix(static_cast<Other>(static_cast<std::size_t>(Other::QueryWeight) + static_cast<std::size_t>(weight))) {}
 
   constexpr bool is_stage() const { return index_ < attention::kStages; }
-  /// Of a stage only.
+  /// Precondition: is_stage().
   constexpr attention::Stage stage() const { return static_cast<attention::Stage>(index_); }
-  /// Of the others only.
+  /// Precondition: it is no stage.
   constexpr Other other() const { return static_cast<Other>(index_ - attention::kStages); }
-  /// Of weights only.
+  /// Precondition: is_weight().
   constexpr attention::LayerWeight weight() const {
     return static_cast<attention::LayerWeight>(index_ - StepMatrix(Other::QueryWeight).index_);
   }

@@ -58,7 +58,7 @@ class ModelFlags {
   /// Without any of them, apply() opens this bundled model: the playground's random weights are asked for.
   void use_default_model(std::string name) { default_model_ = std::move(name); }
 
-  /// Of --session; empty: none.
+  /// The file that --session names; empty: none.
   const std::string& session_file() const { return session_file_; }
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }

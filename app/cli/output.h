@@ -24,7 +24,7 @@ void add_output_choice(CLI::App& app);
 void tell_note(const std::string& note);
 /// What the command did: a line on standard output, nothing with --quiet, or with --json the object.
 void tell_result(const std::string& text, const nlohmann::ordered_json& json);
-/// What the command was asked for, with --quiet too: the text, or with --json the object.
+/// Writes the answer that the command is for, with --quiet too: the text, or with --json the object.
 void tell_answer(const std::string& text, const nlohmann::ordered_json& json);
 /// All of a file on standard output.
 void print_file(const PassingFile& file);
@@ -33,7 +33,7 @@ void print_file(const PassingFile& file);
 std::string bytes_in_words(std::uint64_t bytes);
 /// A line of JSON without its end: the object with those `notes` that no line before it had.
 std::string json_line(nlohmann::ordered_json json);
-/// The same on standard output.
+/// Writes json_line() and its end on standard output.
 void write_json(nlohmann::ordered_json json);
 
 }  // namespace headlight::app

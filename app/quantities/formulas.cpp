@@ -40,7 +40,7 @@ std::string scaled_from(const FormulaSubject& subject, const std::string& scores
 
 const std::string& symbol_of(Stage stage) { return quantity(stage).symbol; }
 
-/// What the block reads.
+/// The residual stream that enters the block, in words.
 std::string state_before(model::BlockRef block) {
   if (block.layer.value > 0) return fmt::format("state after layer {}", block.layer.value - 1);
   return block.kind == model::BlockKind::Cross ? "the queries' tokens" : "token vectors";

@@ -6,12 +6,12 @@
 /// Formulas of the stages with the options of their layer, as math_text sets them: "Q = X W_Q + b_Q".
 namespace headlight::app::formulas {
 
-/// Of a stage that the layer has: "Q = X W_Q + b_Q". Of another its symbol.
+/// The formula of a stage, "Q = X W_Q + b_Q", or its symbol where the layer hasn't the stage.
 std::string formula(attention::Stage stage, const FormulaSubject& subject);
 
 /// How much the label of an arrow says: in Steps what is beside it is left out, in Block a layer's switches are said.
 enum class Detail : std::uint8_t { Brief, Full };
-/// What makes a stage from its inputs, in a few letters: "+ x", "LayerNorm", "n · W_1"; empty where nothing does.
+/// The operation that makes a stage from its inputs, in a few letters: "+ x", "LayerNorm", "n · W_1"; empty: none does.
 std::string label(const attention::LayerNode& node, const FormulaSubject& subject, Detail detail);
 
 /// "LayerNorm" or "RMSNorm".

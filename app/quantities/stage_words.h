@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What is said of a stage wherever it is shown; what follows from its operation is in formulas.h.
+/// The words for a stage wherever it is shown, but for those that follow from its operation (formulas.h).
 struct StageWords {
   std::string_view title, symbol;        ///< as in Quantity, and the next four
   std::string_view figure_title = "";    ///< empty: title and symbol

@@ -4,11 +4,11 @@
 
 namespace headlight::app {
 
-/// What the view of checkpoints draws over the steps of a training.
+/// The view of checkpoints draws curves over the steps of a training.
 struct CheckpointsSettings : SettingGroup {
   CheckpointsSettings() : SettingGroup{.name = "checkpoints", .view = "checkpoints"} {}
 
-  /// Of every head.
+  /// Each head has a curve of it.
   Setting<evaluation::HeadMetric> metric{
       *this,
       {.key = "metric",

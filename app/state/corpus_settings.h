@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the corpus view shows of a survey: all heads as dots by two numbers, by layer, or as a table, or one head's page.
+/// The corpus view shows all heads of a survey as dots by two numbers, by layer, or as a table, or one head's page.
 enum class CorpusMode : std::uint8_t { Scatter, Layers, Table, Head };
 inline constexpr std::uint32_t kDeciles = 10;  ///< of the texts, by a metric
 
@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kDeciles = 10;  ///< of the texts, by a metric
 struct CorpusSettings : SettingGroup {
   CorpusSettings() : SettingGroup{.name = "corpus", .view = "corpus"} {}
 
-  /// Of the survey that is open; empty: none.
+  /// The folder of the survey that is open; empty: none is.
   Setting<std::string> folder{*this, {.key = "folder", .undo = "Open survey"}};
   Setting<CorpusMode> mode{*this,
                            {.key = "mode",
@@ -24,12 +24,12 @@ struct CorpusSettings : SettingGroup {
                                         {"head", "Head", "Everything of one head."}},
                             .flag = "--corpus",
                             .flag_help = "the view Corpus: dots by two numbers, by layer, a table, or one head's page"}};
-  /// Of the dots; empty: the first metric and the second one.
+  /// The numbers that place dots; empty: the first metric and the second one.
   Setting<std::string> x{*this, {.key = "x", .undo = "Choose what places heads"}};
   Setting<std::string> y{*this, {.key = "y", .undo = "Choose what places heads"}};
-  /// Of the dots; empty: the layer.
+  /// The number that colours dots; empty: the layer.
   Setting<std::string> color{*this, {.key = "color", .undo = "Choose what colours heads"}};
-  /// Of the table; empty: by layer and head.
+  /// The number that orders the table; empty: layer and head do.
   Setting<std::string> order{*this, {.key = "order", .undo = "Order heads"}};
   Setting<bool> lowest_first{*this, {.key = "lowest_first", .undo = "Order heads"}};
   /// Whose examples are listed; empty: the first.

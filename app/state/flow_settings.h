@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the flow view traces back: contributions (information-flow routes), attention rollout, or a maximum flow.
+/// The flow view traces back contributions (information-flow routes), attention rollout, or a maximum flow.
 enum class FlowMethod : std::uint8_t { Routes, Rollout, MaximumFlow };
 
 inline constexpr float kMinFlowThreshold = 0.001f, kMaxFlowThreshold = 0.5f;
@@ -27,7 +27,7 @@ struct FlowSettings : SettingGroup {
                                            .least = kMinFlowThreshold,
                                            .most = kMaxFlowThreshold,
                                            .is_continuous = true}};
-  /// Of rollout and maximum flow: the residual stream's share of a layer.
+  /// Rollout and maximum flow take this share of a layer for the residual stream's.
   Setting<float> residual_weight{
       *this, {.key = "residual_weight", .undo = "Change residual's weight", .most = 1.0, .is_continuous = true}, 0.5f};
 };

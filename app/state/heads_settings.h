@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
+/// The heads view compares heads by their metrics; the weight from one token to another; how well they match a
 /// pattern; how alike their weights are; or what their parameters say without any text: of other heads, or of the tokens of
 /// the vocabulary.
 enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition, Vocabulary, Retrieval };
@@ -26,7 +26,7 @@ enum class CircuitScore : std::uint8_t { QueryComposition, KeyComposition, Value
 inline constexpr std::uint32_t kMaxCircuitDistance = 100'000;
 inline constexpr std::uint32_t kMinNeedleText = 32, kMaxNeedleText = 32'768, kMaxNeedleSeed = 9'999;
 
-/// What is shared with other views (order, filter, pins) is HeadChoices.
+/// Order, filter and pins are HeadChoices, since other views share them.
 struct HeadsSettings : SettingGroup {
   HeadsSettings() : SettingGroup{.name = "heads", .view = "heads"} {}
 

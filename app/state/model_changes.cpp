@@ -29,7 +29,7 @@ const char* fill_name(attention::MaskFill fill) {
 
 using Heads = std::vector<std::pair<model::BlockRef, std::uint32_t>>;
 
-/// What goes before a layer's name where it isn't the encoder's, or a decoder-only model's: "cross ".
+/// Names of layers begin with it where these aren't the encoder's, or a decoder-only model's: "cross ".
 std::string kind_in_words(model::BlockKind kind) {
   return kind == model::BlockKind::EncoderSelf ? "" : fmt::format("{} ", to_string(kind));
 }

@@ -4,10 +4,10 @@
 
 namespace headlight::app {
 
-/// What the predictions view shows: one position with its bars and layers; a table of all positions; or the lens grid, every
+/// The predictions view shows one position with its bars and layers; a table of all positions; or the lens grid, every
 /// layer at every position.
 enum class PredictionsPart : std::uint8_t { Position, Positions, Layers };
-/// What colours a cell of the lens grid: the probability of its likeliest token; the rank of one token; the entropy of what
+/// A cell of the lens grid is coloured by the probability of its likeliest token; the rank of one token; the entropy of what
 /// it predicts; or how far that is from what the last layer predicts.
 enum class LensColor : std::uint8_t { Probability, Rank, Entropy, Divergence };
 

@@ -4,11 +4,11 @@
 
 namespace headlight::app {
 
-/// What is asked of every prompt of a set: what knocking out each head changes, what activations of the corrupted text
-/// change, what a single head's do by way of another head's input, what the answer's logit is made of, what each layer
+/// The question that every prompt of a set is asked: what knocking out each head changes, what activations of the corrupted
+/// text change, what a single head's do by way of another head's input, what the answer's logit is made of, what each layer
 /// predicts, or what heads attend to.
 enum class PromptExperiment : std::uint8_t { Knockouts, Patching, Paths, Attribution, Lens, Metrics };
-/// What a layer's prediction says of the answer.
+/// A layer's prediction says this of the answer.
 enum class LensMeasure : std::uint8_t { Probability, Rank, Logit };
 /// The order in which prompts are listed: the file's, or by their number of the chosen cell.
 enum class PromptOrder : std::uint8_t { File, Lowest, Highest };
@@ -16,7 +16,7 @@ enum class PromptOrder : std::uint8_t { File, Lowest, Highest };
 /// Throws UsageError where it is neither a set that comes along nor a file of prompts.
 void check_prompts_flag(const std::string& flag, const std::string& text);
 
-/// What is measured of knock-outs and patches is the what-if view's and the patching view's; of heads the chosen cell is the
+/// Knock-outs and patches are measured as the what-if view and the patching view choose; of heads the chosen cell is the
 /// selected one.
 struct PromptsSettings : SettingGroup {
   PromptsSettings() : SettingGroup{.name = "prompts", .view = "prompts"} {}
@@ -57,7 +57,7 @@ struct PromptsSettings : SettingGroup {
   Setting<evaluation::HeadMetric> metric{*this,
                                          {.key = "metric", .undo = "Choose metric of prompts", .options = metric_options()},
                                          evaluation::HeadMetric::Induction};
-  /// Of the chosen cell where columns aren't heads; beyond the last one: the last one.
+  /// The chosen cell's layer where columns aren't heads; beyond the last one: the last one.
   Setting<std::uint32_t> layer{*this, {.key = "layer", .undo = "Choose cell", .most = 0xffff'ffff}, 0xffff'ffffU};
   /// Its column there; empty: the end of the text, or the answer.
   Setting<std::string> position{*this, {.key = "position", .undo = "Choose cell"}};

@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the side-by-side view shows beside the selected head: another head of the same kind of attention, in this run; the
+/// The side-by-side view shows beside the selected head another head of the same kind of attention, in this run; the
 /// same head in the baseline; or the mean of the heads of its layer.
 enum class SideMap : std::uint8_t { OtherHead, Baseline, LayerMean };
 
@@ -19,7 +19,7 @@ struct SideBySideSettings : SettingGroup {
                                       {"layer-mean", "the layer\u2019s mean", "The mean of all heads of its layer."}}}};
   /// The other head; else it is the one that attends least like the selected one.
   Setting<bool> is_chosen{*this, {.key = "is_chosen", .undo = "Choose the other head"}};
-  /// Of the other head; beyond the last one: the last one is shown.
+  /// The other head's; beyond the last one the last one is shown.
   Setting<std::uint32_t> layer{*this,
                                {.key = "layer", .undo = "Choose the other head", .most = kMostIndex, .is_continuous = true}};
   Setting<std::uint32_t> head{

@@ -142,7 +142,7 @@ void add_view(std::vector<Field>& fields) {
       continuous(number_field("view", "ui_scale", "Change UI scale", in_view<&ViewChoices::ui_scale>(), 0.0f, 4.0f)));
 }
 
-/// What is unfolded in the block view, and the head of the corpus view.
+/// The matrix that is unfolded in the block view, and the head of the corpus view.
 void add_single_views(std::vector<Field>& fields) {
   fields.push_back(described(value_field(
                                  "block", "opened", "", at<&State::opened_matrix>(),

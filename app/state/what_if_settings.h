@@ -4,10 +4,10 @@
 
 namespace headlight::app {
 
-/// What the what-if view shows of each head: how much knocking it out changes the logit of a token (or its difference from
+/// The what-if view shows how much knocking out each head changes the logit of a token (or its difference from
 /// another token's), the token's probability, or the mean loss of the text.
 enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
-/// What a head's output becomes in it: 0; its mean over the tokens of the text, which keeps what the head gives
+/// A head's output becomes 0 in it; its mean over the tokens of the text, which keeps what the head gives
 /// everywhere; or its mean over those of the baseline.
 enum class Ablation : std::uint8_t { Zero, Mean, BaselineMean };
 

@@ -52,7 +52,7 @@ class LayerGraph {
  public:
   /// `layer` may be null: only the shape is known.
   LayerGraph(const BlockShape& shape, model::BlockKind kind, const model::AttentionLayer* layer = nullptr);
-  /// Of a layer without tokens: one each.
+  /// The same for a layer without a text: one query and one key stand for it.
   LayerGraph(model::BlockKind kind, const model::AttentionLayer& layer);
 
   std::span<const LayerNode> nodes() const { return std::span(nodes_).first(count_); }

@@ -211,7 +211,7 @@ class Adapter {
            headlight::to_string(b.shape), headlight::to_string(a.shape));
     }
     const std::uint32_t rank = a.shape[0], in = a.shape[1], out = b.shape[0];
-    // Where an expression may name the module, the tensors have the rank.
+    // An expression may name the module: then only its tensors tell its rank.
     const double expected = has_rank_expression_ ? rank : number_of("rank_pattern", "r", 8.0, module);
     if (expected != rank) fail("'{}' has rank {}, but its configuration says {}", label, rank, expected);
     const double alpha = number_of("alpha_pattern", "lora_alpha", 8.0, module);

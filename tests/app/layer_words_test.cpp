@@ -1,4 +1,4 @@
-// What is said of every stage of every golden model's layers, as text: formula, labels of arrows, place in Block.
+// The words for every stage of every golden model's layers, as text: formula, labels of arrows, place in Block.
 // HEADLIGHT_UPDATE_GOLDEN=1 writes it anew.
 #include <algorithm>
 #include <cstdlib>

@@ -65,7 +65,7 @@ std::string man_synopsis(const CommandText& command) {
 /// As it was laid out for a terminal.
 std::string man_verbatim(const std::string& text) { return fmt::format(".nf\n{}\n.fi\n", man_text(text)); }
 
-/// Of the commit that was built; empty where it isn't known.
+/// The day of the commit that was built; empty where it isn't known.
 std::string_view commit_date() { return app::kCommit.substr(std::min(app::kCommit.find(' ') + 1, app::kCommit.size())); }
 
 }  // namespace

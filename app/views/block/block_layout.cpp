@@ -177,7 +177,7 @@ BlockPlan plan_block(model::BlockRef block, const model::AttentionLayer* layer, 
   for (const attention::LayerNode& node : graph.nodes()) {
     const auto row = static_cast<std::size_t>(
         std::ranges::find_if(kLastOfRow, [&](Stage last) { return node.stage <= last; }) - kLastOfRow.begin());
-    // Of a block to which Q, K and V are given, the places of what it reads are empty.
+    // A block to which Q, K and V are given reads nothing: the places before them stay empty.
     if (row == 0) columns[row] = static_cast<std::uint32_t>(node.stage);
     plan.nodes.push_back({.stage = node.stage,
                           .operation = formulas::label(node, {.block = block, .layer = layer}, formulas::Detail::Full),
