@@ -20,6 +20,7 @@ struct Curves {
   std::vector<HeadRef> heads;
   std::vector<std::vector<double>> head_values;  ///< [head, step]; NaN: not measured, or not defined
   std::vector<double> loss, in_context;          ///< [step]
+  std::size_t failed = 0;                        ///< steps that couldn't be measured
 };
 
 Curves curves_of(const CheckpointRoom& room, evaluation::HeadMetric metric) {
@@ -33,6 +34,7 @@ Curves curves_of(const CheckpointRoom& room, evaluation::HeadMetric metric) {
     curves.steps.push_back(*steps[i].step);
     const StepNumbers* numbers = room.numbers(i);
     if (numbers == nullptr) continue;
+    if (!numbers->error.empty()) ++curves.failed;
     for (const auto& [head, metrics] : numbers->heads) rows.try_emplace(head, 0);
   }
   for (auto& [head, row] : rows) {
@@ -94,13 +96,15 @@ class CheckpointsView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    exporting::DotsFigure figure{.title = fmt::format("{} over the steps of a training", evaluation::metric_name(metric_)),
-                                 .subtitle = fmt::format("{} steps, {} heads; bold: {}", curves_.steps.size(),
-                                                         curves_.heads.size(), head_name(selected_)),
-                                 .x_title = axis_.is_log ? "step of training (log axis)" : "step of training",
-                                 .y_title = std::string(evaluation::metric_name(metric_)),
-                                 .color_title = "layer",
-                                 .is_log_x = axis_.is_log};
+    exporting::DotsFigure figure{
+        .title = fmt::format("{} over the steps of a training", evaluation::metric_name(metric_)),
+        .subtitle = fmt::format("{} steps{}, {} heads; bold: {}", curves_.steps.size(),
+                                curves_.failed > 0 ? fmt::format(" ({} couldn\u2019t be measured)", curves_.failed) : "",
+                                curves_.heads.size(), head_name(selected_)),
+        .x_title = axis_.is_log ? "step of training (log axis)" : "step of training",
+        .y_title = std::string(evaluation::metric_name(metric_)),
+        .color_title = "layer",
+        .is_log_x = axis_.is_log};
     for (std::size_t row = 0; row < curves_.heads.size(); ++row) {
       const bool is_selected = curves_.heads[row] == selected_;
       exporting::DotsFigure::Path path{
