@@ -54,8 +54,11 @@ TEST_SUITE("gpu") {
       CHECK(second.status == 0);
       CHECK(read_file(again / name) == read_file(first / name));
     }
-    CHECK(complaint({"export", "--from", (first / "model.svg").string(), "--out", again.string()}, 1)
-              .find("names gpt2, which isn't beside it: say where it is with --model") != std::string::npos);
+    const fs::path elsewhere = directory.path() / "a" / "b" / "c";  // also from a clone that is near
+    fs::create_directories(elsewhere);
+    fs::rename(first / "model.svg", elsewhere / "model.svg");
+    CHECK(complaint({"export", "--from", (elsewhere / "model.svg").string(), "--out", again.string()}, 1)
+              .find("gpt2, which isn't beside it: say where it is with --model") != std::string::npos);
     // Alone it is refused where nothing is predicted.
     CHECK(
         complaint(
