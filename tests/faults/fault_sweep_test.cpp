@@ -78,6 +78,7 @@ void sweep(const std::vector<std::string>& arguments, int per_function, std::siz
     step = 1;
   }
   const auto counts = count_calls(arguments);
+  std::size_t faults = 0;
   for (std::size_t i = 0; i < counts.size(); i += step) {
     const auto& [name, count] = counts[i];
     std::set<int> numbers;
@@ -88,8 +89,10 @@ void sweep(const std::vector<std::string>& arguments, int per_function, std::siz
       const bool tells_of_loss = kTellsOfLoss.contains(name);
       const int lack = i % 2 == 0 ? kOutOfHostMemory : kOutOfDeviceMemory;
       check_fault(arguments, name + " " + std::to_string(number) + " " + std::to_string(tells_of_loss ? kDeviceLost : lack));
+      ++faults;
     }
   }
+  MESSAGE(faults << " faults, each in a run of the program");
 }
 
 /// The manifest of a driver that every test machine has: the one under test, or Mesa's llvmpipe.

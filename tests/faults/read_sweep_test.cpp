@@ -61,6 +61,9 @@ std::string content_of(const fs::path& folder) {
 class Sweep {
  public:
   explicit Sweep(const fs::path& folder) : out_(folder / "out") {}
+  ~Sweep() { MESSAGE(faults_ << " faults, each in a run of the program"); }
+  Sweep(const Sweep&) = delete;
+  Sweep& operator=(const Sweep&) = delete;
   std::string out() const { return out_.string(); }
 
   void run(const Reader& reader) {
@@ -139,6 +142,7 @@ class Sweep {
   Outcome run_once(const Reader& reader, const std::string& fault, const std::string& counts = "") const {
     std::error_code ignored;
     fs::remove_all(out_, ignored);
+    if (counts.empty()) ++faults_;
     return run_headlight(reader.arguments, with_faults(reader, fault, counts), reader.input);
   }
 
@@ -175,6 +179,7 @@ class Sweep {
   }
 
   fs::path out_;
+  mutable std::size_t faults_ = 0;
 };
 
 std::string golden(const std::string& file) { return std::string(HEADLIGHT_GOLDEN_DIR) + "/" + file; }
