@@ -98,7 +98,7 @@ inline std::filesystem::path write_zip(const std::filesystem::path& path, const 
     put(fields, std::uint16_t{20}, std::uint16_t{0}, static_cast<std::uint16_t>(is_compressed ? 8 : 0), std::uint32_t{0},
         crc, static_cast<std::uint32_t>(packed.size()), static_cast<std::uint32_t>(bytes.size()),
         static_cast<std::uint16_t>(name.size()), std::uint16_t{0});
-    archive += "PK\3\4" + fields + name + packed;
+    archive.append("PK\3\4").append(fields).append(name).append(packed);
     directory += std::string("PK\1\2\x14\0", 6) + fields + std::string(10, '\0');
     put(directory, begin);
     directory += name;
