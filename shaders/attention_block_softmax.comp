@@ -9,7 +9,7 @@ layout(local_size_x = 8) in;
 #include "lib/attention.glsl"
 VEC4_INPUT(0, scores);
 layout(set = 0, binding = 1, std430) readonly buffer mask_buffer { uint mask_words[]; };
-layout(set = 0, binding = 2, std430) writeonly buffer weights_buffer { vec4 weights[]; };
+layout(set = 0, binding = 2, std430) buffer weights_buffer { vec4 weights[]; };
 layout(set = 0, binding = 3, std430) writeonly buffer stats_buffer { vec2 stats[]; };
 #define MASK_WORDS(index) mask_words[index]
 #include "lib/mask.glsl"
@@ -70,19 +70,29 @@ void main() {
   uint open_end = p.mask.causal != 0u ? min(visited.y, max(first + 1u, p.mask.prefix)) : visited.y;
   if (open_end > begin4 * 4u && all_visible(p.mask, map, first, last, begin4 * 4u, open_end - 1u)) open4 = open_end / 4u;
 
+  // Extras take many instructions, and a driver compiles each copy of them: the first pass keeps its scores where the second
+  // one writes the weights.
   vec4 tops = vec4(kHidden);
-  for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, scaled_scores(at, map, i, j4));
-  for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, i, j4));
+  for (uint j4 = begin4; j4 < open4; ++j4) {
+    vec4 s = scaled_scores(at, map, i, j4);
+    if (kHasExtras) weights[at + j4] = s;
+    tops = max(tops, s);
+  }
+  for (uint j4 = open4; j4 < end4; ++j4) {
+    vec4 s = masked_scores(at, map, i, j4);
+    if (kHasExtras) weights[at + j4] = s;
+    tops = max(tops, s);
+  }
   float m = max(max(tops.x, tops.y), max(tops.z, tops.w));
   float shift = softmax_shift(m);
   vec4 sums = vec4(0.0);
   for (uint j4 = begin4; j4 < open4; ++j4) {
-    vec4 w = exp(scaled_scores(at, map, i, j4) - shift);
+    vec4 w = exp((kHasExtras ? weights[at + j4] : scaled_scores(at, map, i, j4)) - shift);
     weights[at + j4] = kept_weights(w, map, i, j4);
     sums += w;
   }
   for (uint j4 = open4; j4 < end4; ++j4) {
-    vec4 w = exponential(masked_scores(at, map, i, j4), shift);
+    vec4 w = exponential(kHasExtras ? weights[at + j4] : masked_scores(at, map, i, j4), shift);
     weights[at + j4] = kept_weights(w, map, i, j4);
     sums += w;
   }
