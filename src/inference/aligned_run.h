@@ -26,7 +26,8 @@ class AlignedRun final : public Run {
 
   std::vector<model::BlockRef> blocks() const override { return run_->blocks(); }
   BlockShape shape(model::BlockRef block) const override;
-  /// Of equal runs and counterparts.
+  /// Runs with equal versions have equal numbers in the block only where their counterparts are equal, too: the wrapped
+  /// run's version is mixed with a hash of the counterparts.
   std::uint64_t version(model::BlockRef block) const override { return run_->version(block) ^ pairs_hash_; }
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const override;
   Tensor hidden(Stack stack) const override;

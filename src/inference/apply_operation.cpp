@@ -76,7 +76,7 @@ void apply(const Replace& replace, const DeviceHead& head) {
 }
 
 std::string complaint(const ReplacePattern&, std::uint32_t) { return ""; }
-/// Of the head's queries: with 0 all scores are equal.
+/// Changes the head's queries: multiplied by 0, they make all scores equal.
 void apply(const ReplacePattern& replaced, const DeviceHead& head) {
   if (replaced.pattern.kind != attention::FixedPattern::Uniform) return;
   ops::scale_head(head.stream, head.kernels, head.slot, 0.0f, head.rows);
@@ -86,7 +86,7 @@ std::string complaint(const Dropout& dropout, std::uint32_t) {
   if (dropout.probability >= 0.0f && dropout.probability <= attention::kMaxDropout) return "";
   return fmt::format("its probability is {}: give 0 to {}", dropout.probability, attention::kMaxDropout);
 }
-/// Of weights the attention's kernels drop.
+/// Drops numbers of every site but the weights, whose dropout the attention kernels do.
 void apply(const Dropout& dropout, const DeviceHead& head) {
   const auto& [block, site, number] = head.place;
   if (site == model::Site::Weights || dropout.probability == 0.0f) return;

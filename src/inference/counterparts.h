@@ -7,7 +7,7 @@
 
 namespace headlight::inference {
 
-/// Of a token without a counterpart.
+/// The index that stands for the counterpart of a token without one.
 inline constexpr std::uint32_t kNoCounterpart = 0xffffffffu;
 
 /// For each token of a text its counterpart in another one, in ascending order. Tokens that both have in the same order are
@@ -23,13 +23,14 @@ struct InputCounterparts {
 
   const Items& queries(model::BlockKind kind) const;
   const Items& keys(model::BlockKind kind) const;
-  /// Of the last stack, whose tokens predictions belong to.
+  /// The counterparts of the last stack's tokens, to which predictions belong.
   const Items& predicted() const { return target.empty() ? source : target; }
 
   bool operator==(const InputCounterparts&) const = default;
 };
 
-/// What makes two tokens the same: ids of one vocabulary, or, as the playground numbers words text by text, their spellings.
+/// The property by which two tokens are the same: ids of one vocabulary, or spellings, since the playground numbers the
+/// words of each text anew.
 enum class TokenIdentity : std::uint8_t { Id, Spelling };
 
 /// Null where tokens correspond by their positions: both inputs have as many. Both have as many items, and the same stacks.

@@ -45,7 +45,7 @@ model::TokenBatch kept_items(const model::TokenBatch& tokens, std::span<const st
   return kept;
 }
 
-/// What all batches of one decode() share.
+/// The arguments of decode(), which all its batches share.
 struct Task {
   Session& session;
   std::shared_ptr<const Run>& run;  ///< the newest

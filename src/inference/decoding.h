@@ -7,7 +7,7 @@
 
 namespace headlight::inference {
 
-/// How lines are continued or translated.
+/// Settings of decode(), which continues or translates lines.
 struct DecodingSettings {
   SamplingSettings sampling = {};   ///< line i draws from seed + i, so that what comes beside it changes nothing
   std::uint32_t most_tokens = 256;  ///< for each line, its end token not counted; at least 1
@@ -16,7 +16,7 @@ struct DecodingSettings {
   std::uint32_t items_at_once = 64;
 };
 
-/// What a model wrote after one line, or as its translation.
+/// The tokens that a model wrote after one line, or as its translation.
 struct Decoded {
   std::vector<std::uint32_t> ids = {};  ///< without the line (or the decoder's start token) and without the end token
   bool has_ended = false;  ///< the model chose an end token; else there were enough tokens, or no more positions
@@ -25,7 +25,7 @@ struct Decoded {
   double log_probability = 0.0;
 };
 
-/// How far decode() is.
+/// The progress of decode().
 struct DecodingProgress {
   std::size_t done = 0;            ///< lines that are finished; they aren't the first ones
   std::span<const Decoded> lines;  ///< all of them, as far as they are

@@ -68,7 +68,7 @@ class Source {
     return source;
   }
 
-  /// How it can be kept on the device without a change of its numbers.
+  /// The type in which the device can keep the weight without a change of its numbers.
   ops::WeightType stored_type() const {
     static constexpr std::pair<model::ElementType, ops::WeightType> kTypes[] = {
         {model::ElementType::F16, ops::WeightType::F16},   {model::ElementType::BF16, ops::WeightType::BF16},

@@ -41,8 +41,8 @@ struct DeviceLayer {
   std::optional<ops::PackedLinear> projections;           ///< sections query, key, value; none with given Q, K and V
   std::optional<ops::PackedLinear> position_projections;  ///< likewise of distances, where they have their own
   std::optional<ops::PackedLinear> output;
-  /// Where there is no output projection but something reads the layer's result: an identity that moves the heads out of
-  /// their padded slots, so that they are a hidden state.
+  /// An identity that moves the heads out of their padded slots, so that they are a hidden state; only where there is
+  /// no output projection but something reads the layer's result.
   std::optional<ops::PackedLinear> unpad;
   std::optional<ops::DeviceNorm> query_norm, key_norm;
   DeviceBranchNorms norms;
@@ -91,7 +91,7 @@ struct DeviceLayers {
   std::shared_ptr<DeviceLens> lens = std::make_shared<DeviceLens>();  ///< that states are read by
 };
 
-/// What follows the token vectors of an embedding.
+/// The norm and the projection that follow the token vectors of an embedding.
 struct DeviceEmbedding {
   std::shared_ptr<const model::Embedding> source;
   std::optional<ops::DeviceNorm> norm;

@@ -9,7 +9,7 @@
 namespace headlight::inference {
 namespace {
 
-/// What is read: the state of a token after some layers, by a translator or as it is (null).
+/// A row to read: the state of a token after some layers, through a translator or as it is (null).
 struct StateRow {
   std::uint32_t layer = 0;
   std::shared_ptr<const ops::PackedLinear> translator = {};
@@ -232,7 +232,7 @@ Tensor DeviceRun::logits(std::span<const StateRef> states) const {
 
 std::shared_ptr<const void> DeviceRun::record_stream(gpu::Stream& stream, model::BlockRef ref, ops::Rows rows,
                                                      StreamStages& stages) const {
-  /// What the recorder computes in.
+  /// The tensors that the recorder computes in; they live until the submission is done.
   struct Used {
     RunTensors run;
     ScratchTensors scratch;

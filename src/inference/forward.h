@@ -17,12 +17,13 @@ struct DeviceNetwork {
   const DeviceEmbedding* target_embedding = nullptr;
 };
 
-/// Where the tensors of a pass come from.
+/// The tensors that a pass computes in, and the run that it takes numbers over from.
 struct PassTensors {
   RunTensors& run;
   ScratchTensors& scratch;
   const attention::AttentionRun* base = nullptr;  ///< whose numbers the plan keeps; null: none
-  /// Of a pass of copies: the base's states that each stack begins with, and the item that is copied; null of other passes.
+  /// In a pass of copies, the base's states that each stack begins with, and the item that is copied; null in other
+  /// passes.
   attention::DeviceTensorPtr copied_source = {}, copied_target = {};
   std::uint32_t copied_item = 0;
 };

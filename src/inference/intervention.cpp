@@ -50,7 +50,8 @@ std::string complaint(const Intervention& one, const SiteSize& size) {
   return complaint(one.operation, size.width);
 }
 
-/// What is chosen for each head, of those heads that the network has, as operation(choice) at the site.
+/// Returns operation(choice) at the site for each head that has a choice; heads that the network doesn't have are left
+/// out.
 template <typename Choices, typename MakeOperation>
 Interventions of_heads(const Choices& choices, const model::Network& network, Site site, const MakeOperation& make) {
   Interventions result;

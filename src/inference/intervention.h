@@ -94,7 +94,8 @@ std::uint32_t site_width(const model::Network& network, const Intervention& inte
 /// Would check() accept it?
 bool fits(const model::Network& network, const Intervention& intervention);
 
-/// What changes numbers of this block, in order, each scope narrowed to the block: two equal lists do the same to it.
+/// Returns the interventions that change numbers of this block, in order, each scope narrowed to the block: two equal
+/// lists do the same to the block.
 Interventions of_block(std::span<const Intervention> interventions, model::BlockRef block);
 
 /// The user's gains of heads before W_O. Heads that aren't named have 1.
@@ -106,7 +107,7 @@ Interventions interventions_of(const HeadGains& gains, const model::Network& net
 
 /// The patterns of replaced heads by block and head.
 using FixedPatterns = std::map<std::pair<model::BlockRef, std::uint32_t>, attention::ReplacementPattern>;
-/// As interventions; those of heads that the network doesn't have are left out.
+/// Returns the patterns as interventions; those of heads that the network doesn't have are left out.
 Interventions interventions_of(const FixedPatterns& patterns, const model::Network& network);
 
 /// [head] of the block: the pattern that takes the head's place; empty where none does.

@@ -16,10 +16,10 @@ struct LanguageModel {
   std::filesystem::path path;
   model::ModelDescription description;
   std::shared_ptr<const model::Network> network;
-  /// Of a LoRA adapter's folder: that of the model that the adapter changes, as it is; else null.
+  /// With a LoRA adapter's folder, the network that the adapter changes, without the adapter; else null.
   std::shared_ptr<const model::Network> without_adapter;
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null where the files have none: only ids can be given
-  /// Of what an encoder–decoder writes; the same object but for Marian's folders.
+  /// The tokenizer of the text that an encoder–decoder writes; the same object as `tokenizer` but for Marian's folders.
   std::shared_ptr<const text::Tokenizer> target_tokenizer;
   std::string tokenizer_problem;                   ///< why there is no tokenizer, in one line
   std::shared_ptr<const text::ChatTemplate> chat;  ///< null where the files have none, or one that Headlight can't run
@@ -28,7 +28,7 @@ struct LanguageModel {
   attention::MaskSet masks;
   std::shared_ptr<const text::WordVocabularies> words;  ///< whole words of its training text, beside its pieces; may be null
 
-  /// Of the tokens that the model predicts: the target's of an encoder–decoder; null where there is none.
+  /// The tokenizer of the tokens that the model predicts, in an encoder–decoder the target's; null where there is none.
   const text::Tokenizer* predicted_tokenizer() const { return target_tokenizer ? target_tokenizer.get() : tokenizer.get(); }
 };
 
@@ -47,9 +47,10 @@ std::filesystem::path find_model(const std::filesystem::path& name);
 /// The tokenizer of a model's folder or GGUF file, without the model. Throws Error in one line.
 text::Tokenizer open_tokenizer(const std::filesystem::path& path);
 
-/// How the model writes chats. Throws Error in one line where it has no template, or none that Headlight can run.
+/// Returns the format in which the model writes chats. Throws Error in one line where the model has no template, or
+/// none that Headlight can run.
 const text::ChatTemplate& chat_template(const LanguageModel& model);
-/// Of a model's folder or GGUF file; null where it has none. Throws Error in one line.
+/// Returns the chat template of a model's folder or GGUF file; null where it has none. Throws Error in one line.
 std::shared_ptr<const text::ChatTemplate> open_chat_template(const std::filesystem::path& path,
                                                              const text::Tokenizer& tokenizer);
 

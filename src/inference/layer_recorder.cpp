@@ -143,7 +143,7 @@ void LayerRecorder::project(const LayerPosition& place, const attention::BlockRu
                             const Hidden& memory) {
   const bool is_self = place.ref.kind != model::BlockKind::Cross;
   const ops::Rows key_rows = is_self ? place.rows : place.key_rows;
-  // What is normed is cut after its norm (OLMoE).
+  // Queries and keys that are normed are clipped after their norm (OLMoE).
   const bool norms_heads = device.query_norm && device.key_norm;
   const float clip = norms_heads ? -block.config.clip : block.config.clip;
   if (!device.projections) {

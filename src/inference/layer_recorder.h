@@ -20,7 +20,8 @@ inline bool is_wanted(const StreamStages* stages, attention::Stage stage) {
   return stages != nullptr && stages->contains(stage);
 }
 
-/// What a pass computes of a layer: which tokens it computes, and of an attention to other keys which of those are new.
+/// The part of a layer that a pass computes: which tokens, and in an attention to other keys, which of these keys are
+/// new.
 struct LayerPosition {
   model::BlockRef ref;
   ops::Rows rows;
@@ -49,7 +50,8 @@ class LayerRecorder {
   void stream_stages(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device,
                      attention::BlockRun block, const Hidden& x, StreamStages& stages);
 
-  /// Of the run, or scratch, as the key's role says; the pass writes `rows` of it.
+  /// Returns the run's tensor of the key, or one of the scratch where the key's role is scratch; the pass writes `rows`
+  /// of it.
   Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, ops::Rows rows, std::string_view purpose);
   Hidden normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows);
 
@@ -78,7 +80,8 @@ class LayerRecorder {
   void project(const LayerPosition& place, const attention::BlockRun& block, const DeviceLayer& device,
                const Hidden& memory);
   void rotate(const attention::BlockRun& block, const LayerPosition& place, ops::Rows key_rows, bool is_self);
-  /// What distances add to the block's scores, from its queries and keys into the words of its mask.
+  /// Computes the terms that distances add to the block's scores, from its queries and keys, into the words of its
+  /// mask.
   void relate(const LayerPosition& place, const attention::BlockRun& block, const DeviceLayer& device);
   /// A tensor that lives until the pass is computed.
   Hidden kept(std::uint32_t heads, std::uint32_t tokens, std::uint32_t width, std::string_view purpose);
@@ -87,7 +90,7 @@ class LayerRecorder {
   /// Applies the pass's interventions at a site of the block to these rows; slot_of(head) is where a head's numbers are.
   template <typename SlotOf>
   void intervene(model::BlockRef block, model::Site site, const SiteHeads& of, ops::Rows rows, const SlotOf& slot_of);
-  /// Likewise of a tensor with one head.
+  /// Applies the pass's interventions at a site whose tensor has one head.
   void intervene(const LayerPosition& place, model::Site site, const Hidden& values);
   bool is_changed(model::BlockRef block, model::Site site) const;
   void attend(const LayerPosition& place, attention::BlockRun& block);

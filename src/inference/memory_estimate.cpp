@@ -42,7 +42,8 @@ std::uint64_t scratch_bytes(const model::AttentionLayer& layer, std::uint32_t to
   return 2 * ops::scratch_size(device ? device->device : vast, layer.config.heads, tokens, tokens).buffer_bytes;
 }
 
-/// Of logits, gates and a shared expert for all tokens, and of experts for as many as are computed at a time.
+/// Returns the numbers of logits, gates and a shared expert for all tokens, and of experts for as many pairs as are
+/// computed at a time.
 std::uint64_t expert_numbers(const model::Experts& experts, std::uint32_t tokens) {
   const model::FeedForward& one = experts.experts.front();
   const std::uint64_t shared = experts.shared ? 2 * experts.shared->in.out() + one.out.out() + 4 : 0;

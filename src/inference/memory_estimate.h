@@ -7,30 +7,33 @@
 
 namespace headlight::inference {
 
-/// What a model takes on the device, in bytes.
+/// The memory that a model takes on the device, in bytes.
 struct MemoryEstimate {
   std::uint64_t weights = 0;  ///< exact
-  /// Of a run, about: hidden states, X, Q, K, V and outputs of every block, and what layers compute in.
+  /// A run's share, about: hidden states, X, Q, K, V and outputs of every block, and the scratch that layers compute
+  /// in.
   std::uint64_t run = 0;
 
   std::uint64_t total() const { return weights + run; }
 };
 
-/// Where a run computes, as far as its memory depends on it.
+/// The properties of a run's device on which its memory depends.
 struct RunDevice {
   const gpu::DeviceInfo& device;
   ops::AttentionKernel attention = ops::AttentionKernel::Blocks;
 };
 
-/// Of a text of `tokens` tokens; the decoder of an encoder–decoder has as many. Without a device: what the device and the
-/// attention kernel that take the most need. Throws Error when the device can't compute so many tokens.
+/// Estimates the memory for a text of `tokens` tokens; the decoder of an encoder–decoder has as many. Without a device
+/// the estimate is for the device and the attention kernel that need the most. Throws Error when the device can't
+/// compute so many tokens.
 MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens,
                                const std::optional<RunDevice>& device = std::nullopt);
 
-/// What a run of this input certainly takes on a device, in bytes: the tensors that each block keeps until the run is gone.
+/// Returns a lower bound of what a run of this input takes on a device, in bytes: the tensors that each block keeps
+/// until the run is destroyed.
 std::uint64_t least_run_bytes(const model::Network& network, const model::ModelInput& input);
 
-/// Throws Error of kind OutOfDeviceMemory where that is more than the device has, before anything is allocated for it: a
+/// Throws Error of kind OutOfDeviceMemory where this bound exceeds the device's memory, before anything is allocated: a
 /// text of millions of tokens would fill the memory first.
 void expect_room(const model::Network& network, const model::ModelInput& input, const gpu::DeviceInfo& device);
 

@@ -94,7 +94,8 @@ fs::path gguf_of(const fs::path& path) {
 
 fs::path folder_of(const fs::path& path) { return fs::is_directory(path) ? path : path.parent_path(); }
 
-/// Where a model's tokenizer is: its folder, or the base model's of a LoRA adapter that comes without one.
+/// Returns the folder of a model's tokenizer: the model's own, or the base model's for a LoRA adapter that comes
+/// without a tokenizer.
 fs::path tokenizer_folder(const fs::path& path) {
   const fs::path folder = folder_of(path);
   return model::has_adapter(folder) && !has_tokenizer_files(folder) ? model::base_of_adapter(folder) : folder;

@@ -10,8 +10,8 @@ namespace headlight::inference {
 
 struct Notebook;
 
-/// What a notebook's numbers are made from. Of a notebook: its own values; none where its recipe has no such value. Of an
-/// edit: what the user put in their place.
+/// The values that a notebook's numbers are made from. In a notebook they are its own, without those that its recipe
+/// doesn't have; in an edit, the ones that the user put in their place.
 struct NotebookRecipe {
   std::optional<std::string> sentence = {};
   std::optional<std::uint32_t> d_model = {}, heads = {}, d_k = {}, d_v = {};
@@ -49,7 +49,7 @@ inline constexpr std::size_t kMaxNotebookSentence = 4'096;  ///< bytes
 
 /// All matrices of a notebook's network and input, in the order of the computation.
 std::vector<NotebookMatrix> notebook_matrices(const model::Network& network, const model::ModelInput& input);
-/// What the names of a block's weights begin with: "decoder.1.cross."; empty in a network of one layer.
+/// Returns the beginning of the names of a block's weights: "decoder.1.cross."; empty in a network of one layer.
 std::string block_prefix(const model::Layers& layers, model::BlockRef block);
 /// A cell's name, as set_by_name() takes it: "v[2,1]". `shape`, with leading axes of size 1, and `indices` are of the whole
 /// tensor.

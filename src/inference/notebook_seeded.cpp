@@ -8,7 +8,7 @@ namespace {
 
 constexpr model::BlockKind kEncoder = model::BlockKind::EncoderSelf;
 
-/// What notebook 004 begins with, and the state of the generator after the weights of its single head.
+/// The input that notebook 004 begins with, and the state of the generator after the weights of its single head.
 struct FromScratch {
   model::TokenBatch tokens;
   std::shared_ptr<const model::Embedding> embedding;

@@ -12,7 +12,7 @@
 
 namespace headlight::inference {
 
-/// How a session without a device computes.
+/// Settings of a session without a device.
 struct ProcessorSettings {
   Precision precision = Precision::F32;
   PassObserver observer = {};  ///< of every pass

@@ -107,7 +107,7 @@ class Side {
     return lines == 1 ? fmt::format("the {}", name_) : fmt::format("line {} of the {}", line, name_);
   }
 
-  /// What has no text is shown by its id.
+  /// Returns the tokens' labels; a token without text is shown by its id.
   std::vector<std::string> labels_of(const std::vector<text::Token>& line) const {
     std::vector<std::uint32_t> ids;
     for (const text::Token& token : line) ids.push_back(token.id);

@@ -11,7 +11,7 @@ struct LanguageModel;
 
 enum class PaddingSide : std::uint8_t { Right, Left };
 
-/// What the user typed for a model. Each line is a batch item.
+/// The text that the user typed for a model. Each line is a batch item.
 struct PromptText {
   std::vector<std::string> lines;
   std::vector<std::string> pair_lines = {};          ///< second sentences (BERT), one for each line or empty
@@ -42,22 +42,21 @@ struct Prompt {
 /// end token, which training only ever asks for.
 Prompt make_prompt(const LanguageModel& model, const PromptText& text);
 
-/// What the decoder reads of a target: its start token and the target's tokens, without the end token; of one without a
-/// token of its own the start token alone. Throws Error where
-/// the model has no tokenizer or no start token.
+/// Returns the ids that the decoder reads for a target: its start token and the target's tokens, without the end token;
+/// a target without tokens has the start token alone. Throws Error where the model has no tokenizer or no start token.
 std::vector<std::uint32_t> target_ids(const LanguageModel& model, const std::string& target);
 
 /// Tokens that have a position on the side with this embedding; 0: there is no limit. Rotary positions and distances go on
 /// for ever, well or badly.
 std::uint32_t position_limit(const LanguageModel& model, const model::Embedding* embedding);
 
-/// How many separators come before each token of its item: [batch·length], the segments of expressions.
+/// Returns for each token how many separators come before it in its item: [batch·length], the segments of expressions.
 std::vector<std::uint32_t> token_segments(const model::TokenBatch& tokens, std::span<const std::uint32_t> separators);
 
-/// How many layers the stack of this kind of attention has.
+/// Returns the number of layers in the stack of this kind of attention.
 std::uint32_t layer_count(const model::Network& network, model::BlockKind kind);
 
-/// What a mask's expressions read of the tokens that attend to each other in one kind of attention.
+/// The properties that a mask's expressions read of the tokens that attend to each other in one kind of attention.
 class MaskTokens {
  public:
   /// Network and input must outlive it. Segments are computed where the mask's expressions need them.

@@ -95,7 +95,7 @@ void edit_head(const Operation& operation, Array& values, const HeadPlace& place
   }
 }
 
-/// What the masks of each kind of attention read, made once.
+/// The tokens that the masks' expressions read, made once for each kind of attention.
 class TokensByKind {
  public:
   TokensByKind(const attention::MaskSet& masks, const model::Network& network, const model::ModelInput& input) {
@@ -117,7 +117,7 @@ bool replaces_patterns(const Interventions& interventions) {
 }
 
 using Stages = model::reference::AttentionStages;
-/// By attention::Stage.
+/// The array of each stage, indexed by attention::Stage.
 constexpr std::array<Array Stages::*, attention::kStages> kStageArrays = {&Stages::residual,
                                                                           &Stages::x,
                                                                           &Stages::q,

@@ -103,7 +103,7 @@ struct Pass {
   const PassRules& rules;
   Run run = {};
 
-  /// Of a site without heads: x [batch, token, d] with the edit.
+  /// Applies the edit of a site without heads to x [batch, token, d].
   Array edited(BlockRef block, Site site, Array x) const {
     if (!rules.edit) return x;
     Array values{.shape = {x.shape[0], 1, x.shape[1], x.shape[2]}, .values = std::move(x.values)};
@@ -195,7 +195,8 @@ struct Pass {
     return {stages.next, std::move(stages)};
   }
 
-  /// The same as the next block of the run.
+  /// Computes the next block of the run and hands its stages to `rules.take`, or keeps them in the run where there is
+  /// none.
   Array next(BlockRef block, const Array& x, const Array* memory) {
     auto [y, stages] = layer(block, x, memory);
     if (rules.take) {

@@ -32,16 +32,18 @@ struct Run {
   Array logits;          ///< [batch, token, vocabulary]; empty without an unembedding
 };
 
-/// What a pass computes beside the network's layers, and how. What its functions refer to must outlive the pass.
+/// Rules of a pass that aren't in the network: visibility, edits, arithmetic. Objects that its functions refer to must
+/// outlive the pass.
 struct PassRules {
   Visibility is_visible;
-  /// By BlockKind: replaces masked scores; −inf leaves fully masked rows without weights (zeros).
+  /// The number that replaces masked scores, indexed by BlockKind; −inf leaves fully masked rows without weights
+  /// (zeros).
   std::array<double, kBlockKinds> fills = {};
   SiteEdit edit = {};
   ScoreEdit score = {}, weight = {};
   Arithmetic arithmetic = {};
-  /// Gets each block when its layer is computed, with the layer's input, and Run has neither stages nor logits; none: it
-  /// has.
+  /// Gets each block when its layer is computed, with the layer's input, and then Run has neither stages nor
+  /// logits; without this function it has both.
   std::function<void(BlockRef block, const Array& x, AttentionStages&& stages)> take = {};
 };
 
@@ -67,8 +69,9 @@ namespace headlight::inference {
 /// A stage of a block as the reference computed it; empty where the block has none.
 const model::reference::Array& stage_of(const model::reference::AttentionStages& stages, attention::Stage stage);
 
-/// What the masks show, with their expressions, and what their score expressions and painted biases make of scores (none: as
-/// they are). All arguments must outlive the result.
+/// Returns the cells that the masks show, by their rules, paint and expressions. The second function returns the
+/// changes that their score expressions and painted biases make to scores (none: scores stay as they are). All
+/// arguments must outlive the results.
 model::reference::Visibility reference_visibility(const attention::MaskSet& masks, const model::Network& network,
                                                   const model::ModelInput& input);
 model::reference::ScoreEdit reference_scores(const attention::MaskSet& masks, const model::Network& network,
@@ -80,7 +83,7 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
 model::reference::Visibility reference_visibility(const Interventions& interventions, const model::ModelInput& input,
                                                   const attention::MaskSet& masks, model::reference::Visibility is_visible);
 model::reference::ScoreEdit reference_scores(const Interventions& interventions, model::reference::ScoreEdit edit = {});
-/// What dropout makes of weights.
+/// Returns the changes that dropout makes to weights.
 model::reference::ScoreEdit reference_weights(const Interventions& interventions);
 
 }  // namespace headlight::inference

@@ -7,7 +7,7 @@
 
 namespace headlight::inference {
 
-/// What a pass was computed from.
+/// The values that a pass is computed from.
 struct PassInputs {
   std::shared_ptr<const model::Network> network;
   model::ModelInput input;
@@ -20,7 +20,8 @@ struct StackPlan {
   std::uint32_t capacity = 0;     ///< tokens that the stack's tensors have room for
   ops::Rows embedded;             ///< token vectors
   std::vector<ops::Rows> layers;  ///< [layer]
-  /// Of a pass of copies: the first layers, which it neither computes nor has. It begins with the base's state after them.
+  /// In a pass of copies, the number of first layers that the pass neither computes nor has; it begins with the base's
+  /// state after them.
   std::uint32_t copied_layers = 0;
 
   bool computes_nothing() const;
@@ -39,7 +40,7 @@ struct PassPlan {
 /// later one, layers before the first one that a changed mask or intervention touches are kept whole.
 PassPlan plan_pass(const PassInputs& now, const PassInputs* before);
 
-/// Of a pass of copies_of(): its layers from the first one on that any copy changes.
+/// Plans a pass of copies_of(): its layers from the first one on that any copy changes.
 PassPlan plan_copies(const PassInputs& copies);
 
 }  // namespace headlight::inference

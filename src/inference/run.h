@@ -20,7 +20,7 @@ struct RunTiming {
   double wall_ms = 0.0;          ///< recording, submission and wait
   std::uint32_t dispatches = 0;  ///< of the pass
   std::size_t device_bytes = 0;  ///< weights and run state on the device, those of other runs included
-  /// What the pass took over from its base: the first tokens of each item, and the first layers.
+  /// The parts that the pass took over from its base: the first tokens of each item, and the first layers.
   std::uint32_t reused_tokens = 0, reused_layers = 0;
 };
 
@@ -37,8 +37,8 @@ struct StateRef {
   std::shared_ptr<const model::Linear> translator = {};
 };
 
-/// What rows of the residual stream hold: the state after `layer` layers (0: the token vectors), before the final norm; or
-/// what the feed-forward network of layer number `layer` (0: the first) returns, before a norm of it.
+/// The content of rows of the residual stream: the state after `layer` layers (0: the token vectors), before the final
+/// norm; or the result of the feed-forward network of layer number `layer` (0: the first), before a norm of it.
 enum class StreamPart : std::uint8_t { State, FeedForward };
 
 /// Consecutive tokens' rows of the residual stream.
@@ -70,7 +70,7 @@ class Run {
 
   const PassInputs& inputs() const { return inputs_; }
   const RunTiming& timing() const { return timing_; }
-  /// What of the pass isn't a number; of runs that no pass computed nothing is known.
+  /// Counts of the pass's numbers that are NaN or infinite; a run that no pass computed has no counts.
   const RunFindings& findings() const { return findings_; }
 
   /// In the order of computation.

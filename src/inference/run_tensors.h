@@ -11,7 +11,7 @@
 
 namespace headlight::inference {
 
-/// What a tensor of a pass is for.
+/// The purpose of a tensor of a pass.
 enum class Role : std::uint8_t {
   State,   ///< a layer's input; number `layers` is the last one's output
   Middle,  ///< a decoder layer between its two attentions
@@ -33,12 +33,12 @@ enum class Role : std::uint8_t {
   Gate,
   Inner,
   Branch,
-  // Of stages that are computed again for a question.
+  // Stages that are computed again for a question have these.
   AttentionSum,
   FeedForwardSum,
   PlainInner,  ///< before the activation
   PlainGate,
-  // Of experts.
+  // A mixture of experts has these.
   Router,
   Gates,
   Routing,  ///< words of ops::routing_numbers()

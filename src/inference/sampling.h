@@ -9,7 +9,7 @@ namespace headlight::inference {
 
 enum class SamplingMethod : std::uint8_t { Greedy, Random };
 
-/// How one token is chosen from a distribution.
+/// The rule by which one token is chosen from a distribution.
 struct SamplingSettings {
   SamplingMethod method = SamplingMethod::Greedy;
   float temperature = 1.0f;  ///< logits are divided by it; above 0
@@ -38,7 +38,7 @@ std::vector<Candidate> top_candidates(std::span<const float> logits, std::size_t
 /// −Σ p ln p of the row's softmax, in nats.
 double entropy(std::span<const float> logits);
 
-/// What settings make of a row of logits.
+/// The distribution that sampling settings make from a row of logits.
 struct Distribution {
   std::vector<double> probabilities;  ///< [vocabulary] softmax(logits / temperature) over the whole vocabulary
   /// [vocabulary] the chance that Sampler chooses the token: 0 where top-k or top-p cuts it off, and the others share 1.

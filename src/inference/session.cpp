@@ -54,8 +54,8 @@ struct Session::State {
   Precision precision = Precision::F32;
   std::shared_ptr<const DeviceLayers> layers;
   Precision layers_precision = Precision::F32;
-  /// What was uploaded before, and still is on the device where a run of it lives: two models are run in turns without
-  /// uploading either again.
+  /// Layers that were uploaded before, and are still on the device while a run that uses them lives: two models are run
+  /// in turns without uploading either again.
   struct Uploaded {
     std::weak_ptr<const DeviceLayers> layers;
     Precision precision = Precision::F32;
@@ -301,7 +301,8 @@ struct Session::Processor {
   std::shared_ptr<ops::HostThreads> threads = std::make_shared<ops::HostThreads>();
   ProcessorSettings settings = {};
 
-  /// As far as it limits a pass, whose numbers are kept in double precision.
+  /// The properties of the processor that limit a pass. Half of 9/10 of the memory counts, because a pass keeps its
+  /// numbers in double precision.
   static gpu::DeviceInfo info() {
     gpu::DeviceInfo info;
     info.name = kProcessorName;

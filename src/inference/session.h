@@ -17,8 +17,9 @@ class Context;
 
 namespace headlight::inference {
 
-/// How weights are kept on the device; arithmetic is in float32 with either. F32: without a change of a number, 16-bit ones
-/// and the blocks of ops::WeightType as their file has them, all others as float32. F16: each rounded to float16.
+/// The form in which weights are kept on the device; arithmetic is in float32 with either. F32: without a change of a
+/// number, 16-bit ones and the blocks of ops::WeightType as their file has them, all others as float32. F16: each
+/// rounded to float16.
 enum class Precision : std::uint8_t { F32, F16 };
 
 /// Bytes of weights that are on the device, and all of them. Returning false cancels: load() throws Error.
@@ -59,7 +60,7 @@ struct GivenAttention {
   std::optional<attention::KeyRange> real_keys = {};  ///< the others are padding; nullopt: none is
 };
 
-/// What a session without a device is called where devices have names.
+/// The name of a session without a device, where devices have names.
 inline constexpr std::string_view kProcessorName = "processor (without Vulkan)";
 
 /// Runs networks on one device, or without one. Not thread-safe: one owner calls it, and its calls block until all is done.
@@ -91,9 +92,9 @@ class Session {
   /// gain – and the rest is computed into memory of its own. Other runs stay as they are, whether this succeeds or throws.
   /// Throws Error in one line when the input is not valid or the device can't hold it (needed and available bytes).
   std::shared_ptr<const Run> run(PassInputs pass, const std::shared_ptr<const Run>& base = nullptr);
-  /// The same where the caller gives `base` away: without another handle on it, its memory is computed into, and the
-  /// device's memory is enough for one run. It is null afterwards. When this throws, base is what it was, unless the device
-  /// was lost or needed its memory to try again: then it is null.
+  /// Computes the pass as run() above does, but the caller gives `base` away: its memory is computed into when nothing
+  /// else has a handle on it, so the device needs memory for one run only. `base` is null afterwards. When this throws,
+  /// `base` is what it was, unless the device was lost or needed the base's memory to try again: then it is null.
   std::shared_ptr<const Run> run(PassInputs pass, std::shared_ptr<const Run>&& base);
   /// Passes with these changes after the own interventions of `base`, a run of this session, of one of its lines, computed
   /// together: items of one run, which has only the layers from the first changed one on. Its numbers are those of passes

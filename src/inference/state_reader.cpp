@@ -103,7 +103,7 @@ RecordedLogits StateReader::record_logits(gpu::Stream& stream, const DeviceUnemb
   if (weights.transform) recorded.transformed_.emplace(make(weights.transform->width));
   recorded.logits_ = make(weights.linear.width);
 
-  /// Where the wanted rows are so far: spread over states, or together in one tensor.
+  /// Records an operation on the wanted rows where they are so far: spread over states, or together in one tensor.
   const auto through = [&](const ops::DeviceTensor* together, auto&& record) {
     if (together != nullptr) return record(*together, ops::Rows{0, count}, 0u);
     std::uint32_t at = 0;

@@ -63,7 +63,7 @@ class StateReader {
   Tensor hidden() const;
   /// [batch, token, d]: the last state after the final norm.
   Tensor output() const;
-  /// Of all rows; they together must be few enough for a tensor.
+  /// Records the logits of all rows; the rows together must be few enough for a tensor.
   RecordedLogits record_logits(gpu::Stream& stream, const DeviceUnembedding& weights, const model::Unembedding& source,
                                std::span<const StateRows> rows) const;
 

@@ -6,7 +6,7 @@
 
 namespace headlight::inference {
 
-/// How many times longer than trained the learned tables of positions are made; 1: as they are.
+/// The factors by which the learned tables of positions are made longer than trained; 1: as trained.
 struct PositionStretch {
   std::uint32_t source = 1, target = 1;
 
@@ -31,7 +31,7 @@ struct StretchedNetwork {
   std::shared_ptr<const model::Network> network;
 };
 
-/// How `used` was stretched, if it was made of `trained`.
+/// Returns the factors by which `used` was stretched, if it was made from `trained`.
 PositionStretch stretch_between(const model::Network& trained, const model::Network& used);
 
 }  // namespace headlight::inference

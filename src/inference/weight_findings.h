@@ -34,27 +34,27 @@ class WeightInspection {
   std::vector<WeightFinding> findings_;
 };
 
-/// How many of the numbers aren't finite, and how many more would be infinite as float16.
+/// Counts of numbers that aren't finite, and of finite ones that would be infinite as float16.
 struct OddNumbers {
   std::uint64_t not_finite = 0, overflowing = 0;
 };
 OddNumbers count_odd_numbers(std::span<const float> values, bool has_halves);
-/// How many of the numbers of an F16 or BF16 weight, as stored, aren't finite.
+/// Counts the numbers of an F16 or BF16 weight, as stored, that aren't finite.
 std::uint64_t count_odd_words(std::span<const std::uint16_t> words, model::ElementType type);
-/// The same of whole blocks, of which only those are decoded whose scales aren't finite or large.
+/// Counts such numbers in whole blocks; only blocks whose scales aren't finite, or are large, are decoded.
 std::uint64_t count_odd_blocks(std::span<const std::byte> blocks, model::ElementType type);
 
-/// What the uploads of a network's weights found, in the order of upload.
+/// Returns what the uploads of a network's weights found, in the order of upload.
 std::vector<WeightFinding> weight_findings(const model::Network& network);
-/// The same in one line, "" when all is well: which tensors, and what to expect of results.
+/// Returns these findings in one line, "" when there are none: which tensors, and what to expect of results.
 std::string weight_warning(const model::Network& network);
-/// A line for each owner that this process has uploaded and found something in.
+/// Returns a line for each owner in whose uploaded weights this process has found something.
 std::vector<std::string> all_weight_warnings();
-/// For a process whose results another one reports.
+/// Forgets all findings; for a process whose results another process reports.
 void forget_weight_findings();
 
-/// What of a pass isn't a number, although its weights may all be finite: scores that overflow float32, and what follows
-/// from them.
+/// Counts of a pass's numbers that are NaN or infinite, although its weights may all be finite: scores that overflow
+/// float32, and the numbers computed from them.
 struct RunFindings {
   /// Softmax rows whose (m, l) aren't finite, because a score is NaN or +∞ or all visible ones are −∞. Rows that the mask
   /// hides whole aren't among them.
@@ -73,7 +73,7 @@ std::string run_warning(const RunFindings& findings);
 void note_run_warning(const std::string& warning);
 /// The first line that was kept; "" where there is none.
 std::string noted_run_warning();
-/// For a process whose results another one reports.
+/// Forgets that line; for a process whose results another process reports.
 void forget_run_warning();
 
 }  // namespace headlight::inference
