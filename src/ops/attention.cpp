@@ -19,7 +19,8 @@ constexpr std::uint32_t kFewestPartKeys = 64;  // two tiles: less isn't worth th
 constexpr std::uint32_t kMaxParts = 16;
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
-/// How many batch items one dispatch can take, so that no binding and no grid exceeds the device's limits.
+/// Returns the number of batch items that one dispatch can take, so that no binding and no grid exceeds the device's
+/// limits.
 std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, const AttentionInputs& inputs,
                               const DeviceTensor& merged) {
   const auto& [q, k, v] = std::tie(inputs.q, inputs.k, inputs.v);
@@ -115,7 +116,7 @@ void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   }
 }
 
-/// What computes the same where the driver refuses a kernel.
+/// Returns the kernel that computes the same where the driver refuses `kind`.
 AttentionKernel instead_of(AttentionKernel kind) {
   switch (kind) {
     case AttentionKernel::BlocksShuffleTexel:
@@ -163,7 +164,7 @@ MaskParameters mask_parameters(const MaskData& mask) {
 
 AttentionKernel attention_kernel(const Kernels& kernels, const MaskData& mask) {
   const Tuning& tuning = kernels.tuning();
-  // Where tiles are refused, blocks are faster than the naive kernel, and the caller can still allocate their scratch.
+  // Blocks are faster than the naive kernel where tiles are refused, and the caller can still allocate their scratch.
   const bool lacks_tiles = std::ranges::all_of(std::array{64u, 256u}, [&](std::uint32_t lanes) {
     return kernels.is_refused(tiled_kernel(kernels, lanes, mask.expressions.get()));
   });

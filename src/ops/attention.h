@@ -68,7 +68,7 @@ void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inp
 /// The (m, l) tensor that attention() writes.
 DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t queries);
 
-/// How attention_tiled.comp divides its work among workgroups.
+/// The division of attention_tiled.comp's work among workgroups.
 struct AttentionTiles {
   std::uint32_t lanes = 64;  ///< of a workgroup, which decide the next
   std::uint32_t rows = 32;   ///< queries of a workgroup

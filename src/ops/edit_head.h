@@ -6,7 +6,7 @@
 
 namespace headlight::ops {
 
-/// Where one head's numbers are in a tensor [item, …]. Everything counts vec4.
+/// The place of one head's numbers in a tensor [item, …]. Everything is counted in vec4.
 struct HeadSlot {
   const DeviceTensor& tensor;
   std::uint32_t at4 = 0;                               ///< token 0's numbers within an item
@@ -14,9 +14,10 @@ struct HeadSlot {
   std::uint32_t width4 = 0;                            ///< of a token's numbers, padding included
   std::uint32_t first_item = 0, items = 0xffff'ffffU;  ///< those whose numbers are changed, as far as the tensor has them
 };
-/// Of a tensor [item, head, token, d].
+/// Returns the slot of a head in a tensor [item, head, token, d].
 HeadSlot head_slot(const DeviceTensor& tensor, std::uint32_t head);
-/// Of the merged matrix [item, 1, token, heads · padded d_v], `d_v4` vec4 of them the head's.
+/// Returns the slot of a head in the merged matrix [item, 1, token, heads · padded d_v], `d_v4` vec4 of them the
+/// head's.
 HeadSlot head_slot(const DeviceTensor& merged, const MergedLayout& layout, std::uint32_t head, std::uint32_t d_v4);
 
 /// The head's numbers of these tokens times a factor, in place.

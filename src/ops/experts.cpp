@@ -31,7 +31,8 @@ struct ExpertKernel {
   std::uint32_t rows = 1, groups_per_tile = 1;
 };
 
-/// As linear layers' tuning says: sums in parts for a few pairs, which seldom share an expert, tiles or registers.
+/// Chooses as linear layers' tuning says: sums in parts for a few pairs, which seldom share an expert, else tiles or
+/// registers.
 ExpertKernel choose_expert_kernel(Kernels& kernels, WeightType type, Activation activation, std::uint32_t pairs,
                                   std::uint32_t experts) {
   constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384, kTileSharedBytes = 8'448;

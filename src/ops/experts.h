@@ -23,7 +23,8 @@ struct ExpertRows {
   std::uint32_t count() const { return items * tokens.count; }
 };
 
-/// How many pairs are computed at a time, so that what they take, rows of `width` and of `result` numbers, stays small.
+/// Returns the number of pairs to compute at a time, so that the memory for their rows of `width` and of `result`
+/// numbers stays small.
 std::uint32_t pairs_at_once(std::uint32_t per_token, std::uint32_t width, std::uint32_t result);
 
 /// All tokens `rows` of `items` batch items in parts of that size, at least a token each.
@@ -49,7 +50,7 @@ struct ExpertLinear {
 /// x [item, 1, token, in].
 void linear_of_tokens(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const ExpertRows& rows,
                       const ExpertLinear& linear, const DeviceTensor& y);
-/// The same from x [1, 1, pair, in].
+/// Computes the same linear layer from x [1, 1, pair, in], a row for each pair.
 void linear_of_pairs(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const ExpertRows& rows,
                      const ExpertLinear& linear, const DeviceTensor& y);
 

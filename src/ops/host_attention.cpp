@@ -93,7 +93,7 @@ void lay_out_values(const Map& map, std::size_t first, std::uint32_t from, std::
   }
 }
 
-/// What distances add to scaled scores of 64 keys (shaders/lib/score.glsl).
+/// Adds the terms of distances to scaled scores of 64 keys (shaders/lib/score.glsl).
 void add_distances(const Map& map, std::uint32_t query, std::uint32_t first_key, float* scores) {
   const AttentionParameters& p = map.task.parameters;
   const std::uint32_t* words = map.task.mask_words + p.bias_at;
@@ -113,8 +113,8 @@ void add_distances(const Map& map, std::uint32_t query, std::uint32_t first_key,
   }
 }
 
-/// What the mask and softmax take of raw scores q·k: with what distances add, capped, with the position bias and painted
-/// numbers (shaders/lib/score.glsl).
+/// Turns raw scores q·k into those that the mask and softmax take: adds the terms of distances, the softcap, the
+/// position bias and painted numbers (shaders/lib/score.glsl).
 void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, float* scores) {
   const AttentionParameters& p = map.task.parameters;
   if (map.mask.is_uniform()) {
@@ -166,7 +166,7 @@ void soften(const Map& map, std::uint32_t query, const Tiles& tiles, float* scor
     map.mask.hide(query, tile * kTile, some);
     top = kernel.largest(some, top);
   }
-  // Where every visible score is −∞, the shift is −∞ itself and the row becomes NaN (shaders/lib/mask.glsl).
+  // The shift is −∞ itself where every visible score is −∞, and the row becomes NaN (shaders/lib/mask.glsl).
   const float shift = top == HostMask::kHidden ? -std::numeric_limits<float>::infinity() : top;
   for (std::uint32_t tile = tiles.begin; tile < tiles.end; ++tile) {
     sum += kernel.soften(shift, HostMask::kHidden, scores + (tile - tiles.begin) * stride);
@@ -277,7 +277,7 @@ void compute_part(const Map& map, std::uint32_t first, std::uint32_t rows) {
   }
 }
 
-/// Of all cells, as if nothing were masked.
+/// Counts all cells, as if nothing were masked.
 double multiply_adds(const Task& task) {
   const AttentionParameters& p = task.parameters;
   return 4.0 * (p.d_k4 + p.d_v4) * (p.queries - p.block_row) * p.keys * task.items * p.heads;

@@ -47,7 +47,7 @@ struct BlockRows {
   static V number(Integers whole) { return {__builtin_convertvector(whole, typename V::Floats)}; }
 };
 
-// As shaders/expand_blocks.comp: `put` stores number i, of 32, of each row.
+// The formulas are those of shaders/expand_blocks.comp: `put` stores number i, of 32, of each row.
 
 template <std::size_t Lanes, typename Put>
 void expand_q8_0(BlockRows<Lanes> rows, std::uint32_t, const Put& put) {

@@ -31,7 +31,8 @@ void choose_experts(const ExpertsParameters& p, const float* logits, std::uint32
                     float* gates) {
   std::vector<std::uint32_t> order(p.experts);
   std::iota(order.begin(), order.end(), 0u);
-  // Where a logit isn't a number none is better, so that the order needn't be consistent; one after the other is taken.
+  // A comparison with a logit that isn't a number is false, so the order needn't be consistent; each slot takes the
+  // best of the experts that are left.
   for (std::uint32_t slot = 0; slot < p.slots; ++slot) {
     std::uint32_t best = slot;
     for (std::uint32_t n = slot + 1; n < p.experts; ++n) {

@@ -135,7 +135,7 @@ void multiply_tile(const HostWeight& weight, std::uint32_t tile, const float* x,
   const std::byte* numbers = weight.weight + weight.run.byte_of(tile);
   const WeightType type = rows <= kMostToWiden && !has_blocks(weight.run.type) ? weight.run.type : WeightType::F32;
   const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
-  // What is expanded for a few rows is multiplied while it is in the first-level cache.
+  // A block that is expanded for a few rows is multiplied while it is in the first-level cache.
   const std::uint32_t at_once = has_blocks(weight.run.type) && rows <= kMostToWiden ? HostTile::kExpanded : kInnerAtOnce;
   for (std::uint32_t k = 0; k < inner; k += at_once) {
     const std::uint32_t count = std::min(at_once, inner - k);

@@ -33,7 +33,7 @@ class HostMask {
  private:
   /// Patterns that take a head's place, as in shaders/lib/mask.glsl.
   static constexpr std::uint32_t kUniform = 1, kDiagonal = 2, kPrevious = 3, kPainted = 5;
-  /// What a row's paint is, as in shaders/lib/paint.glsl.
+  /// Kinds of a row's paint, as in shaders/lib/paint.glsl.
   static constexpr std::uint32_t kBiasedRow = 1, kReplacedRow = 2;
 
   struct Plane {

@@ -27,8 +27,9 @@ struct HostTile {
   /// is the first that has blocks.
   static constexpr std::uint32_t kExpanded = 32;
   void (*expand[kWeightTypes - kPlainWeightTypes])(const std::uint8_t* block, std::uint32_t part, float* to);
-  /// The same of float32, with each product rounded before it is added, as drivers for processors compile scores: a weight
-  /// that a kernel evaluates later is exp(score − m), exactly 1 for the largest only when both are the same bits.
+  /// Multiplies a float32 weight as multiply[F32] does, but with each product rounded before it is added, as drivers
+  /// for processors compile scores: a weight that a kernel evaluates later is exp(score − m), exactly 1 for the largest
+  /// only when both are the same bits.
   void (*multiply_rounded)(const Product& product);
 
   /// values[row, column] = activation(values[row, column] + bias[column]) of 64 columns; activations by their numbers in

@@ -8,7 +8,7 @@
 namespace headlight::ops {
 namespace {
 
-/// Where a block of columns begins in a weight, and how far apart its rows are, in numbers.
+/// The first number of a block of columns in a weight, and the distance of its rows, in numbers.
 template <typename Number>
 struct Panel {
   const Number* weight;
@@ -57,8 +57,9 @@ std::size_t multiply_rows(const HostTile::Product& product, std::size_t row) {
   return row;
 }
 
-/// The same for many rows of narrow blocks: a block's columns are copied close together first. In the weight they lie 256
-/// bytes apart, which a first-level cache of 64 sets keeps in every fourth set only, too few for 256 rows of the weight.
+/// Multiplies many rows by narrow blocks: a block's columns are copied close together first. In the weight they lie 256
+/// bytes apart, which a first-level cache of 64 sets keeps in every fourth set only, too few for 256 rows of the
+/// weight.
 template <typename Number, std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
 std::size_t multiply_copied_rows(HostTile::Product product) {
   const auto* weight = static_cast<const Number*>(product.weight);
@@ -142,7 +143,8 @@ Vector<Lanes> complementary_error(Vector<Lanes> x) {
   return V::where_greater(zero, x, V::all(2.0f) - tail, tail);
 }
 
-/// As shaders/lib/tanh.glsl: without overflow for large numbers and without cancellation for small ones.
+/// tanh with the formulas of shaders/lib/tanh.glsl: without overflow for large numbers and without cancellation for
+/// small ones.
 template <std::size_t Lanes>
 Vector<Lanes> hyperbolic_tangent(Vector<Lanes> x) {
   using V = Vector<Lanes>;

@@ -26,7 +26,7 @@ inline float of_bits(std::uint32_t bits) {
   return number;
 }
 inline float widened(BFloat number) { return of_bits(std::uint32_t{number.bits} << 16); }
-/// As from_half() of core/half.h.
+/// Converts as from_half() of core/half.h does.
 inline float widened(Half number) {
   const float scaled = of_bits((number.bits & 0x7fffU) << 13) * 0x1p112f;
   std::uint32_t bits;
@@ -69,7 +69,7 @@ struct Vector {
     return load(wide);
   }
 #endif
-  /// By a subtraction of 0, which compilers leave out; an addition of it they may not, since it turns −0 into 0.
+  /// Subtracts 0, which compilers leave out; an addition of 0 they may not leave out, since it turns −0 into 0.
   static Vector all(float value) { return {value - Floats{}}; }
   void store(float* to) const { __builtin_memcpy(to, &floats, sizeof(Floats)); }
 

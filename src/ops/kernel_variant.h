@@ -58,7 +58,7 @@ constexpr std::uint32_t matrix_subgroups(Shader shader) { return shader == Shade
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
   Shader shader = Shader::AddToHead;
-  // What modules of one shader differ in: types of bindings and features that the device must have.
+  // Modules of one shader differ in types of bindings and in features that the device must have:
   bool reads_texels = false;             ///< operands are texel buffers
   WeightType weights = WeightType::F32;  ///< in a storage buffer; texel buffers convert float16 by themselves
   bool shuffles = false;                 ///< lanes exchange rows by subgroup shuffles
@@ -84,8 +84,8 @@ struct KernelModule {
 };
 std::span<const KernelModule> kernel_modules();
 
-/// What reflection reads: the module's words, or those of a module with the same interface where reflection may not know all
-/// of its types.
+/// Returns the words that reflection reads: the module's own, or those of a module with the same interface where
+/// reflection may not know all of the module's types.
 std::span<const std::uint32_t> interface_words(const KernelModule& module);
 
 /// Did the compiler of this build know matrices of subgroups (GL_KHR_cooperative_matrix)? glslc of Debian 12 doesn't.

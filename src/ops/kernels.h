@@ -36,10 +36,11 @@ class Kernels {
   /// Throws Error when the build has no module for the variant, or the driver refuses to make its pipeline.
   const gpu::Kernel& operator[](const KernelVariant& variant);
 
-  /// The same where another kernel can take its place: null when the driver refuses this one, now or before. Drivers do so
-  /// for lack of registers, and some call that a lack of memory; a device that is lost is an Error.
+  /// Returns the kernel for a caller that can use another in its place: null when the driver refuses this one, now or
+  /// before. Drivers do so for lack of registers, and some call that a lack of memory; a device that is lost is an
+  /// Error.
   const gpu::Kernel* find(const KernelVariant& variant);
-  /// Has the driver refused it?
+  /// Has the driver refused the variant, or has exclude() left it out?
   bool is_refused(const KernelVariant& variant) const {
     return refused_.contains(variant) || (!excluded_.empty() && excluded_.contains(to_string(variant)));
   }
@@ -67,11 +68,11 @@ class Kernels {
   /// driver refuses is remembered: the next recording chooses other kernels, or throws what the driver says.
   void compile_listed(const CompileObserver& observer = {});
 
-  /// Forgets kernels that nothing has asked for in so long; no recorded stream may hold one. On a processor each takes half
-  /// a megabyte of the program's memory or more. One that is asked for again is compiled anew, mostly from the driver's
-  /// cache.
+  /// Forgets kernels that were not requested for `for_so_long`; no recorded stream may hold one. On a processor each
+  /// takes half a megabyte of the program's memory or more. A kernel that is requested again is compiled anew, mostly
+  /// from the driver's cache.
   void forget_unused(std::chrono::steady_clock::duration for_so_long);
-  /// How many are in memory.
+  /// Returns the number of kernels in memory.
   std::size_t loaded() const { return loaded_.size(); }
 
   /// Forgets kernels with expressions beyond those of the texts used last; no recorded stream may hold one.
@@ -80,13 +81,13 @@ class Kernels {
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
-  /// How the device converts float16; asked at the first call.
+  /// Returns the device's conversions of float16; measured at the first call.
   const HalfConversions& half_conversions();
 
   /// Threads of the ops that compute on the host.
   HostThreads& host_threads();
 
-  /// How many of `count` parts, each of the given multiply-adds, fit into one submission; at least one.
+  /// Returns how many of `count` parts, each of the given multiply-adds, fit into one submission; at least one.
   std::uint32_t parts_at_once(std::uint32_t count, double multiply_adds_each) const;
 
   /// The most bytes of a binding: a storage buffer, or a texel buffer of vec4.

@@ -55,9 +55,10 @@ struct LinearChoice {
 
 constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of linear_gemv.comp
 
-/// By the device's units for matrices, or the same numbers by plain code, in as large tiles as keep three quarters of the
-/// device's cores busy. No kernel where none do so (on an H100, linear_tiled, which splits the inner axis, takes a third of
-/// the time for 16 and 64 rows), or the device can't run it.
+/// Chooses a kernel that uses the device's units for matrices, or plain code with the same numbers, in the largest
+/// tiles that keep three quarters of the device's cores busy. Returns no kernel where none do so (on an H100,
+/// linear_tiled, which splits the inner axis, takes a third of the time for 16 and 64 rows), or the device can't run
+/// it.
 LinearChoice matrix_choice(Kernels& kernels, WeightType type, Activation activation, std::uint32_t rows,
                            std::uint32_t tiles) {
   struct MatrixTile {
@@ -86,8 +87,9 @@ LinearChoice matrix_choice(Kernels& kernels, WeightType type, Activation activat
   return {};
 }
 
-/// What brings the largest of a weight's bfloat16 to 2^14 … 2^15, as lib/matrix_product.glsl wants it; 0: that isn't known,
-/// or no number. A reciprocal of it is no subnormal number.
+/// Returns the factor that brings the largest of a weight's bfloat16 to 2^14 … 2^15, as lib/matrix_product.glsl wants
+/// it; 0 where the largest isn't known, or is no finite number other than 0. The factor's reciprocal is no subnormal
+/// number.
 float weight_scale(const PackedLinear::Run& run) {
   const std::uint32_t exponent = std::max<std::uint32_t>(std::uint32_t{run.largest} >> 7, 27);
   return run.largest == 0 || exponent >= 255 ? 0.0F : std::bit_cast<float>((268 - exponent) << 23);

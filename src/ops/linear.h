@@ -39,7 +39,7 @@ void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x,
                    const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows = {},
                    float clip = 0.0f);
 
-/// How linear_tiled.comp divides a layer among workgroups.
+/// The division of a layer among linear_tiled.comp's workgroups.
 struct LinearTiles {
   std::uint32_t lanes = 64;  ///< of a workgroup, which decide the two below
   std::uint32_t rows = 16;   ///< that a workgroup computes …
@@ -50,7 +50,7 @@ struct LinearTiles {
   bool operator==(const LinearTiles&) const = default;
 };
 
-/// What is left to choose from where the driver refuses kernels.
+/// The limits of choose_tiles() where the driver refuses kernels.
 struct LinearTileLimits {
   std::uint32_t lanes = 256, parts = 8;
 };

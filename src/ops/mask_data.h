@@ -6,8 +6,8 @@
 
 namespace headlight::ops {
 
-/// What the user typed or painted that only kernels compiled at run time know: expressions, painted numbers, documents,
-/// dropout of weights.
+/// The part of a mask that the user typed or painted and that only kernels compiled at run time know: expressions,
+/// painted numbers, documents, dropout of weights.
 struct MaskExpressions {
   std::string glsl;             ///< the functions of shaders/lib/expression.glsl
   bool changes_scores = false;  ///< otherwise they hide cells only
@@ -15,9 +15,9 @@ struct MaskExpressions {
   bool drops_weights = false;   ///< dropout after softmax, which kernels alone know as well
 };
 
-/// Set in the first word at MaskData::bias_at where that is about distances (shaders/lib/score.glsl).
+/// This bit is set in the first word at MaskData::bias_at where the bias is about distances (shaders/lib/score.glsl).
 inline constexpr std::uint32_t kDistancesBit = 0x8000'0000u;
-/// Likewise where it is about each key (kOfKeys there).
+/// This bit is set in the same word where the bias is about each key (kOfKeys in that shader).
 inline constexpr std::uint32_t kOfKeysBit = 0x4000'0000u;
 
 /// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and

@@ -6,7 +6,7 @@
 
 namespace headlight::ops {
 
-/// How a norm treats the heads of a token.
+/// The way in which a norm treats the heads of a token.
 struct NormHeads {
   std::uint32_t count = 1;  ///< that have weights of their own, or that the norm spans; 1: all have the same
   bool spans = false;       ///< mean and variance are of all heads together

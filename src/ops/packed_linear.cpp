@@ -206,11 +206,11 @@ class LargePages {
   explicit LargePages(std::span<std::byte> memory)
       : memory_(memory.data()), begin_(reinterpret_cast<std::uintptr_t>(memory_)), end_(begin_ + memory.size()) {}
 
-  /// How many of them begin before a byte of the memory, or before its end.
+  /// Returns the number of large pages that begin before a byte of the memory, or before its end.
   std::uint32_t count_before(std::size_t offset) const {
     return offset == 0 ? 0 : static_cast<std::uint32_t>((begin_ + offset - 1) / kBytes - begin_ / kBytes) + 1;
   }
-  /// Any thread. What is in the page already stays there.
+  /// Makes the page present; data that the page holds already stays. Any thread.
   void fetch(std::uint32_t index) const {
     const std::uintptr_t page = (begin_ / kBytes + index) * kBytes;
     const std::uintptr_t begin = std::max(page, begin_), end = std::min(page + kBytes, end_);
@@ -368,7 +368,7 @@ PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, 
     for (std::uint32_t row = 0; row < source.bias.size(); ++row) {
       bias[section.first_tile * kPackedColumns + padded_index(row, source.out, source.out_heads)] = source.bias[row];
     }
-    // Where host and device share memory, tiles are packed in place.
+    // Tiles are packed in place where host and device share memory.
     const std::span<std::byte> mapped = packed.weight.mapped();
     if (!mapped.empty()) pack_tiles(source, 0, section.tiles, mapped.data() + first_byte);
     const auto tiles_per_chunk = static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / one_tile));

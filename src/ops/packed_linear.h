@@ -10,7 +10,7 @@ namespace headlight::ops {
 /// r]`. Called from several threads at once.
 using ColumnReader = std::function<void(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride)>;
 
-/// The same of a weight whose numbers have the packed weight's 16 bits: these bits.
+/// Reads columns as ColumnReader does, of a weight whose numbers have the packed weight's 16 bits: these bits.
 using WordReader = std::function<void(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride)>;
 
 /// Reads the stored blocks of rows [first, first + count), row after row. Called from several threads at once.

@@ -147,8 +147,8 @@ std::optional<LinearKernel> float_step(Kernels& kernels, std::uint32_t step, std
                      [&](Tuning& tuning, LinearKernel kernel) { tuning.*choice = kernel; });
 }
 
-/// What computes many rows of float32 weights against the units for matrices of float16; none where there are no such units,
-/// or a processor plays them: llvmpipe of Mesa 26 compiles their kernel for 20 to 40 s.
+/// Measures the kernel for many rows of float32 weights against the units for matrices of float16; returns none where
+/// there are no such units, or a processor emulates them: llvmpipe of Mesa 26 compiles their kernel for 20 to 40 s.
 std::optional<LinearKernel> half_step(Kernels& kernels, std::uint32_t step, LinearKernel many_rows) {
   const gpu::DeviceInfo& device = kernels.context().device();
   if (device.is_cpu || !multiplies_matrices(device)) return std::nullopt;

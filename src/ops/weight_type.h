@@ -6,7 +6,7 @@
 
 namespace headlight::ops {
 
-/// How the numbers of a packed weight are stored: single numbers, or ggml's blocks of 32 or 256 of a row. Kernels multiply
+/// The storage of a packed weight's numbers: single numbers, or ggml's blocks of 32 or 256 of a row. Kernels multiply
 /// the float32 that each stands for. Numbers as in shaders/expand_blocks.comp.
 enum class WeightType : std::uint8_t { F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q5_K, Q6_K, MXFP4 };
 inline constexpr std::size_t kWeightTypes = 9, kPlainWeightTypes = 3;
@@ -22,7 +22,7 @@ constexpr WeightBlock block_of(WeightType type) {
   return kBlocks[static_cast<std::size_t>(type)];
 }
 
-/// Of whole blocks.
+/// Returns the bytes of whole blocks.
 constexpr std::size_t bytes_of(WeightType type, std::size_t numbers) {
   return numbers / block_of(type).numbers * block_of(type).bytes;
 }
