@@ -15,8 +15,9 @@ struct DropoutPlan {
   std::uint32_t threshold = 0;  ///< probability · 2^32
   float factor = 1.0f;          ///< 1 / (1 − probability), of what is kept: the expected value stays
 
-  /// What the number is multiplied by: 0 or `factor`. Of weights `row` is the query and `column` the key; of vectors the
-  /// token and the number. Sites without heads have head 0. Padding counts as tokens.
+  /// Returns the factor of a number: 0 where it is dropped, else `factor`. For weights `row` is the query and `column`
+  /// the key; for vectors they are the token and the number's index. Sites without heads have head 0. Padding counts as
+  /// tokens.
   float factor_of(std::uint32_t item, std::uint32_t head, std::uint32_t row, std::uint32_t column) const;
 
   bool operator==(const DropoutPlan&) const = default;

@@ -86,7 +86,7 @@ Tile hidden_tile(const TileRequest& request) {
           .row_sum = {}};
 }
 
-/// The same map of the next head, so that one dispatch can do both.
+/// Does `next` ask for the same map of the head `distance` further on, so that one dispatch can evaluate both?
 bool continues(const TileRequest& first, const TileRequest& next, std::uint32_t distance) {
   TileRequest expected = first;
   expected.head += distance;

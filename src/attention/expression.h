@@ -12,15 +12,15 @@
 
 namespace headlight::attention {
 
-/// What an expression decides: a mask's is a bool (may the query see the key?), a score's is a number that replaces it.
+/// The use of an expression: a mask's is a bool (may the query see the key?), a score's is a number that replaces it.
 enum class ExpressionUse : std::uint8_t { Mask, Score };
 
-/// What can't be accepted, and where.
+/// The reason why a text can't be accepted, and its place.
 struct ExpressionError {
   std::uint32_t column = 1;  ///< of the first character in question, counted from 1
   std::string message;       ///< one printable line without the column
 };
-/// "column 3: 'sore' is unknown; …".
+/// Returns "column 3: 'sore' is unknown; …".
 std::string to_string(const ExpressionError& error);
 
 /// A number that the user changes while looking: declared in the text as slider(name, from, to) or
@@ -32,25 +32,25 @@ struct Slider {
 
   bool operator==(const Slider&) const = default;
 };
-/// By name; what a slider isn't in has its start.
+/// Values of sliders by name; a slider that isn't listed has its start value.
 using SliderValues = std::map<std::string, float, std::less<>>;
 float value_of(const Slider& slider, const SliderValues& values);
 
-/// What expressions read of tokens, [query] and [key]: ids, token types, and which document of its line a token belongs to.
-/// Empty: all are 0.
+/// The properties of tokens that expressions read, [query] and [key]: ids, token types, and which document of its line
+/// a token belongs to. An empty list stands for zeros.
 struct ExpressionTokens {
   std::span<const std::uint32_t> query_ids = {}, key_ids = {};
   std::span<const std::uint32_t> query_types = {}, key_types = {};
   std::span<const std::uint32_t> query_segments = {}, key_segments = {};
 };
 
-/// What an expression's names stand for in one map of a batch item, beside the cell and its score.
+/// The values that an expression's names stand for in one map of a batch item, beside the cell and its score.
 struct ExpressionMap {
   std::uint32_t layer = 0, layers = 1, head = 0, heads = 1, queries = 0, keys = 0;
   ExpressionTokens tokens = {};
 };
 
-/// What an expression reads beside the cell and its score.
+/// The values that an expression reads beside the cell and its score.
 struct ExpressionNeeds {
   bool layer = false, head = false;
   bool text_length = false;  ///< n_q or n_k
@@ -63,10 +63,10 @@ struct ExpressionTree;
 /// and user-defined functions. So each value is computed in a bounded number of steps, and no text can do anything but
 /// compute it. An immutable value; copies share what was parsed.
 ///
-/// Where GLSL leaves a result undefined, it is defined here: dividing by 0 gives 0; a % b and mod(a, b) have the sign of b;
-/// integers wrap; shifts count modulo 32; sqrt and pow of negative numbers are those of 0, log those of 1.2e-38; exp and pow
-/// stay within float32; sin and cos of numbers beyond ±1,048,576 are those of that number; numbers in the text and of
-/// sliders below 1.2e-38, which a device may take for 0, are 0.
+/// Results that GLSL leaves undefined are defined here: dividing by 0 gives 0; a % b and mod(a, b) have the sign of b;
+/// integers wrap; shifts count modulo 32; sqrt and pow of negative numbers are those of 0, log those of 1.2e-38; exp
+/// and pow stay within float32; sin and cos of numbers beyond ±1,048,576 are those of that number; numbers in the text
+/// and of sliders below 1.2e-38, which a device may take for 0, are 0.
 class Expression {
  public:
   static constexpr std::size_t kLongest = 1000;  ///< characters

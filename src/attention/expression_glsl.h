@@ -4,7 +4,8 @@
 
 namespace headlight::attention {
 
-/// Where what else such kernels read begins in the mask's words (shaders/lib/paint.glsl); 0: there is none.
+/// The words of the mask where paint, documents and dropout begin, which such kernels read, too
+/// (shaders/lib/paint.glsl); 0: the mask has none.
 struct CellWords {
   std::uint32_t paint_at = 0, documents_at = 0, dropout_at = 0;
 
@@ -16,8 +17,9 @@ struct CellWords {
 /// words of the mask buffer.
 std::string expressions_glsl(const Expression& mask, const Expression& score, const CellWords& cells = {});
 
-/// What the expressions of one block read, as shaders/lib/expression.glsl finds it, appended to the mask's words. Tokens are
-/// those of all batch items, [item · token], and left out where no expression needs them; `block.head` isn't used.
+/// Appends to the mask's words the values that the expressions of one block read, in the layout of
+/// shaders/lib/expression.glsl. Tokens are those of all batch items, [item · token], and left out where no expression
+/// needs them; `block.head` isn't used.
 void append_expression_words(std::vector<std::uint32_t>& words, const Expression& mask, const Expression& score,
                              const SliderValues& sliders, const ExpressionMap& block, const CellWords& cells = {});
 

@@ -12,7 +12,7 @@ constexpr ExpressionFunction of_numbers(std::string_view name, std::uint32_t arg
   return {.name = name, .arguments = arguments, .is_float_only = false, .operation = operation};
 }
 
-/// By name.
+/// The functions of the language, sorted by name.
 constexpr std::array kFunctions{of_numbers("abs", 1, Operation::Absolute),
                                 of_floats("ceil", Operation::Ceiling),
                                 of_numbers("clamp", 3, std::nullopt),

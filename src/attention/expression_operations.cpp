@@ -13,7 +13,7 @@ namespace {
 constexpr double kMinExponent = -87.0, kMaxExponent = 88.0, kMinExponent2 = -126.0, kMaxExponent2 = 127.0;
 constexpr double kMinLogarithm = 1.2e-38, kMaxAngle = 1048576.0;
 
-/// As 32 bits hold it.
+/// Returns the value that the low 32 bits hold.
 double wrapped(ValueType type, std::int64_t value) {
   const auto bits = static_cast<std::uint32_t>(value);
   return type == ValueType::Uint ? static_cast<double>(bits) : static_cast<double>(static_cast<std::int32_t>(bits));

@@ -11,7 +11,8 @@ namespace {
 
 using Kind = ExpressionToken::Kind;
 
-/// What operators take: numbers of one type, whole numbers of one type, bools, or two of anything alike.
+/// The operands that an operator takes: numbers of one type, whole numbers of one type, bools, or two of any type
+/// alike.
 enum class Takes : std::uint8_t { Numbers, Integers, Bools, Alike };
 
 struct BinaryOperator {
@@ -22,7 +23,7 @@ struct BinaryOperator {
   bool is_question = false;  ///< the result is a bool
   bool is_swapped = false;   ///< a > b is b < a
 };
-/// As in the GLSL specification 4.50, section 5.1.
+/// Precedences are those of the GLSL specification 4.50, section 5.1.
 constexpr std::array kBinary{
     BinaryOperator{"||", 1, Operation::Or, Takes::Bools, true},
     BinaryOperator{"^^", 2, Operation::NotEqual, Takes::Bools, true},

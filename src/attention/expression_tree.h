@@ -6,10 +6,10 @@
 
 namespace headlight::attention {
 
-// What the parser makes of a text; the evaluator and the writer of GLSL walk it.
+// The parser makes this tree from a text; the evaluator and the writer of GLSL walk it.
 
 enum class ValueType : std::uint8_t { Bool, Int, Uint, Float };
-/// "bool", "int", "uint", "float".
+/// Returns "bool", "int", "uint" or "float".
 std::string_view to_string(ValueType type);
 
 /// A word, number or sign of an expression.
@@ -64,7 +64,8 @@ struct ExpressionName {
 /// [Name]
 std::span<const ExpressionName> expression_names();
 
-/// Where operands have several types the parser has converted them: both sides of an operation are of one type.
+/// The operations of nodes. The parser has converted operands of several types: both sides of an operation have one
+/// type.
 enum class Operation : std::uint8_t {
   Literal,
   Name,
@@ -116,7 +117,7 @@ struct OperationForm {
   std::string_view glsl;  ///< with a, b and c for its arguments
   double (*value)(const Operands& of) = nullptr;
 };
-/// Of those from Negate on.
+/// Returns the form of an operation from Negate on.
 const OperationForm& form_of(Operation operation);
 double convert(ValueType to, ValueType from, double value);
 
@@ -140,12 +141,12 @@ struct ExpressionTree {
 struct ExpressionFunction {
   std::string_view name;
   std::uint32_t arguments = 1;
-  /// Of which types its arguments are converted to: Float alone, or the common number type of what they are.
+  /// The type that the arguments are converted to: true for Float, false for their common number type.
   bool is_float_only = true;
   std::optional<Operation> operation = {};  ///< none: the parser makes it of others
 };
 const ExpressionFunction* find_function(std::string_view name);
-/// "abs, ceil, clamp, …": for messages.
+/// Returns "abs, ceil, clamp, …" for messages.
 std::string function_list();
 
 inline constexpr double kMaxScore = 1e30;

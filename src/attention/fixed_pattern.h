@@ -25,8 +25,9 @@ inline constexpr float kMaxPatternWeight = 1.0f;  ///< of a painted one, before 
 /// The pattern of one head.
 struct ReplacementPattern {
   FixedPattern kind = FixedPattern::Uniform;
-  /// Of Painted, 0 … kMaxPatternWeight: a row with paint attends to its painted keys alone, by these weights divided by
-  /// their sum over the keys that the mask shows. A row without paint keeps the head's own pattern.
+  /// The painted weights of Painted, each 0 … kMaxPatternWeight: a row with paint attends to its painted keys alone, by
+  /// these weights divided by their sum over the keys that the mask shows. A row without paint keeps the head's own
+  /// pattern.
   NumberRuns weights = {};
 
   ReplacementPattern() = default;
@@ -39,8 +40,9 @@ struct ReplacementPattern {
 /// first of them, positions after them as the last.
 bool shows(const ReplacementPattern& pattern, std::uint32_t query, std::uint32_t key, KeyRange keys);
 
-/// What takes the place of a cell's scaled score: 0 where the pattern is uniform, the logarithm of the painted weight where
-/// its row is painted; else the score itself, since the pattern shows one key alone, or doesn't touch the row.
+/// Returns the number that takes the place of a cell's scaled score: 0 where the pattern is uniform, the logarithm of
+/// the painted weight where its row is painted; else the score itself, since the pattern shows one key alone, or
+/// doesn't touch the row.
 double score_of(const ReplacementPattern& pattern, Cell cell, double score);
 
 }  // namespace headlight::attention

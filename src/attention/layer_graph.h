@@ -9,7 +9,8 @@
 
 namespace headlight::attention {
 
-/// How a stage is made of its inputs. Each operation says which of their cells it reads, and app/ what it is called.
+/// The operation that makes a stage from its inputs. Each one determines which of their cells are read; app/ has the
+/// names shown to users.
 enum class LayerOperation : std::uint8_t {
   Given,     ///< the input of the block, or what a capture has
   Same,      ///< its input, as it is
@@ -52,7 +53,7 @@ class LayerGraph {
  public:
   /// `layer` may be null: only the shape is known.
   LayerGraph(const BlockShape& shape, model::BlockKind kind, const model::AttentionLayer* layer = nullptr);
-  /// The same for a layer without a text: one query and one key stand for it.
+  /// Builds the graph of a layer without a text: with one query and one key.
   LayerGraph(model::BlockKind kind, const model::AttentionLayer& layer);
 
   std::span<const LayerNode> nodes() const { return std::span(nodes_).first(count_); }

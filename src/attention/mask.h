@@ -10,11 +10,11 @@
 
 namespace headlight::attention {
 
-/// What a masked score becomes. It changes results exactly as in PyTorch: with a finite fill a fully masked row turns
-/// uniform over all n_k keys (notebook 000), with −inf it has no weights and its output is zero.
+/// The number that replaces a masked score. It changes results exactly as in PyTorch: with a finite fill a fully masked
+/// row turns uniform over all n_k keys (notebook 000), with −inf it has no weights and its output is zero.
 enum class MaskFill : std::uint8_t { NegativeInfinity, MinusOneBillion, MinusTenBillion };
 float fill_value(MaskFill fill);
-/// "-inf", "-1e9", "-1e10".
+/// Returns "-inf", "-1e9" or "-1e10".
 std::string_view to_string(MaskFill fill);
 Result<MaskFill> parse_fill(std::string_view text);
 
@@ -53,7 +53,7 @@ struct BooleanMask {
   std::uint32_t keys = 0;
   std::vector<std::uint8_t> keep;  ///< [batch, heads, queries, keys], 0 or 1
 
-  /// Of any cell of any map: one outside the matrix, which may be smaller than the map on screen, counts as kept.
+  /// Is this cell of a map kept? One outside the matrix, which may be smaller than the map on screen, is.
   bool is_kept(std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key) const;
   bool operator==(const BooleanMask&) const = default;
 };
@@ -81,10 +81,10 @@ struct MaskSpec {
 
   bool has_expressions() const { return mask_expression || score_expression; }
   bool is_visible(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, KeyRange keys) const;
-  /// The same without the mask expression, which needs to know more.
+  /// Is the cell visible, leaving out the mask expression, which needs more arguments?
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                   KeyRange keys) const;
-  /// What the mask is given of a score: by the score expression, then with the painted bias.
+  /// Returns the score that the mask gets: changed by the score expression, then with the painted bias added.
   double score(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, double score) const;
   /// The bias painted onto a cell of this map; 0 where there is none.
   float bias(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const;

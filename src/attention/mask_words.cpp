@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kNoPlane = 0x0fffffffu, kPatternShift = 28;  // as in shaders/lib/mask.glsl
 
-/// What decides a map's cells beside the rule: which part of the matrix and which painted scopes concern it.
+/// The parts that decide a map's cells beside the rule: its part of the matrix, and the painted scopes that concern it.
 struct PlaneKey {
   std::int64_t matrix_map = -1;
   std::vector<PaintScope> scopes;

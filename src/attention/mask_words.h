@@ -51,12 +51,12 @@ struct DistanceRows {
 };
 DistanceRows distance_rows(const model::DistanceVectors& distances, std::uint32_t queries, std::uint32_t keys);
 
-/// Likewise the header of what distances add, with counts of words in place of their places: upload_mask() gives them room.
-/// Throws Error where that is too much.
+/// Returns the header of the terms that distances add to scores, as shaders/lib/score.glsl reads it, but with counts of
+/// words in place of their offsets: upload_mask() makes room for them. Throws Error where these are too many words.
 std::vector<std::uint32_t> distance_words(const model::DistanceVectors& distances, const model::AttentionConfig& config,
                                           std::uint32_t batch, std::uint32_t queries, std::uint32_t keys);
 
-/// As ops take it.
+/// Returns the mask in the form that ops take.
 ops::MaskData mask_data(const DeviceMask& mask);
 
 /// A block's mask has at most so many bytes, whatever the device: each different set of cells is a table of its own,

@@ -14,12 +14,13 @@
 namespace headlight::attention {
 namespace {
 
-// What a row's paint is, as in shaders/lib/paint.glsl.
+// Kinds of a row's paint, as in shaders/lib/paint.glsl.
 constexpr std::uint32_t kBiasedRow = 1, kReplacedRow = 2;
 constexpr std::uint32_t kEmpty = 0xffff'ffffu;          // the query of a slot without a cell
 constexpr std::size_t kSlotWords = 3, kEmptyRoom = 16;  // of a slot, and of a table without slots
 
-/// What decides a map's painted numbers: the scopes of biases that concern it, and the head whose pattern is painted.
+/// The parts that decide a map's painted numbers: the scopes of biases that concern it, and the head whose pattern is
+/// painted.
 struct NumbersKey {
   std::vector<PaintScope> scopes;
   std::optional<std::uint32_t> painted_head;
@@ -96,8 +97,8 @@ class NumberPlanes {
     return key;
   }
 
-  /// How many cells `plane_of` has at least, known without looking at each: those of the painted pattern, or those of one
-  /// scope that no other scope can have painted over.
+  /// Returns a lower bound of the number of cells in `plane_of`, known without looking at each: the cells of the
+  /// painted pattern, or those of one scope that no other scope can have painted over.
   std::size_t least_cells(const NumbersKey& key) const {
     if (key.painted_head) {
       return count_cells(extent_.patterns[*key.painted_head]->weights, [](float weight) { return weight > 0.0f; });

@@ -58,21 +58,21 @@ class PaintRuns {
   explicit PaintRuns(std::vector<Painted<Paint>> cells);
 
   void paint(Cell cell, Paint paint);
-  /// Takes the cell's paint away, where it has any.
+  /// Removes the cell's paint, where it has any.
   void erase(Cell cell);
-  /// The same for many cells in any order, in the time of one walk over all; of a cell that is named twice the last
-  /// one counts.
+  /// Paint or erase many cells in any order, in the time of one walk over all paint; where a cell is named twice, the
+  /// last one counts.
   void paint(std::span<const Painted<Paint>> cells);
   void erase(std::vector<Cell> cells);
 
-  /// What the cell was painted as; nullopt where it isn't.
+  /// Returns the cell's paint; nullopt where it has none.
   std::optional<Paint> state(Cell cell) const;
   /// Is any cell of the row painted?
   bool has_row(std::uint32_t query) const;
   bool empty() const { return !runs_; }
-  /// How many cells are painted.
+  /// Returns the number of painted cells.
   std::size_t cell_count() const;
-  /// Sorted by row and key; no two that could be one.
+  /// Returns the runs of cells sorted by row and key; neighbours with the same paint are one run.
   std::span<const PaintRun<Paint>> runs() const;
   /// Memory that copies of this share, in bytes.
   std::size_t bytes() const { return runs().size_bytes(); }
@@ -111,7 +111,7 @@ using PaintedCells = PaintByScope<bool>;
 /// Biases: what is added to the scores of cells before the mask and the softmax.
 using PaintedBiases = PaintByScope<float>;
 
-/// What the cell of one map is painted as; nullopt where it isn't.
+/// Returns the paint that the scopes of one map give the cell; nullopt where it has none.
 template <typename Paint>
 std::optional<Paint> paint_of(const PaintByScope<Paint>& painted, const PaintScope& map, Cell cell);
 

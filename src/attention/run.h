@@ -16,7 +16,7 @@ namespace headlight::attention {
 /// Tensors are shared between a run and the next one, which may take over what it would compute again.
 using DeviceTensorPtr = std::shared_ptr<const ops::DeviceTensor>;
 
-/// What one attention block left on the device: everything that its maps can be evaluated from.
+/// The tensors that one attention block left on the device: all that its maps can be evaluated from.
 struct BlockRun {
   model::BlockRef ref;
   model::AttentionConfig config;
@@ -31,14 +31,14 @@ struct BlockRun {
   std::map<Stage, DeviceTensorPtr> stream;
   std::shared_ptr<const DeviceMask> mask;
   ops::MergedLayout layout;
-  /// Two runs' blocks of the same number hold the same numbers in every stage; 0: unknown.
+  /// Blocks of two runs with the same version hold the same numbers in every stage; 0: unknown.
   std::uint64_t version = 0;
 
-  /// What attention reads for some of the queries.
+  /// Returns the inputs of the attention kernels for some of the queries.
   ops::AttentionInputs inputs(ops::Rows queries) const;
 };
 
-/// What one forward pass left on the device.
+/// The tensors that one forward pass left on the device.
 struct AttentionRun {
   std::vector<BlockRun> blocks;  ///< in the order of computation
   /// [batch, 1, token, d_model]: the token vectors, then what each layer returned; empty without such a stack.
@@ -51,8 +51,8 @@ struct AttentionRun {
 /// Tiles whose evaluation is recorded on a stream, to be read when its submission is done.
 class RecordedTiles {
  public:
-  /// How many of the requests, from the first on, one submission evaluates: at least one. Throws Error when the first one
-  /// alone is more than the device binds.
+  /// Returns how many of the requests, from the first on, one submission evaluates: at least one. Throws Error when the
+  /// first one alone is more than the device binds.
   static std::size_t count(const gpu::Context& context, std::span<const TileRequest> requests);
   /// Throws Error naming the stage when a request lies outside its matrix or the block has no such stage. `run` and
   /// `requests` must outlive this.

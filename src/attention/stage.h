@@ -48,7 +48,8 @@ constexpr bool is_per_head(Stage stage) { return stage >= Stage::Q && stage <= S
 /// Is it of the residual stream or the feed-forward, where runs keep nothing and a question computes it again?
 constexpr bool is_of_stream(Stage stage) { return stage == Stage::Residual || stage > Stage::Output; }
 
-/// What one value of a pooled tile of weights says of its square of cells. Other stages show the mean with either.
+/// The meaning of one value of a pooled tile of weights for its square of cells. Other stages show the mean with
+/// either.
 enum class Pooling : std::uint8_t {
   Max,   ///< the largest weight: a peak never vanishes
   Mean,  ///< the mean over all cells of the square, those that are masked included
@@ -72,9 +73,9 @@ struct TileRequest {
   /// mean of those that are visible.
   std::uint32_t pool = 1;
   Pooling pooling = Pooling::Max;
-  /// Of each square only its first rows, so many: a sample of the queries with all of their keys. 0: every row, and only
-  /// that is exact. For the largest weights of squares of at least kMinSampledPool rows; (m, l) are of every row all the
-  /// same.
+  /// The number of first rows that are read of each square: a sample of the queries with all of their keys. 0: every
+  /// row; only that is exact. It applies to the largest weights of squares of at least kMinSampledPool rows; (m, l) are
+  /// still of every row.
   std::uint32_t sampled_rows = 0;
   /// Columns that one value stands for, so that the long side of a matrix isn't the reason to pool its short one: vectors of
   /// a long text, few queries with many keys. 0: as many as rows.
