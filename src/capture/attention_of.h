@@ -11,7 +11,7 @@ struct RowScale {
   float max = 0.0F, sum = 0.0F;
 };
 
-/// How a block's queries and keys become scores, as the file says.
+/// The way in which a block's queries and keys become scores, as the file states it.
 struct CapturedScore {
   model::Scale scale = {};
   float softcap = 0.0F;  ///< scaled scores s become softcap · tanh(s / softcap); 0: off
@@ -45,7 +45,7 @@ class AttentionOf {
   void load_keys(std::uint32_t item, std::uint32_t head) const;
   void dot(const float* query, std::uint32_t first, std::uint32_t count, double* to) const;
   double scaled(double score) const;
-  /// Of a row's keys [first, first + count); empty: there is none.
+  /// Returns the biases of a row's keys [first, first + count); empty where the block has none.
   std::vector<float> biases(const Rectangle& row, std::uint32_t first, std::uint32_t count) const;
 
   std::shared_ptr<const Numbers> queries_, keys_;

@@ -73,7 +73,7 @@ SideSize size_of_side(const std::vector<CapturedBlock>& blocks, bool is_source) 
   return {};
 }
 
-/// What is said of a side's tokens. `is_alone`: a decoder without an encoder.
+/// Returns the metadata of a side's tokens. `is_alone`: a decoder without an encoder.
 SideWords words_of(const CaptureWords& words, bool is_source, bool is_alone) {
   if (is_source) return with_missing(words.keys, words.plain);
   return is_alone ? with_missing(words.queries, words.plain) : words.queries;

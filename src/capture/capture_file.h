@@ -20,9 +20,10 @@ class CaptureFile {
   explicit CaptureFile(std::filesystem::path path, bool reads_images = true);
 
   const std::filesystem::path& path() const { return path_; }
-  /// In the order of computation; at least one. Of a hybrid a layer's number is the model's (Network::layer_numbers).
+  /// The blocks in the order of computation; at least one. A hybrid's layers have the model's numbers
+  /// (Network::layer_numbers).
   const std::vector<CapturedBlock>& blocks() const { return blocks_; }
-  /// Of one of them; null: there is no such block.
+  /// Returns how the block's scores are computed; null: there is no such block.
   const CapturedScore* score(model::BlockRef block) const;
   bool is_causal() const { return is_causal_; }
   /// Layers of the captured sizes, without weights.
@@ -32,7 +33,7 @@ class CaptureFile {
   std::shared_ptr<const model::ModelInput> input() const { return {prompt_, &prompt_->input}; }
   /// The images among the tokens of a line; `is_source`: of an encoder's, or of the only stack's, else of the decoder's.
   const PatchImages& images(bool is_source, std::uint32_t line) const;
-  /// What of the file isn't shown or is odd, in one line; may be empty.
+  /// Returns in one line which parts of the file aren't shown or are odd; may be empty.
   const std::string& note() const { return note_; }
 
  private:
@@ -48,7 +49,8 @@ class CaptureFile {
 /// Does the file's causal mask hide later keys in this kind of attention? In an encoder and a decoder it is the decoder's.
 bool is_causal(const CaptureFile& file, model::BlockKind kind);
 
-/// By its name: .npz, or .safetensors whose header names tensors of a capture. False where it can't be read.
+/// Does the path name a capture: .npz, or .safetensors whose header names tensors of a capture? False where the file
+/// can't be read.
 bool is_capture_path(const std::filesystem::path& path);
 
 }  // namespace headlight::capture

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kLongestLabel = 256;
 constexpr std::string_view kWordMark = "▁", kContinuation = "##";
 
-/// What tokenizers add around texts. Others are spelled in the same way, such as "<|endoftext|>".
+/// Tokens that tokenizers add around texts. Others are spelled in the same way, such as "<|endoftext|>".
 constexpr std::array<std::string_view, 10> kSpecialTokens = {"<s>",   "</s>",  "<pad>", "<mask>", "<bos>",
                                                              "<eos>", "[CLS]", "[SEP]", "[PAD]",  "[MASK]"};
 

@@ -34,16 +34,16 @@ struct Positions {
   std::vector<std::vector<ImageSpan>> lines = {};
 };
 
-/// What a file says of the tokens of one side.
+/// The metadata of a file about the tokens of one side.
 struct SideWords {
   std::optional<TokenLists> tokens = {};
   std::optional<LineNumbers> lengths = {}, starts = {};  ///< how many are no padding, and the first of them
   std::optional<Positions> positions = {};
 };
-/// `words`, and of `others` what they lack.
+/// Returns `words`, with the members that they lack taken from `others`.
 SideWords with_missing(SideWords words, const SideWords& others);
 
-/// What a capture says of an image whose patches are its tokens.
+/// The metadata of an image whose patches are the capture's tokens.
 struct ImageMetadata {
   std::vector<std::string> files = {};                       ///< as the capture names them
   std::optional<std::array<std::uint32_t, 2>> patches = {};  ///< rows and columns
@@ -57,12 +57,13 @@ struct LayerNumbers {
   std::vector<double> numbers = {};
 };
 
-/// How the scores of one kind of block are made of queries and keys; what isn't there is as usual.
+/// The numbers by which the scores of one kind of block are made of queries and keys; a number that is missing has its
+/// usual value.
 struct ScoreWords {
   std::optional<LayerNumbers> scale = {}, softcap = {}, window = {};
 };
 
-/// What a capture says in words.
+/// The metadata of a capture.
 struct CaptureWords {
   SideWords plain = {}, queries = {}, keys = {};  ///< by the names "tokens", "query_tokens", "key_tokens" and so on
   bool is_causal = false;
@@ -75,14 +76,15 @@ struct CaptureWords {
   ScoreWords scores = {};                                          ///< of all kinds: "scale", "softcap", "window"
   std::array<ScoreWords, model::kBlockKinds> scores_of_kind = {};  ///< "decoder_scale" and so on, which win
 
-  /// What is said of this block's scale, softcap or window; nullopt: nothing. `layers`: of its kind. Throws Error where
-  /// there is a list with another number of numbers.
+  /// Returns the scale, softcap or window that the metadata has for this block; nullopt where it has none. `layers`:
+  /// the number of layers of its kind. Throws Error where a list has another number of numbers.
   std::optional<double> number(std::optional<LayerNumbers> ScoreWords::*what, model::BlockRef block,
                                std::size_t layers) const;
 };
 
-/// From the file's own metadata and from the JSON file beside it (run.npz: run.json), whose members win. Throws Error in one
-/// line where one of them isn't what docs/CAPTURES.md says; of an image ImageMetadata::problem says it.
+/// Reads the file's own metadata and the JSON file beside it (run.npz: run.json), whose members win.
+/// Throws Error in one line where one of them isn't what docs/CAPTURES.md says; an image's problem is in
+/// ImageMetadata::problem.
 CaptureWords read_words(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata);
 
 /// The tokens of one side, as of a prompt.
@@ -90,11 +92,11 @@ struct SideTokens {
   model::TokenBatch batch;
   std::vector<std::vector<text::Token>> tokens = {};  ///< [batch][real token]; none without lists
 };
-/// Of `batch` lines of `length`; without lists tokens are called by their positions. Throws Error where a list has another
-/// length, or a line's real tokens are none or more than it has.
+/// Returns the tokens of `batch` lines of `length`; without lists their positions are their names. Throws Error where a
+/// list has another length, or a line's real tokens are none or more than it has.
 SideTokens side_tokens(const SideWords& words, std::uint32_t batch, std::uint32_t length);
 
-/// How a capture's tokens spell spaces and bytes.
+/// The ways in which a capture's tokens spell spaces and bytes.
 enum class Spelling : std::uint8_t {
   Words,        ///< plain texts, each a word: "the", "cat"
   Spaces,       ///< decoded texts: " cat" begins a word, "s" goes on
@@ -103,8 +105,8 @@ enum class Spelling : std::uint8_t {
   WordPieces,   ///< BERT: "cat", "##s"
 };
 
-/// Of all lines of a side. Byte letters are recognised by what they decode to: UTF-8, but for characters cut off at a line's
-/// ends.
+/// Recognises the spelling of all lines of a side. Byte letters are recognised by their decoded bytes: UTF-8, but for
+/// characters cut off at a line's ends.
 Spelling spelling_of(std::span<const std::vector<std::string>> lines);
 
 /// The tokens of a line as a model's tokenizer would give them, and their labels (text/label.h).

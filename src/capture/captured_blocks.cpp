@@ -22,7 +22,7 @@ constexpr std::size_t kMaxLabels = std::size_t{1} << 24;  ///< tokens of all lin
 enum class Part : std::uint8_t { Weights, Query, Key, Value, Bias, Sinks, Output };
 constexpr std::size_t kPartCount = 7;
 
-/// What an array is by its name.
+/// The block and the part of it that an array's name stands for.
 struct ArrayName {
   BlockRef block;
   Part part = Part::Weights;
@@ -272,7 +272,7 @@ class BlockBuilder {
     return block;
   }
 
-  /// Of self-attention whose queries aren't its keys.
+  /// Throws Error of a self-attention whose queries aren't its keys.
   [[noreturn]] void fail_of_sizes(BlockRef ref, const StoredArray& array, std::uint32_t queries, std::uint32_t keys) const {
     const std::string found = fmt::format("'{}' has {} queries and {} keys", array.name, queries, keys);
     if (cached_rows(ref.kind) > 0) {

@@ -23,9 +23,10 @@ struct CapturedBlock {
   bool has_unread = false;  ///< the file has queries, keys, biases or sinks beside the weights, which aren't read
 };
 
-/// What an array of this name holds, if a capture reads it: "attention.0", "cross_q.3", "sinks.0", "image", "image.1".
+/// Returns what an array of this name holds, if a capture reads it: "attention.0", "cross_q.3", "sinks.0", "image",
+/// "image.1".
 Content content_of(std::string_view name);
-/// Of "image.1" 1; nullopt: it is no such name.
+/// Returns the number in an image's name, 1 of "image.1"; nullopt: the name isn't one of an image.
 std::optional<std::uint32_t> image_number(std::string_view name);
 
 /// The blocks of a file's arrays in the order of computation, at least one, without their masks' tokens. `cached`: tokens

@@ -154,7 +154,7 @@ PatchGrid grid_of(const ImageSource& source) {
   return {.rows = rows, .columns = columns, .first = static_cast<std::uint32_t>(first)};
 }
 
-/// Where images are among the tokens, by their numbers.
+/// The places of images, by their numbers, among the tokens.
 struct Spans {
   std::array<std::vector<std::vector<ImageSpan>>, CapturedImages::kSides> of_sides = {};  ///< one line for all, or each
   bool is_grid = false;  ///< of `patches`: an image for each line, or one for all
@@ -199,7 +199,8 @@ Spans spans_of(const ImageSource& source) {
   return spans;
 }
 
-/// Of an image that the model can't have read as it is.
+/// Returns a note about an image whose patches are so oblong that the model can't have read it in this shape; "" for
+/// others.
 std::string odd_aspect(const PatchImage& image) {
   if (!image.pixels) return {};
   const double width = static_cast<double>(image.pixels->width) / image.grid.columns;

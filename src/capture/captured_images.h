@@ -21,7 +21,7 @@ struct CapturedImages {
   const PatchImages& of(std::size_t side, std::uint32_t line) const;
 };
 
-/// Where images come from.
+/// The file that images are read from, and its metadata about them.
 struct ImageSource {
   std::filesystem::path capture;         ///< the file; images are beside it or below
   const ImageMetadata* words = nullptr;  ///< never null
@@ -37,8 +37,7 @@ struct ImageSource {
 /// Never throws Error: a capture is shown without an image that can't be.
 CapturedImages read_images(const ImageSource& source);
 
-/// What tokens without texts are called: patches by row and column, "3,7", a class token "[class]", others by their
-/// positions.
+/// Names tokens without texts: patches by row and column, "3,7", a class token "[class]", others by their positions.
 std::vector<std::string> patch_names(const PatchImages& images, std::uint32_t tokens);
 
 }  // namespace headlight::capture

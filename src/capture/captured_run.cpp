@@ -15,7 +15,8 @@ namespace {
 
 using attention::Stage;
 
-/// How far from 1 a row of weights may sum: float16 rounds each of some thousand weights by a part in two thousand.
+/// The distance from 1 that the sum of a row of weights may have: float16 rounds each of some thousand weights by a
+/// part in two thousand.
 constexpr double kRowTolerance = 0.01;
 
 /// Versions of blocks, unlike those of any run of a session.
@@ -24,7 +25,7 @@ std::uint64_t next_version() {
   return ++last;
 }
 
-/// What is said of a whole row of weights.
+/// Statistics of a whole row of weights.
 struct RowFacts {
   double sum = 0.0;             ///< of those that are finite
   float largest = 0.0F;         ///< likewise
@@ -307,7 +308,8 @@ void CapturedRun::look_at_row(const CapturedBlock& block, const Rectangle& row, 
   const bool is_counted = block.mask.has_row(row.item, row.row);
   if (is_counted) odd_cells_ += facts.odd_cells;
   if (!block.weights) return;
-  // What captured weights say of their scores: the largest weight is 1/l. A row without weights has m = −∞ and l = 0.
+  // Captured weights determine their scores' (m, l) up to a shift: with m = 0 the largest weight is 1/l. A row without
+  // weights has m = −∞ and l = 0.
   const bool has_any = facts.largest > 0.0F;
   scale = {.max = has_any ? 0.0F : -std::numeric_limits<float>::infinity(), .sum = has_any ? 1.0F / facts.largest : 0.0F};
   if (!is_counted || facts.odd_cells > 0 || std::abs(facts.sum - 1.0) <= kRowTolerance) return;

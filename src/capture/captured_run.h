@@ -17,8 +17,8 @@ class CapturedRun final : public inference::Run {
   explicit CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Session* session = nullptr);
 
   const CaptureFile& file() const { return *file_; }
-  /// What is odd about the numbers of real tokens that were read so far, in one line: cells that aren't finite, rows that
-  /// don't sum to 1, and whether that looks like dropout, numbers that were rounded. Empty: nothing.
+  /// Returns in one line what is odd about the numbers of real tokens that were read so far: cells that aren't finite,
+  /// rows that don't sum to 1, and whether these look like dropout, numbers that were rounded. Empty: nothing is odd.
   std::string warning() const;
 
   std::vector<model::BlockRef> blocks() const override;
@@ -27,7 +27,7 @@ class CapturedRun final : public inference::Run {
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const override;
 
  private:
-  /// What is known of the rows of one head's weights.
+  /// The rows of one head's weights that were read, and their (m, l).
   struct HeadRows {
     std::vector<RowScale> scales = {};        ///< [query] m and l; none where a device has them
     std::vector<std::uint8_t> is_known = {};  ///< [query] 1: `scales` has it, or the row was looked at

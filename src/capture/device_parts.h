@@ -21,13 +21,14 @@ class DeviceParts {
 
   /// Consecutive heads of one line of the batch.
   struct Part {
-    /// Of these heads, counted from 0; null: the host computes them, because a matrix is more than the device binds, a
-    /// number of theirs is not finite, of which kernels promise nothing, rows are missing, which kernels would compute, or
-    /// scores have biases or sinks, which no kernel reads.
+    /// A run of these heads, counted from 0. Null where the host computes them: a matrix is more than the device binds,
+    /// a number of theirs isn't finite, for which kernels promise nothing, rows are missing, which kernels would
+    /// compute, or scores have biases or sinks, which no kernel reads.
     std::shared_ptr<const inference::Run> run = nullptr;
     std::uint32_t first_head = 0, heads = 0;
   };
-  /// Of a block with queries and keys. Throws Error when the file can't be read any more, or the device can't hold a part.
+  /// Returns the part of a block with queries and keys. Throws Error when the file can't be read any more, or the
+  /// device can't hold a part.
   Part part(const CapturedBlock& block, std::uint32_t item, std::uint32_t head);
 
  private:

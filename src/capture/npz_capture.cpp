@@ -12,9 +12,9 @@ namespace {
 
 constexpr model::FormatWords kWords{
     .kind = ".npz file", .advice = "copy it again, or save it again with numpy.savez", .part = "array"};
-/// Bytes of a .npy header that are read: those of NumPy are 128, of many axes a little more.
+/// The most bytes of a .npy header that are read: NumPy's have 128, or a little more with many axes.
 constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;
-/// Of all compressed arrays of a file together: their numbers are kept in memory.
+/// The most bytes of all compressed arrays of a file together: their numbers are kept in memory.
 constexpr std::uint64_t kMaxInflated = std::uint64_t{2} << 30;
 
 /// An array of an archive, from the member's byte `begin` on. Its bytes are compared with the archive's CRC-32 when the

@@ -7,7 +7,7 @@
 
 namespace headlight::capture {
 
-/// How a capture's numbers are stored. U8, of pixels alone: 0 … 255 are read as 0 … 1.
+/// The type in which a capture's numbers are stored. U8, for pixels alone: 0 … 255 are read as 0 … 1.
 enum class NumberType : std::uint8_t { F16, BF16, F32, F64, U8 };
 std::size_t byte_count(NumberType type);
 
@@ -27,7 +27,7 @@ class Numbers {
   Numbers(const Numbers&) = delete;
   Numbers& operator=(const Numbers&) = delete;
 
-  /// As the file calls it: "attention.0".
+  /// The array's name in the file: "attention.0".
   const std::string& name() const { return name_; }
   const Shape& shape() const { return shape_; }
   /// [rows, columns], row after row. Throws Error naming the file when it can't be read any more.
@@ -52,7 +52,7 @@ std::shared_ptr<const Numbers> mapped_numbers(std::string name, Shape shape, Num
                                               std::span<const std::byte> bytes,
                                               std::shared_ptr<const model::MappedFile> file);
 
-/// The same numbers as rows from `first` on of matrices that have so many rows more: those before it are 0.
+/// Returns the numbers as rows from `first` on of matrices that have so many rows more; rows before `first` are 0.
 std::shared_ptr<const Numbers> later_rows(std::shared_ptr<const Numbers> numbers, std::uint32_t first);
 
 }  // namespace headlight::capture

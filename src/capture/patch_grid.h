@@ -51,9 +51,10 @@ struct PatchImages {
   };
   /// Nullopt: the token is a word.
   std::optional<Found> find(std::uint32_t token) const;
-  /// "patch row 3, column 7", of several images "image 1, patch row 3, column 7"; empty where the token is a word.
+  /// Returns "patch row 3, column 7", with several images "image 1, patch row 3, column 7"; empty where the token is a
+  /// word.
   std::string name(std::uint32_t token) const;
-  /// What a patch without a text is called: "3,7", of the second image "1:3,7".
+  /// Returns the short name of a patch without a text: "3,7", in the second image "1:3,7".
   std::string short_name(const Found& found) const;
 
   bool is_empty() const { return images.empty(); }

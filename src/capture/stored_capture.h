@@ -15,21 +15,23 @@ namespace headlight::capture {
 struct StoredArray {
   std::string name;
   Shape shape;
-  /// Its numbers with these four axes, of as many numbers as `shape` has. Throws Error where their type can't be read.
+  /// Opens its numbers with these four axes, whose product is the number of numbers of `shape`. Throws Error where
+  /// their type can't be read.
   std::function<std::shared_ptr<const Numbers>(Shape four_axes)> open;
-  /// Where the file has them as they are: the numbers of an array of two axes, which are read where they are stored.
+  /// Opens an array of two axes in place: its numbers are read where they are stored. Empty where the file doesn't have
+  /// them as they are.
   std::function<model::Parameter()> matrix = {};
-  /// Of pixels that can't be read: why, in one line; then there is neither shape nor `open`.
+  /// The reason why pixels can't be read, in one line; then there is neither shape nor `open`.
   std::string problem = {};
 };
 
-/// What a file holds: those of its arrays that were wanted, and texts by name.
+/// The content of a file: those of its arrays that were wanted, and texts by name.
 struct StoredCapture {
   std::vector<StoredArray> arrays;
   std::map<std::string, std::string> metadata = {};
 };
 
-/// What an array of a name holds, if it is wanted.
+/// The kind of array that a name stands for, if a capture wants it.
 enum class Content : std::uint8_t { None, Attention, Pixels };
 using ContentOf = Content (*)(std::string_view name);
 
