@@ -98,7 +98,7 @@ class CairoCanvas final : public Canvas {
     cairo_restore(cairo_.get());
   }
 
-  /// What is drawn from now on is on another page of the document.
+  /// Ends the page: later drawing is on the document's next page.
   void end_page() { cairo_show_page(cairo_.get()); }
 
   /// The surface with all that was drawn.

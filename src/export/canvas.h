@@ -52,7 +52,7 @@ class Canvas {
 inline constexpr float kHatchPeriod = 6.0F;
 inline constexpr float kHatchWidth = 1.1F;
 
-/// What `color` is over `paper` where it is so opaque, 0 … 1: figures have no transparent colours.
+/// Returns the colour of `color` over `paper` at this opacity, 0 … 1: figures have no transparent colours.
 inline Rgb mixed(Rgb paper, Rgb color, float opacity) {
   const float part = std::clamp(opacity, 0.0F, 1.0F);
   const auto channel = [part](std::uint8_t below, std::uint8_t above) {

@@ -94,7 +94,7 @@ class ContactSheetDrawing final : public FigureDrawing<ContactSheet> {
   }
 
  private:
-  /// Of its map.
+  /// Returns the upper left corner of the panel's map.
   glm::vec2 panel_corner(std::size_t index) const {
     const glm::vec2 pitch(panel_width_ + gap_, kPanelTitle + grid_.area.size.y + gap_);
     return glm::round(origin_ + glm::vec2(index % across_, index / across_) * pitch + glm::vec2(0.0F, kPanelTitle));

@@ -24,7 +24,8 @@ std::string table_number(double value);
 /// A text as a field of RFC 4180 text: in quotes where it needs them. What a spreadsheet would compute (a text that begins
 /// with =, +, -, @, a tab or a line's end, and is no number) gets an apostrophe in front, which makes it text there.
 std::string csv_field(std::string_view text);
-/// The same as a field between tabs, for the clipboard: tabs and line ends become spaces.
+/// Returns the text as a field between tabs, for the clipboard, with the same apostrophe; tabs and line ends become
+/// spaces.
 std::string tab_field(std::string_view text);
 
 /// One matrix as RFC 4180 text (CRLF, quotes doubled, UTF-8): the first line names the columns, the first field of a line

@@ -8,7 +8,7 @@
 
 namespace headlight::exporting {
 
-/// What a file says and shows besides its drawing.
+/// The properties of a file besides its drawing: metadata, ground, scale and font.
 struct DrawingOutput {
   std::string title = {};
   std::string description = {};    ///< what readers of the file's metadata should know besides; may be empty
@@ -27,9 +27,9 @@ class Drawing {
   virtual glm::vec2 size() const = 0;
   virtual DrawingOutput output() const = 0;
   virtual void draw(Canvas& canvas) const = 0;
-  /// What it shows in words and numbers, as Markdown: for screen readers, issues and language models.
+  /// Returns the drawing in words and numbers, as Markdown: for screen readers, issues and language models.
   virtual std::string text() const = 0;
-  /// Names what a reader misses in it, and the flag that shows it; empty: nothing.
+  /// Names what a reader would miss in the drawing, and the flag that shows it; empty: nothing.
   virtual std::string note() const { return {}; }
 
  protected:
@@ -50,13 +50,13 @@ enum class DrawingFormat : std::uint8_t { Svg, Pdf, Png };
 /// The longest side that a format allows: pixels of a PNG, units of a PDF's page and of an SVG.
 double largest_edge(DrawingFormat format);
 
-/// By the ending of a file's name; nullopt for any other.
+/// Returns the format of a file by the ending of its name; nullopt for any other ending.
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);
 
 using Draw = std::function<void(Canvas& canvas)>;
 
-/// What `draw` draws in `size` units of 1/96 inch, as the bytes of a file. All throw Error in one line where it is too large
-/// for the format, or memory is exhausted.
+/// Returns the bytes of a file with the drawing of `draw`, in `size` units of 1/96 inch. All these functions throw
+/// Error in one line where it is too large for the format, or memory is exhausted.
 std::string draw_png(glm::vec2 size, const DrawingOutput& output, const Draw& draw);
 /// Lines stay lines, text is selectable and has its fonts embedded.
 std::string draw_pdf(glm::vec2 size, const DrawingOutput& output, std::span<const Draw> pages);

@@ -13,7 +13,7 @@ inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
 /// Around a figure whose width is chosen; units.
 inline constexpr float kColumnMargin = 4.0F;
 
-/// What of a figure is drawn beside the cells.
+/// The optional parts of a figure, beside the cells.
 struct FigureParts {
   bool title = true, settings = true, labels = true, bar = true, legend = true;
   bool numbers = true;     ///< in the cells, where they fit
@@ -102,7 +102,8 @@ struct ContactSheet {
 std::string encode(const HeatmapFigure& figure, DrawingFormat format);
 std::string encode(const ContactSheet& sheet, DrawingFormat format);
 
-/// The same laid out, for a file of this format. What encode() of the drawing gives is what encode() of the figure gives.
+/// Lays the figure out for a file of this format. encode() of the drawing gives the same bytes as encode() of the
+/// figure.
 std::unique_ptr<Drawing> make_drawing(HeatmapFigure figure, DrawingFormat format);
 std::unique_ptr<Drawing> make_drawing(ContactSheet sheet, DrawingFormat format);
 

@@ -29,7 +29,7 @@ Paper paper_of(const FigureStyle& style);
 /// scale is out of range.
 std::uint32_t max_values(const FigureStyle& style, DrawingFormat format);
 
-/// What a file of a figure says and shows besides its drawing. `session`: metadata; may be empty.
+/// Returns the properties of a figure's file besides its drawing. `session`: metadata; may be empty.
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session);
 
 /// Around all that is drawn.
@@ -87,7 +87,7 @@ class Legend {
 
 /// Does any masked cell need explaining?
 bool has_masked(const FigureMap& map);
-/// What the colour of cells that are NaN or infinite means; "" where there are none.
+/// Returns a note about the colour of cells that are NaN or infinite; "" where there are none.
 std::string odd_cells_note(const FigureMap& map);
 
 /// A figure with its title and settings above everything else. Where it is made, it lays itself out and sets its size.
@@ -117,10 +117,10 @@ class FigureDrawing : public Drawing {
 
   virtual void draw_content(Canvas& canvas) const = 0;
 
-  /// What titles may be wide: as the usual figure's, or what a chosen width leaves.
+  /// Returns the width that titles may take: the usual figure's, or the room of a chosen width.
   float title_room(float usual) const { return is_of_width() ? std::floor(figure_.style.width - 2.0F * margin_) : usual; }
   bool is_of_width() const { return figure_.style.width > 0.0F; }
-  /// What labels of rows may be wide: a quarter of a chosen width.
+  /// Returns the width that labels of rows may take: at most a quarter of a chosen width.
   float label_room(float usual) const { return is_of_width() ? std::min(usual, 0.25F * figure_.style.width) : usual; }
 
   /// Wraps title and settings to a width. Returns where what is below them begins.

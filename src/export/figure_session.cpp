@@ -67,7 +67,7 @@ std::optional<std::string> session_of_png(std::string_view png) {
   return std::nullopt;
 }
 
-/// What a deflated stream begins with, as long as it is intact.
+/// Inflates the beginning of a deflated stream, as far as it is intact.
 std::string inflated(std::string_view bytes) {
   z_stream stream{};
   std::string text;
@@ -115,7 +115,8 @@ std::string png_with_session(std::string png, std::string_view session) {
 }
 
 std::string png_with_text(std::string png, std::string_view keyword, std::string_view text) {
-  // Of UTF-8, not compressed, in no language: keyword, 0, flag, method, language, 0, translated keyword, 0, text.
+  // The chunk is text in UTF-8, not compressed, in no language: keyword, 0, flag, method, language, 0, translated
+  // keyword, 0, text.
   std::string chunk = "iTXt";
   chunk.append(keyword).append(5, '\0').append(text);
   return with_chunk(std::move(png), chunk);

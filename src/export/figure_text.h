@@ -4,8 +4,8 @@
 
 namespace headlight::exporting {
 
-/// What figures show that isn't text in them: numbers of cells, lines and edges, with the tokens that they belong to, as
-/// Markdown; a table where there are few of them, else the largest.
+/// Returns as Markdown the part of a figure that isn't text in it: numbers of cells, lines and edges, with the tokens
+/// that they belong to; a table where there are few of them, else the largest.
 std::string in_words(const HeatmapFigure& figure);
 std::string in_words(const ContactSheet& sheet);
 std::string in_words(const PanelsFigure& figure);

@@ -39,15 +39,15 @@ struct LinesFigure {
   std::vector<Line> lines;                 ///< ascending by size: later ones are drawn over earlier ones
   std::vector<std::uint32_t> heads;        ///< of the legend
   bool is_difference = false;              ///< red where there is more, blue where there is less
-  /// Of its parts labels are the tokens, the legend names the heads. Its map_edge is the figure's width; 0: as the tokens
-  /// need.
+  /// The style's labels are the tokens, its legend names the heads. Its map_edge is the figure's width; 0: the width
+  /// that the tokens need.
   FigureStyle style = {};
   std::string session = {};  ///< metadata from which it can be made again; empty: none
 };
 
 /// The colour of a difference on light and dark ground: red for more, blue for less.
 Rgb sign_color(float change);
-/// How opaque a difference of weights is: 0 … 1. Its square root, since differences are mostly small.
+/// Returns the opacity of a difference of weights, 0 … 1: its square root, since differences are mostly small.
 float sign_opacity(float change);
 
 /// Throws Error where a figure of lines has no room for so many tokens.
@@ -115,11 +115,11 @@ struct FlowFigure {
   std::uint32_t layers = 0;         ///< rows above the input
   std::vector<std::string> tokens;  ///< [column]; every edge's are among them
   std::vector<Edge> edges;          ///< later ones are drawn over earlier ones
-  /// What the layers are called where others between them have no attention; empty: 0, 1, …
+  /// The numbers of the layers where others between them have no attention; empty: 0, 1, …
   std::vector<std::uint32_t> layer_numbers = {};
   /// Given: edges are coloured by their change instead, blue where it is less and red where it is more, strongest from here.
   std::optional<float> reach = {};
-  /// Of its parts title and settings count, and its legend; a map edge doesn't.
+  /// The style; only its title, settings and legend count, a map edge doesn't.
   FigureStyle style = {};
   std::string session = {};  ///< metadata from which it can be made again; empty: none
 
@@ -246,8 +246,8 @@ struct DotsFigure {
 /// Throws Error where there is no dot and no path, a number isn't finite, or there are too many.
 std::unique_ptr<Drawing> make_drawing(DotsFigure figure);
 
-/// What a model predicts at one position, as a figure for a paper: the likeliest tokens as bars over an axis from 0 to 100
-/// %, and below them what each layer would predict (logit lens), coloured by probability.
+/// A model's predictions at one position, as a figure for a paper: the likeliest tokens as bars over an axis from 0 to
+/// 100 %, and below them what each layer would predict (logit lens), coloured by probability.
 struct PredictionsFigure {
   struct Bar {
     std::string token;
@@ -267,8 +267,8 @@ struct PredictionsFigure {
   std::vector<Bar> bars;        ///< likeliest first
   double rest = 0.0;            ///< of all tokens without a bar, 0 … 1
   std::vector<Layer> layers;    ///< top to bottom; may be empty
-  /// Of its parts labels are the tokens, numbers the percentages; its map_edge is the figure's width, its color_map that of
-  /// the table.
+  /// The style's labels are the tokens, its numbers the percentages; its map_edge is the figure's width, its color_map
+  /// that of the table.
   FigureStyle style = {};
   std::string session = {};  ///< metadata from which it can be made again; empty: none
 };

@@ -34,7 +34,7 @@ using WriteObserver = std::function<void(double share)>;
 /// Reads an array's bytes, part by part.
 class ArrayReader {
  public:
-  /// Of a file with `total` bytes of arrays, `before` of them of earlier ones.
+  /// `total`: bytes of all arrays of the file; `before`: bytes of the arrays before this one.
   ArrayReader(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
       : array_(&array), before_(before), total_(total), observe_(&observe) {}
 

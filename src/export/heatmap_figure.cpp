@@ -20,10 +20,10 @@ constexpr float kMaxThumbnail = 24.0F;
 
 constexpr float kBandShade = 0.3F;  // of a band's colour on the ground
 
-/// What the bands of an axis need between thumbnails and cells.
+/// Returns the height or width that an axis' bands need between thumbnails and cells.
 float band_room(const FigureAxis& axis) { return axis.bands.empty() ? 0.0F : line_height(kTextSize) + 2.0F; }
 
-/// What thumbnails of an edge need between labels and cells.
+/// Returns the room that thumbnails of this edge need between labels and cells.
 float thumbnail_room(float edge) { return edge > 0.0F ? edge + kLabelGap : 0.0F; }
 
 // The style's size, else large cells when they are few, whole units (sharp at every scale) when they are many, half units
@@ -48,7 +48,7 @@ glm::vec2 value_size(const FigureMap& map, float chosen) {
   return {of_side(counts.x), of_side(counts.y)};
 }
 
-/// Of a map whose cells hold texts.
+/// Returns the size of a cell that holds text.
 glm::vec2 text_cell(const FigureMap& map, float chosen) {
   constexpr float kWide = 64.0F, kNarrow = 30.0F, kHigh = 18.0F;
   const auto columns = static_cast<float>(map.columns);
@@ -82,7 +82,7 @@ view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint3
                                .gap = side == view::AxisSide::Rows ? 0.0F : 6.0F});
 }
 
-// How far the labels reach beyond the end of the columns.
+// Returns the distance by which the labels reach beyond the end of the columns.
 float overhang(const view::AxisLabels& labels, float length) {
   float reach = 0.0F;
   for (const view::AxisLabel& label : labels.labels) {

@@ -75,7 +75,7 @@ void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const
   }
 }
 
-/// Of so many pieces that the image itself has the stripes.
+/// Draws stripes into the image itself, because the map has too many masked pieces to draw each.
 void add_stripes(const FigureMap& map, const CellGrid& grid, Rgb stripe, Pixels& pixels) {
   const auto period = static_cast<std::uint32_t>(std::max(3.0F, std::round(kHatchPeriod / grid.value.x)));
   const auto width = static_cast<std::uint32_t>(std::max(1.0F, std::round(kHatchWidth / grid.value.x)));

@@ -32,7 +32,7 @@ std::string_view note_of(PageNumbers numbers) {
   return "Numbers are rounded to 253 steps from 0 to each map's largest, to make the page smaller: two digits count.";
 }
 
-/// How many cells are magenta, because what they hold isn't a number.
+/// Returns a note with the number of magenta cells, which hold NaN or infinity; "" where there are none.
 std::string note_of_odd(const AttentionPage& page) {
   std::uint64_t odd = 0;
   for (const PageSet& set : page.sets) {

@@ -37,8 +37,8 @@ struct AttentionPage {
   std::vector<std::shared_ptr<const Pixels>> images = {};  ///< whose patches tokens are; each is in the page once
 };
 
-/// How a page stores its numbers: as they are, as float16, or as 253 steps from 0 to the largest of each map, beside which
-/// NaN and both infinities have a byte each.
+/// The storage of a page's numbers: as they are, as float16, or as 253 steps from 0 to the largest of each map, beside
+/// which NaN and both infinities have a byte each.
 enum class PageNumbers : std::uint8_t { F32, F16, U8 };
 PageNumbers page_numbers(std::uint64_t cells);
 

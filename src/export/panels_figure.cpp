@@ -47,7 +47,7 @@ class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
   }
 
  private:
-  /// How many panels each row has.
+  /// Returns the number of panels in each row.
   std::vector<std::size_t> row_counts() const {
     const auto room = static_cast<std::size_t>(is_of_width() ? figure_.style.width / kNarrowPanel : kLargestPage);
     std::vector<std::size_t> rows;

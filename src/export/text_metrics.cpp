@@ -9,8 +9,9 @@
 namespace headlight::exporting {
 namespace {
 
-/// Where memory for a thread or a list of fonts is missing, GLib and fontconfig end the program. So a program with a limit
-/// of its address space asks for it before: four threads of Pango's have stacks and heaps.
+/// Throws Error where the address space has no room for fonts. GLib and fontconfig end the program when memory for a
+/// thread or a list of fonts is missing, so a program with a limit of its address space asks first: four threads of
+/// Pango's have stacks and heaps.
 void expect_memory() {
   constexpr std::size_t kMib = std::size_t{1} << 20, kNeeded_mib = 256;
   if (platform::has_address_space(kNeeded_mib * kMib)) return;
