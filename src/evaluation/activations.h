@@ -28,7 +28,7 @@ std::vector<ActivationSite> activation_sites(const inference::LanguageModel& mod
 /// A token's numbers: [d], or [head, d] of stages that heads have; [KV head, d] of keys and values.
 Shape row_shape(const inference::LanguageModel& model, const ActivationSite& site);
 
-/// What is kept of the rows of a shard, in the order of the corpus.
+/// The rows that are kept of a shard, in the order of the corpus.
 struct ShardActivations {
   std::vector<std::int64_t> index = {};  ///< [row, 3]: the text's byte in the corpus, the token's position, its id
   std::vector<Tensor> sites = {};        ///< [row, row_shape()] of each site
@@ -39,7 +39,7 @@ struct ShardActivations {
 /// Copies activations out of runs of batches into the shard's order.
 class ActivationKeeper {
  public:
-  /// Of these lines, whose texts begin at `offsets`. `lines` and `kept` must outlive it.
+  /// Keeps rows of these lines, whose texts begin at `offsets`. `lines` and `kept` must outlive it.
   ActivationKeeper(const inference::LanguageModel& model, const ActivationChoice& choice,
                    std::span<const std::vector<std::uint32_t>> lines, std::span<const std::uint64_t> offsets,
                    ShardActivations& kept);

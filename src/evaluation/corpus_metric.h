@@ -7,9 +7,9 @@ namespace headlight::evaluation {
 
 inline constexpr std::size_t kMaxOwnMetrics = 16;
 
-/// What a survey measures of every head: a metric of HeadMetric, or one of the user's own. That is the mean, over the
-/// queries that have a cell of its pattern, of their weights on the pattern's cells (PatternMeasure::Mean); cells that the
-/// mask hides count with weight 0, and a text without any cell has no value.
+/// A metric that a survey measures of every head: one of HeadMetric, or one of the user's own. The user's own is the
+/// mean, over the queries that have a cell of its pattern, of their weights on the pattern's cells
+/// (PatternMeasure::Mean); cells that the mask hides count with weight 0, and a text without any cell has no value.
 struct CorpusMetric {
   HeadMetric metric = {};     ///< where it isn't the user's own
   std::string own_name = {};  ///< empty: it is not

@@ -12,7 +12,8 @@ namespace headlight::evaluation {
 
 inline constexpr std::size_t kHistogramBins = 32;
 
-/// What a metric of one head was over texts. Sums are added in the order of calls, so that equal calls give equal bits.
+/// Statistics of one head's metric over texts. Sums are added in the order of calls, so that equal calls give equal
+/// bits.
 struct MetricStatistics {
   std::uint64_t texts = 0;
   double sum = 0.0, squares = 0.0;  ///< Σ x and Σ x²
@@ -21,7 +22,7 @@ struct MetricStatistics {
 
   /// `top`: the value at the end of the last bin; the first begins at 0.
   void add(double value, double top);
-  /// As if the other's texts had come after these, but that sums are added as wholes.
+  /// Adds the other's texts as if they came after these, but each sum as a whole.
   void merge(const MetricStatistics& other);
 
   double mean() const;  ///< 0 without a text
@@ -71,7 +72,7 @@ class KeptExamples {
   std::vector<HeadExample> kept_;
 };
 
-/// What is measured of every head.
+/// The measures that a survey takes of every head.
 struct CorpusMeasures {
   HeadLayout layout = {};  ///< with kinds: texts are pairs of a source and a target
   std::vector<CorpusMetric> metrics = {};
@@ -90,7 +91,7 @@ struct CorpusMeasures {
   bool operator==(const CorpusMeasures&) const = default;
 };
 
-/// What a survey knows of a corpus, or of a part of it. Its size depends on the measures and not on the corpus.
+/// The results of a survey of a corpus, or of a part of it. Their size depends on the measures and not on the corpus.
 struct CorpusStatistics {
   explicit CorpusStatistics(const CorpusMeasures& measures);
 

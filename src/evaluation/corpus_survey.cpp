@@ -45,7 +45,7 @@ class OwnMeters {
     }
     return *known;
   }
-  /// Of a map whose weights are finite.
+  /// Returns the metric's value of a map whose weights are finite.
   static std::optional<double> value(const WeightMap& map, const PatternCells& cells) {
     PatternMeter meter;
     for (std::uint32_t query = 0; query < map.size; ++query) {

@@ -23,7 +23,7 @@ CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vecto
 std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const CorpusMeasures& measures,
                                       const std::string& text);
 
-/// What is measured of texts.
+/// The token ids of the texts to measure.
 struct CorpusRows {
   std::vector<std::vector<std::uint32_t>> ids;      ///< of each row
   std::vector<std::vector<std::uint32_t>> targets;  ///< of pairs what the decoder reads, its start token first; else empty

@@ -46,7 +46,8 @@ class Linkage {
                                       groups_.begin());
   }
 
-  /// Of equally near ones `before` (equal to `to`: none), so that a chain ends, else the first.
+  /// Returns the group nearest to `to`. Of equally near ones it is `before`, so that a chain ends (`before` equal to
+  /// `to`: there is none), else the first.
   std::uint32_t nearest_to(std::uint32_t to, std::uint32_t before) {
     std::uint32_t nearest = before;
     double least = before == to ? std::numeric_limits<double>::infinity() : distance(to, before);

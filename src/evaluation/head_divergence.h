@@ -7,7 +7,8 @@
 
 namespace headlight::evaluation {
 
-/// How much the attention of every two heads differs: the mean over queries of the Jensen–Shannon divergence of their rows,
+/// The difference between the attention of every two heads: the mean over queries of the Jensen–Shannon divergence of
+/// their rows,
 ///   JS(p, q) = H((p + q) / 2) − (H(p) + H(q)) / 2,   H(p) = −Σ p log₂ p  (Lin 1991, "Divergence Measures Based on the
 ///   Shannon Entropy", eq. 4.1; base 2),
 /// 0 where they are equal and 1 where no key gets weight from both. In double precision, pair by pair, so that a caller

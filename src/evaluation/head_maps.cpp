@@ -31,7 +31,7 @@ void copy_map(const Tensor& weights, std::uint32_t item, std::uint32_t head, std
   }
 }
 
-/// How many of the keys each query sees in one layer.
+/// Returns for each query the number of keys that it sees in one layer.
 std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, model::BlockRef block, std::uint32_t queries,
                                         std::uint32_t keys) {
   const attention::MaskRule rule = attention::in_layer(model.masks[block.kind], model.network->layer(block).config).rule;

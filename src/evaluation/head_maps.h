@@ -8,10 +8,10 @@
 
 namespace headlight::evaluation {
 
-/// What is done with the attention of one head over one line.
+/// Gets the attention of one head over one line.
 using MapVisitor = std::function<void(model::BlockRef block, std::uint32_t head, std::size_t line, const WeightMap& map)>;
 
-/// What is done with the run of some lines.
+/// Gets the run of some lines.
 using RunVisitor = std::function<void(const inference::Run& run, std::span<const std::size_t> lines)>;
 
 /// Runs lines of ids in batches of similar length and visits the attention of every head over each, layer by layer of a

@@ -144,7 +144,7 @@ double HeadMeter::pattern_number(std::size_t pattern, const PatternScoring& scor
   if (scoring.measure == PatternMeasure::Mean) return patterns_[pattern].mean.mass();
   const std::size_t bits = exclusion_bits(scoring.exclusions);
   const double all = all_[bits], on = patterns_[pattern].on[bits];
-  // What is left of a row's sum after its only weight was taken out is rounding, not attention.
+  // A remainder of a row's sum after its only weight was taken out is rounding, not attention.
   constexpr double kNothing = 1e-9;
   if (scoring.measure == PatternMeasure::Mul) return all <= kNothing ? 0.0 : on / all;
   return (all - on + patterns_[pattern].miss[bits]) / queries_;

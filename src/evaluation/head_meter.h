@@ -7,7 +7,7 @@
 
 namespace headlight::evaluation {
 
-/// How well a head's attention A matches a pattern D, a set of cells [query, key].
+/// The degree to which a head's attention A matches a pattern D, a set of cells [query, key].
 struct PatternMatch {
   double mass = 0.0;          ///< PatternMeasure::Mean: mean over `queries` of Σ A[q, k] over the keys k of the pattern
   double chance = 0.0;        ///< the mass of uniform attention: mean of (visible keys of the pattern ÷ visible keys)
@@ -24,7 +24,7 @@ class PatternMeter {
   /// query counts where it sees two keys or more. `masked` [key]: 1 where the mask hides the key; empty: nowhere.
   void add_evenness(std::span<const double> weights, std::span<const std::uint8_t> masked);
 
-  /// Of the rows so far. None: no query counts, or a weight isn't finite.
+  /// Returns the match over the rows so far. None: no query counts, or a weight isn't finite.
   std::optional<PatternMatch> match() const;
   /// The match's mass; 0 where no query counts, NaN where a weight isn't finite.
   double mass() const;
@@ -52,7 +52,7 @@ class TokenRepeats {
   std::vector<std::uint32_t> earlier_;  ///< [token] the last equal token before it; kNone: there is none
 };
 
-/// What a head does with the queries of a text that were measured, by every metric, measure and exclusion.
+/// The behaviour of a head at the measured queries of a text, by every metric, measure and exclusion.
 class HeadMetrics {
  public:
   /// None where the metric isn't defined: for attention between two texts, where no measured query has a key of the pattern,
@@ -84,7 +84,7 @@ class HeadMeter {
   void add(std::uint32_t query, std::span<const double> weights, std::uint32_t visible);
 
   std::uint32_t queries() const { return queries_; }
-  /// Of the rows so far; nothing is defined without any.
+  /// Returns the metrics over the rows so far; without rows none is defined.
   HeadMetrics metrics() const;
 
  private:

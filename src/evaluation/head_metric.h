@@ -9,9 +9,10 @@
 
 namespace headlight::evaluation {
 
-/// What a head does with a text, as a number: the only definitions of these names, in the window, in surveys and in files.
-/// The first three are scores of a detection pattern D (PatternMeasure), the others means over all queries. A is the head's
-/// attention, [query, key]; it and the tokens suffice to compute each of them but RelativeEntropy, which knows the mask.
+/// The behaviour of a head with a text, as a number: these are the only definitions of these names, in the window, in
+/// surveys and in files. The first three are scores of a detection pattern D (PatternMeasure), the others means over
+/// all queries. A is the head's attention, [query, key]; it and the tokens suffice to compute each of them but
+/// RelativeEntropy, which knows the mask.
 enum class HeadMetric : std::uint8_t {
   PreviousToken,   ///< of the pattern j = i − 1
   DuplicateToken,  ///< of the pattern j < i, token j = token i
@@ -28,14 +29,14 @@ inline constexpr std::size_t kPatternMetrics = 3;  ///< those of a pattern come 
 /// Its name in the window, in flags and in files: "previous", "duplicate", "induction", "sink", "concentration", "evenness",
 /// "entropy", "distance".
 std::string_view metric_name(HeadMetric metric);
-/// Of all, in the order of HeadMetric.
+/// Returns the names of all metrics, in the order of HeadMetric.
 std::vector<std::string> metric_names();
 
 /// Is it the score of a detection pattern?
 constexpr bool is_of_pattern(HeadMetric metric) { return static_cast<std::size_t>(metric) < kPatternMetrics; }
 
-/// How a detection pattern D [query, key] is compared with a head's attention A. A score without another name is Mean;
-/// Mul and Abs are TransformerLens' (head_detector.py), and are called so wherever they are shown.
+/// The way in which a detection pattern D [query, key] is compared with a head's attention A. A score without another
+/// name is Mean; Mul and Abs are TransformerLens' (head_detector.py), and are called so wherever they are shown.
 enum class PatternMeasure : std::uint8_t {
   Mean,  ///< the mean, over the queries i with D[i, j] = 1 for any key j, of the weight Σⱼ A∘D; hidden keys have none
   Mul,   ///< Σ A∘D / Σ A
@@ -50,7 +51,7 @@ struct Exclusions {
   bool operator==(const Exclusions&) const = default;
 };
 
-/// How patterns are scored.
+/// The settings by which patterns are scored.
 struct PatternScoring {
   PatternMeasure measure = PatternMeasure::Mean;
   Exclusions exclusions = {};  ///< of Mul and Abs

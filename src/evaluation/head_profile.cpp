@@ -11,7 +11,7 @@ double spread_of(double squares, double mean, double count) {
   return count > 0.0 ? std::sqrt(std::max(squares / count - mean * mean, 0.0)) : 0.0;
 }
 
-/// How much of [from, to) is in [bin, bin + 1).
+/// Returns the length of the part of [from, to) that is in [bin, bin + 1).
 double overlap(double from, double to, std::uint32_t bin) {
   return std::max(std::min(to, bin + 1.0) - std::max<double>(from, bin), 0.0);
 }

@@ -19,8 +19,9 @@ std::uint32_t place_bin(std::uint32_t place);
 /// The largest place of a bin.
 std::uint32_t place_bin_end(std::uint32_t bin);
 
-/// What one head attends to, added up over texts whose attention A [query, key] is finite. Of cross-attention, whose queries
-/// and keys are tokens of two texts, there are no weights on the token itself and no distances, and all of these are 0.
+/// The places that one head attends to, added up over texts whose attention A [query, key] is finite. In
+/// cross-attention, whose queries and keys are tokens of two texts, there are no weights on the token itself and no
+/// distances, so their sums are 0.
 struct HeadProfile {
   std::uint64_t queries = 0;
   double first = 0.0;                                ///< Σ A[q, 0]
@@ -58,7 +59,7 @@ class ProfileMeter {
   ProfileMeter(std::size_t heads, Lines lines, Lines targets = {});
   /// `head`: among all. The map is finite; it is of attention of this kind.
   void add(std::size_t head, std::size_t line, const WeightMap& map, model::BlockKind kind = model::BlockKind::EncoderSelf);
-  /// Of each head; the meter is used up.
+  /// Returns each head's profile; the meter is used up.
   std::vector<HeadProfile> take();
 
  private:

@@ -45,7 +45,7 @@ std::vector<inference::StateRef> needle_states(const inference::LanguageModel& m
 std::vector<attention::TileRequest> needle_rows(const inference::LanguageModel& model, const NeedleText& text,
                                                 std::uint32_t layer);
 
-/// What a head does with the answers of a text.
+/// Counts of a head's behaviour at the answers of a text.
 struct NeedleHits {
   std::uint32_t attended = 0;  ///< answers whose largest weight is on their place in the needle
   std::uint32_t copied = 0;    ///< those among them that the model predicts
@@ -53,7 +53,7 @@ struct NeedleHits {
   bool operator==(const NeedleHits&) const = default;
 };
 
-/// What was found of a text.
+/// The results of one text.
 struct NeedleFound {
   NeedleText text;
   std::vector<bool> is_predicted = {};  ///< [answer] is it the most probable token?

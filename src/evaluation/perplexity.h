@@ -47,8 +47,9 @@ struct Likelihood {
 std::vector<double> negative_log_likelihoods(inference::Session& session, const inference::LanguageModel& model,
                                              std::span<const ScoredLine> lines, const Progress& progress = {});
 
-/// Of texts, each separately. `sources` are the texts that an encoder–decoder translates, one for each text; empty for other
-/// models. Throws Error in one line, with the line's number where a line is at fault.
+/// Returns the likelihood of texts, each scored separately. `sources` are the texts that an encoder–decoder translates,
+/// one for each text; empty for other models. Throws Error in one line, with the line's number where a line is at
+/// fault.
 Likelihood likelihood(inference::Session& session, const inference::LanguageModel& model,
                       std::span<const std::string> sources, std::span<const std::string> texts,
                       const Progress& progress = {});

@@ -38,7 +38,7 @@ class ByteReader {
   void operator()(Numbers&... values) {
     (take(values), ...);
   }
-  /// How many examples or tokens follow.
+  /// Reads the number of examples or tokens that follow.
   std::uint32_t count(std::uint32_t most, const char* of) {
     std::uint32_t count = 0;
     take(count);

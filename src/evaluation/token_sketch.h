@@ -6,7 +6,7 @@
 
 namespace headlight::evaluation {
 
-/// What was counted of a token, or of a pair: query << 32 | key.
+/// The counts of a token, or of a pair: query << 32 | key.
 struct TokenCount {
   std::uint64_t key = 0;
   double mass = 0.0;  ///< of what was counted since the key has a counter
@@ -25,9 +25,9 @@ class TokenSketch {
   static constexpr std::size_t kCounters = 256;
 
   TokenSketch() = default;
-  /// Of all that was counted, each key once and in ascending order.
+  /// Builds a sketch of exact counts, each key once and in ascending order.
   explicit TokenSketch(std::vector<TokenCount> counts);
-  /// As a file has it. Throws Error where a sketch can't be so.
+  /// Restores a sketch from the values in a file. Throws Error where no sketch can have them.
   TokenSketch(std::vector<TokenCount> counters, double missed);
 
   /// Which of two sketches is added to the other changes no bit; the order of three does.
