@@ -104,7 +104,7 @@ std::optional<std::pair<std::string, std::uint32_t>> read_tiktoken_line(std::str
   return std::pair(*bytes, rank);
 }
 
-/// What a family's code, not its files, says of a tiktoken vocabulary.
+/// The properties of a tiktoken vocabulary that its family's code states, not its files.
 struct TiktokenFamily {
   std::string_view name;   ///< of FolderNotes::is(), or a part of the file's name
   std::string_view words;  ///< of read_gguf_words()

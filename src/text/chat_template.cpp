@@ -105,7 +105,7 @@ ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
 namespace {
 
-/// What a template writes of messages, with one budget for all that it writes of a chat.
+/// Writes messages with a template, with one budget for all that it writes of a chat.
 class ChatWriter {
  public:
   ChatWriter(const TemplateNode& parsed, const ChatTemplate::Variables& strings, Thinking thinking, std::string_view chat)
@@ -163,7 +163,8 @@ struct TurnBytes {
   std::size_t begin = 0, end = 0;
 };
 
-/// Where a text that isn't the user's begins the first turn: after a system prompt that the template has written by itself.
+/// Returns the byte where a first turn that isn't the system's begins: after a system prompt that the template has
+/// written by itself; 0 where there is none.
 std::size_t begin_of_first(std::string_view before, const std::string& role) {
   const std::size_t own = before.find("system");
   const std::size_t name = before.rfind(role);
@@ -210,7 +211,8 @@ std::vector<TurnBytes> turns_in(ChatWriter& writer, const Chat& chat, const std:
   return found;
 }
 
-/// Where contents of turns are in the text that the template made, in their order.
+/// Returns the places of the turns' contents in the text that the template made, each with its place in the typed text,
+/// in their order.
 std::vector<std::pair<ByteRange, ByteRange>> place_turns(const Chat& chat, std::string_view typed, const std::string& text) {
   std::vector<std::pair<ByteRange, ByteRange>> places;
   std::size_t from = 0;
@@ -224,7 +226,7 @@ std::vector<std::pair<ByteRange, ByteRange>> place_turns(const Chat& chat, std::
   return places;
 }
 
-/// How many tokens end before this byte of the text, or at it.
+/// Returns the number of tokens that end before this byte of the text, or at it.
 std::uint32_t tokens_before(const std::vector<Token>& tokens, std::size_t byte) {
   const auto first = std::ranges::find_if(tokens, [&](const Token& token) { return token.bytes.end > byte; });
   return static_cast<std::uint32_t>(first - tokens.begin());

@@ -30,7 +30,8 @@ struct EncodedChat {
   std::vector<TurnSpan> turns = {};  ///< in their order; tokens in none of them are the template's own
 };
 
-/// How a model writes a chat as one text: a Jinja template of its files. Immutable; may be used from several threads.
+/// The format in which a model writes a chat as one text: a Jinja template of its files. Immutable; may be used from
+/// several threads.
 ///
 /// A chat is typed as lines: "user: …" begins a turn, which goes on until the next line with a role (system, developer,
 /// user, assistant, tool); what comes before the first is the user's. Or it is JSON, a list of messages {"role": …,

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, 5> kTurnRoles = {"system", "developer", "
 
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
-/// As transformers gives messages to templates: members that are null are left out, and a model's thoughts have both names.
+/// Returns the message as transformers gives it to templates: members that are null are left out, and a model's
+/// thoughts have both names.
 ChatJson as_given(const ChatJson& message) {
   ChatJson given = ChatJson::object();
   for (const auto& [key, value] : message.items()) {

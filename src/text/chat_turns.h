@@ -30,11 +30,11 @@ struct Chat {
 /// The text that a message's content is, or the last text among its parts; null where it has none.
 std::string* text_of(ChatJson& message);
 
-/// Without white space at the ends.
+/// Returns the text without white space at the ends.
 std::string_view trim_chat(std::string_view text);
 /// The role that a line begins with, "User: hello", in lower case; empty where it has none.
 std::string_view role_of_line(std::string_view line);
-/// Where the lines of a typed chat name roles, "user:".
+/// Returns the places in a typed chat where lines name roles, "user:".
 std::vector<ByteRange> role_ranges(std::string_view text);
 
 }  // namespace headlight::text

@@ -6,7 +6,7 @@
 
 namespace headlight::text {
 
-/// How a byte-level BPE in a GGUF file splits a text into words, by its tokenizer.ggml.pre.
+/// The rule by which a byte-level BPE in a GGUF file splits a text into words, chosen by its tokenizer.ggml.pre.
 struct GgufWords {
   PreTokenizer pre_tokenizer;   ///< also replaces bytes by letters of GPT-2's alphabet
   bool ignores_merges = false;  ///< whole words of the vocabulary are tokens

@@ -27,8 +27,9 @@ void append_readable(std::string& label, char32_t c, TokenStringKind kind) {
   }
 }
 
-/// Where a character goes on in the token before or in the next one. No digits: in a row of a map, after the token's number
-/// and beside a letter that is written from right to left, they would read as a part of that number.
+/// The sign for a character that goes on in the token before or in the next one. It isn't a digit: in a row of a map,
+/// after the token's number and beside a letter that is written from right to left, a digit would read as a part of
+/// that number.
 constexpr std::string_view kBroken = "¦";
 
 /// The bytes that a token encodes.

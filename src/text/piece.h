@@ -14,7 +14,7 @@ struct Piece {
   std::optional<std::uint32_t> added;  ///< id of the added token that it is
 };
 
-/// What happens to the matches of a delimiter when a text is split at them.
+/// The fate of a delimiter's matches when a text is split at them.
 enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
 /// A span of a text that is split: a match of the delimiter, or the text between two matches.

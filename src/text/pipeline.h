@@ -16,7 +16,7 @@
 
 namespace headlight::text {
 
-/// How token strings encode spaces and bytes, for labels.
+/// The encoding of spaces and bytes in token strings, for labels.
 enum class TokenStringKind { Plain, ByteLetters, WordMarks };
 
 /// The special tokens, as the tokenizer's configuration files name them.

@@ -13,7 +13,7 @@ class JsonNode;
 /// stay unchanged. Immutable; empty where a tokenizer has none.
 using PreTokenizer = std::function<void(std::vector<Piece>& pieces)>;
 
-/// Where a word mark is inserted before a text that has none.
+/// The rule for inserting a word mark before a text that has none.
 enum class PrependScheme { First, Never, Always };
 
 /// Older files say add_prefix_space instead of prepend_scheme.

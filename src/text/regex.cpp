@@ -17,10 +17,11 @@ namespace {
 
 constexpr std::size_t kLongest = 32'768;  // bytes of a pattern; those of tokenizers have hundreds
 
-// Of one match: those of tokenizers step back less often than their text has characters.
+// These limit one match: tokenizers' matches step back less often than their text has characters.
 constexpr std::size_t kMaxRetries = 1'000'000, kMaxRetriesPerByte = 4;
 constexpr unsigned int kDeepestStack = 8'000'000;  // entries, at most some 500 MB
-// Of all matches in one text: retries don't count what a look-ahead reads, and a text has many places to begin at.
+// These limit all matches in one text: retries don't count what a look-ahead reads, and a text has many places to begin
+// at.
 constexpr std::chrono::seconds kLongestTime{10};
 constexpr std::size_t kPlacesPerCheck = 64;
 

@@ -42,7 +42,7 @@ class TemplateExpressions {
   void add(Node& parent, Node part) const;
 
   Node expression();
-  /// Of operators that bind tighter than the rows before this one; 0: all but "a if b else c".
+  /// Parses operators that bind tighter than the rows before this one; 0: all but "a if b else c".
   Node operation(std::size_t row);
   Node postfix(Node value);
   Node primary();

@@ -26,7 +26,7 @@ std::string formatted(const TemplateValue& value, const std::string& spec, Templ
   throw Error("Headlight doesn't write {} in the format \"{}\"", kind_of(value), spec);
 }
 
-/// How json.dumps() writes.
+/// Settings of Python's json.dumps().
 struct JsonForm {
   bool is_ascii = false, sorts = false;
   std::optional<std::string> indent = {};

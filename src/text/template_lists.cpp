@@ -32,7 +32,7 @@ Value part_of(const Value& element, const Value& attribute, TemplateHeap& heap) 
   return attribute.is_text() ? path_of(element, attribute.text(), heap) : item_of(element, attribute, heap);
 }
 
-/// What elements are compared by: that part of them, without regard to case as long as it isn't wanted.
+/// Returns the part of an element that it is compared by, in lower case unless case is wanted.
 Value compared_by(const Call& call, const Value& element, const Value& attribute, const Value& minds_case) {
   const Value part = part_of(element, attribute, call.heap);
   if (!part.is_text() || is_true(minds_case)) return part;

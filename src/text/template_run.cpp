@@ -99,7 +99,7 @@ class Run {
     }
   }
 
-  /// What a block writes, as a value.
+  /// Executes a block and returns its output as a value.
   Value written_by(const Node& block) {
     std::string before = std::exchange(out_, {});
     scopes_.emplace_back();

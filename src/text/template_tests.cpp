@@ -1,6 +1,6 @@
 #include "text/template_functions.h"
 
-// What a template's "is" asks: {{ value is defined }}.
+// Tests of a template's "is": {{ value is defined }}.
 namespace headlight::text {
 namespace {
 

@@ -66,7 +66,7 @@ void append_python(std::string& out, const TemplateValue& value, bool is_inside,
   }
 }
 
-/// What a dictionary finds its members by: equal values have the same, as 1, 1.0 and True do.
+/// Returns the key by which a dictionary finds a member: equal values have the same key, as 1, 1.0 and True do.
 std::string key_of(const TemplateValue& key) {
   if (key.is_text()) return "'" + std::string(key.text());
   if (key.is_number()) return real_text(key.real());

@@ -99,7 +99,8 @@ class TemplateHeap {
 
   TemplateValue text(std::string text);
   TemplateValue list(TemplateValues parts, bool is_tuple = false);
-  /// Of two members with the same key the last one is used. Throws Error for keys that Python can't take.
+  /// Makes a dictionary; of two members with the same key the last one is used. Throws Error for keys that Python can't
+  /// take.
   TemplateValue dict(const std::vector<std::pair<TemplateValue, TemplateValue>>& members);
   TemplateValue space(TemplateScope members, bool is_loop = false);
   TemplateValue callable(TemplateCallable made);
@@ -122,7 +123,7 @@ TemplateText kind_of(const TemplateValue& value);
 std::int64_t number_or(const TemplateValue& value, std::int64_t fallback);
 /// A number as Python's repr() writes it.
 std::string real_text(double value);
-/// As Python's str() writes it: None, True, ['a', 1]. Spends the parts.
+/// Returns the value as Python's str() writes it: None, True, ['a', 1]. Spends the parts.
 std::string to_python_text(const TemplateValue& value, TemplateHeap& heap);
 /// The elements of a list, the keys of a dictionary, the characters of a text; none of an undefined value. Throws Error for
 /// others.

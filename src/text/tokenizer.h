@@ -18,7 +18,7 @@ struct SpecialTokens {
   std::optional<std::uint32_t> beginning, end, padding, unknown, mask, separator, classification;
 };
 
-/// What a GGUF file says about its tokenizer (keys tokenizer.ggml.*).
+/// The properties of a tokenizer in a GGUF file (keys tokenizer.ggml.*).
 struct GgufVocabulary {
   std::string model;          ///< "gpt2", "llama", "bert", "t5"
   std::string pre_tokenizer;  ///< "default", "llama-bpe", "qwen2", …; empty where the file doesn't say

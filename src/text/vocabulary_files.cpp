@@ -44,7 +44,7 @@ Merges read_merges(const std::filesystem::path& file) {
   return merges;
 }
 
-/// What transformers puts around the vocabulary of a family whose folder has no tokenizer.json.
+/// The steps that transformers puts around the vocabulary of a family whose folder has no tokenizer.json.
 struct Family {
   std::array<std::string_view, 4> names;  ///< of FolderNotes::is()
   std::string_view words = {};            ///< of read_gguf_words(); empty: GPT-2's

@@ -12,7 +12,7 @@
 namespace headlight::text {
 namespace {
 
-/// What the names in patterns stand for, inside of a set. Letters without case count as either.
+/// The characters that the names in patterns stand for, inside of a set. Letters without case count as either.
 constexpr std::pair<std::string_view, std::string_view> kSets[] = {
     {"MARKS", R"(,:;!?¿؟¡(){}<>_#*&。？！，、；：～·।،۔؛٪QUOTES\[\])"},
     {"QUOTES", R"('"”“`‘´’‚„»«「」『』（）〔〕【】《》〈〉〈〉⟦⟧)"},
@@ -45,7 +45,7 @@ constexpr std::string_view kAddress =
 constexpr std::size_t kWindow = 64;          // bytes at a piece's ends in which punctuation is looked for
 constexpr std::size_t kLongAddress = 2'048;  // bytes; longer pieces are no web address
 
-/// What has a full stop, an apostrophe or a slash and isn't split.
+/// Words with a full stop, an apostrophe or a slash that aren't split.
 constexpr std::string_view kWhole =
     "Apr. Aug. C++ Co. D.C. Dr. Feb. Inc. Jan. Jr. Jul. Jun. Mo. Mr. N.Y. Nov. Prof. Sep. Sept. St. co. e.g. i.e. v.v. vs. "
     "a. b. c. d. e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z. ä. ö. ü. 's 'S ’s ’S '' ’’ :) :( :-) :-( "
