@@ -10,10 +10,10 @@ namespace headlight::gpu {
 
 class Context;
 
-/// Where a buffer's bytes live, by intent.
+/// The intended use of a buffer, which decides where its bytes live.
 enum class Memory : std::uint8_t {
   Device,     ///< read and written by kernels
-  Transient,  ///< the same for a moment: the next such buffer is likely to be this one again
+  Transient,  ///< read and written by kernels, for a moment: the next such buffer is likely to be this one
   Upload,     ///< written by the host, copied from
   Readback,   ///< copied to, read by the host
 };

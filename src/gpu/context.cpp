@@ -155,7 +155,7 @@ std::uint64_t Context::host_waits() const { return handles_->host_waits; }
 
 double Context::work_per_submission() const {
   constexpr double kTarget_ms = 50.0;
-  // Of a device that wasn't measured yet: some 50 ms on the slowest that are in use, far less on most.
+  // The guess for a device that wasn't measured yet: some 50 ms on the slowest that are in use, far less on most.
   constexpr double kGuessOfDiscrete = 2.5e10, kGuessOfOthers = 2.5e9;
   if (handles_->options.max_work > 0.0) return handles_->options.max_work;
   if (handles_->info.is_cpu) return std::numeric_limits<double>::infinity();

@@ -10,7 +10,7 @@
 
 namespace headlight::gpu {
 
-/// How to open a device.
+/// Options for opening a device.
 struct ContextOptions {
   /// Empty: the first discrete GPU, else integrated, else any. A number is an index of list_devices(), anything else a part
   /// of a device's name, upper or lower case.
@@ -48,7 +48,7 @@ struct ContextOptions {
   std::filesystem::path shader_folder = {};
 };
 
-/// How often vkAllocateMemory and vkCreateBuffer were called.
+/// Counts of calls of vkAllocateMemory and vkCreateBuffer.
 struct MemoryCalls {
   std::uint64_t allocations = 0, buffers = 0;
 
@@ -67,31 +67,32 @@ class Context {
   const DeviceInfo& device() const;
   const ContextOptions& options() const;
 
-  /// What the validation layer said so far, in order. Tests require it to be empty.
+  /// Returns the validation layer's messages so far, in order. Tests require that there are none.
   std::vector<std::string> validation_messages() const;
 
   /// Bytes of device memory that buffers of this context hold now.
   std::size_t allocated_bytes() const;
 
-  /// Bytes of device memory that the driver has given: these, what waits to be used again, and what is left of blocks.
+  /// Returns the bytes of device memory that the driver has given: allocated_bytes(), freed buffers that wait to be
+  /// used again, and unused parts of blocks.
   std::size_t reserved_bytes() const;
 
-  /// Gives blocks without a buffer in use back to the driver, and what waits. For when nothing has been computed for a
-  /// while: the next pass may have to ask for memory. Any thread.
+  /// Gives blocks without a buffer in use and waiting buffers back to the driver. For when nothing has been computed
+  /// for a while: the next pass may have to ask for memory. Any thread.
   void give_back_unused_memory();
 
   /// Calls of the driver for memory so far.
   MemoryCalls memory_calls() const;
 
-  /// How often the Vulkan objects of a recording (command pool, fence, query pools) were created so far; a new recording
-  /// takes those of one that has ended, if there are any.
+  /// Returns how often the Vulkan objects of a recording (command pool, fence, query pools) were created so far; a new
+  /// recording takes those of one that has ended, if there are any.
   std::uint64_t recordings_created() const;
 
-  /// How often work was handed to the device so far.
+  /// Returns how often work was handed to the device so far.
   std::uint64_t submissions() const;
 
-  /// How often one stream's work was handed over in another part because functions of the program had to run between the two
-  /// (Stream::run_on_host).
+  /// Returns how often a stream's work was handed over in a further part because functions of the program had to run
+  /// between the two (Stream::run_on_host).
   std::uint64_t host_waits() const;
 
   /// Multiply-adds that keep the device busy for some 50 ms: what one submission should hold at most, so that the window's

@@ -9,9 +9,9 @@
 
 namespace headlight::gpu {
 
-/// What a device must have for kernels that multiply 16 × 16 matrices of float16 into sums of float32 by whole subgroups:
-/// the matrices, the memory model they are defined in, for whole devices as other kernels' atomic sums take it, float16, and
-/// a subgroup of a given size.
+/// Extensions that a device must have for kernels that multiply 16 × 16 matrices of float16 into sums of float32 by
+/// whole subgroups: the matrices, the memory model they are defined in, for whole devices as other kernels' atomic sums
+/// take it, float16, and a subgroup of a given size.
 inline constexpr std::array kMatrixExtensions{"VK_KHR_cooperative_matrix", "VK_KHR_vulkan_memory_model",
                                               "VK_KHR_shader_float16_int8", "VK_EXT_subgroup_size_control"};
 

@@ -8,13 +8,13 @@
 
 namespace headlight::gpu {
 
-/// What the driver states of a device, in words.
+/// A fact that the driver states about a device, in words.
 struct DeviceFact {
   std::string_view group;  ///< "driver", "limits", "heaps", "queues", "float controls", "cooperative matrices"
   std::string name, text;  ///< "heap 0", "8192 MiB, of the device"
 };
 
-/// In the order of the groups. Any thread.
+/// Returns the facts in the order of the groups. Any thread.
 std::vector<DeviceFact> device_facts(const Context& context);
 
 }  // namespace headlight::gpu

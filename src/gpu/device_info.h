@@ -9,7 +9,7 @@
 
 namespace headlight::gpu {
 
-/// What a Vulkan device is and what it can hold.
+/// The identity, the limits and the features of a Vulkan device.
 struct DeviceInfo {
   std::string name;
   std::string driver;       ///< "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
@@ -33,8 +33,8 @@ struct DeviceInfo {
   std::uint32_t max_groups[3] = {};  ///< workgroups of one dispatch along x, y, z
   std::uint32_t subgroup_size = 0;
   bool has_subgroup_shuffle = false;  ///< in compute shaders
-  /// Of a subgroup that multiplies 16 × 16 matrices of float16 into sums of float32 (VK_KHR_cooperative_matrix); 0: none
-  /// does.
+  /// Lanes of a subgroup that multiplies 16 × 16 matrices of float16 into sums of float32 (VK_KHR_cooperative_matrix);
+  /// 0: the device has no such subgroup.
   std::uint32_t matrix_lanes = 0;
   std::uint32_t shared_memory_bytes = 0;
   std::uint32_t max_invocations = 0;  ///< lanes of one workgroup
@@ -47,7 +47,7 @@ struct DeviceInfo {
   bool is_usable() const { return lacks.empty(); }
 };
 
-/// What one family of a device's queues can do.
+/// The abilities of one family of a device's queues.
 struct QueueFamily {
   bool computes = false, draws = false;
   std::uint32_t timestamp_bits = 0;

@@ -24,7 +24,7 @@ bool is_validation_wanted(bool is_option_set);
 vk::raii::Instance make_instance(const vk::raii::Context& loader, bool validates = false,
                                  std::vector<const char*> extensions = {});
 
-/// What the layer of such an instance says is collected while the messenger exists.
+/// Collects the messages of such an instance's validation layer while the messenger exists.
 vk::raii::DebugUtilsMessengerEXT collect_messages(const vk::raii::Instance& instance, ValidationLog& log);
 
 /// Is it the device that the user wants, by its number or by a part of its name? Empty: any.

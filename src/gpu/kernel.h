@@ -9,7 +9,7 @@
 
 namespace headlight::gpu {
 
-/// What a kernel expects, read from its SPIR-V.
+/// The bindings and constants that a kernel expects, read from its SPIR-V.
 struct Reflection {
   enum class Kind : std::uint8_t { Storage, UniformTexel };
   struct Binding {
@@ -28,7 +28,7 @@ Reflection reflect(const std::string& kernel_name, std::span<const std::uint32_t
 
 class Context;
 
-/// What a kernel is made from: a module as the build embeds it, with the file and defines it was compiled from, and the
+/// The source of a kernel: a module as the build embeds it, with the file and defines it was compiled from, and the
 /// values of its specialization constants. Views are of static storage, or of what `compiled` shares.
 struct KernelSource {
   std::string name;                           ///< for messages

@@ -21,10 +21,11 @@ constexpr vk::DeviceSize kBlockBytes = vk::DeviceSize{32} << 20;
 constexpr vk::DeviceSize kMaxShared = kBlockBytes * 3 / 8;
 /// Larger ones aren't rounded up.
 constexpr std::size_t kMaxRounded = std::size_t{4} << 20;
-/// What waits to be used again.
+/// The most bytes, and the most buffers, that wait to be used again.
 constexpr std::size_t kMaxWaitingBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxWaiting = 512;
-/// What goes on waiting where the driver would have to be asked for more memory: the newest buffers, of tiles and logits.
+/// The bytes that keep waiting where the driver would have to be asked for more memory: the newest buffers, of tiles
+/// and logits.
 constexpr std::size_t kAlwaysWaitingBytes = std::size_t{4} << 20;
 
 /// The allowed memory types to try, best first, one of each heap.

@@ -35,7 +35,7 @@ class MemoryPool {
   /// For when nothing is computed: frees waiting buffers and the blocks that nothing is in.
   void give_back_unused();
 
-  /// What the driver has given: in use, waiting, and the unused parts of blocks.
+  /// Returns the bytes that the driver has given: in use, waiting, and the unused parts of blocks.
   std::size_t reserved_bytes() const { return reserved_bytes_; }
   MemoryCalls calls() const;
 

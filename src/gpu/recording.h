@@ -80,7 +80,7 @@ struct Recording : RecordingObjects {
   /// Ends the last command buffer, hands all of them to the queue and runs the host's steps between them. When that fails,
   /// nothing of it runs any more.
   void submit();
-  /// What the device needed, for Context::work_per_submission(). Only when ready.
+  /// Reports the time that the device needed to Context::work_per_submission(). Only when ready.
   void measure() const;
   /// Milliseconds between two timestamps of this device's clock.
   double milliseconds(std::uint64_t from, std::uint64_t to) const;

@@ -20,7 +20,7 @@ ShaderReader shaders_of(const std::filesystem::path& folder);
 /// "NAME=VALUE". Throws Error with the compiler's first message.
 std::vector<std::uint32_t> compile_glsl(const ShaderReader& read, std::string_view file,
                                         std::span<const std::string_view> defines);
-/// The same with #include relative to `folder`.
+/// Compiles a shader likewise, with #include relative to `folder`.
 std::vector<std::uint32_t> compile_glsl(const std::filesystem::path& folder, std::string_view file,
                                         std::span<const std::string_view> defines);
 

@@ -10,7 +10,7 @@
 
 namespace headlight::gpu {
 
-/// How many workgroups a dispatch runs along x, y and z.
+/// The number of workgroups that a dispatch runs along x, y and z.
 struct Groups {
   std::uint32_t x = 1, y = 1, z = 1;
 };
@@ -73,9 +73,9 @@ class Stream {
 
   /// Dispatches and steps of the host recorded so far.
   std::uint32_t dispatches() const;
-  /// What the dispatches and steps of the host so far cost in multiply-adds, as they said.
+  /// Returns the cost of the dispatches and host steps so far in multiply-adds, as they stated it.
   double multiply_adds() const;
-  /// The same of the costliest submission's dispatches.
+  /// Returns the multiply-adds of the costliest submission's dispatches.
   double largest_submission() const;
 
   /// False when a dispatch was left out because its kernel isn't compiled yet: record again when it is.

@@ -67,7 +67,7 @@ void Submission::wait() {
     recording_->is_finished = true;
     recording_->measure();
   });
-  // What was computed may be of memory that is no more. Drivers report nothing.
+  // The results may have been computed from memory that the device has lost. Drivers don't report that.
   if (handles.info.loses_memory_asleep && handles.sleep->has_slept()) {
     throw Error(ErrorKind::DeviceLost, "the device '{}' may have lost its memory while the computer was asleep; start again",
                 handles.info.name);
