@@ -32,7 +32,7 @@ class ChildProgram {
   /// Has end() seen a signal of a fault of its own? SIGTERM and SIGKILL, as where memory ran out, come from outside.
   bool was_fault() const { return was_fault_; }
   void kill();
-  /// As a user's Ctrl-C: it may put things in order first.
+  /// Asks the child to end, as a user's Ctrl-C does: it may put things in order first.
   void ask_to_end();
 
  private:

@@ -11,7 +11,8 @@ namespace headlight::platform {
 /// anywhere. To be called once, before anything else handles these signals.
 void keep_crash_reports(const std::filesystem::path& file);
 
-/// What a report says of the program: several lines, which replace those before. Cut at 8 KiB. Of one thread at a time.
+/// Sets the lines about the program in a report; they replace those set before, and are cut at 8 KiB. Called by one
+/// thread at a time.
 void note_for_crash(std::string_view lines);
 
 /// The report that an earlier start has left, which is named crash-before.txt from now on. Nullopt:

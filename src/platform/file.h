@@ -8,8 +8,9 @@
 #include <system_error>
 #include <utility>
 
-/// Where other systems begin: what headers of the system declare is called in this folder alone. Reasons are codes of
-/// std::system_category(), whose message() is the system's own. Functions are for any thread where they don't say otherwise.
+/// The border to operating systems: functions of the system's headers are called in this folder alone. Reasons are
+/// codes of std::system_category(), whose message() is the system's own. Functions are for any thread where they don't
+/// say otherwise.
 namespace headlight::platform {
 
 /// Numbers of the files that every process has open.
@@ -48,9 +49,10 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-/// Of the file at a path, links followed; none where there is no such file, or it can't be looked at.
+/// Returns the stamp of the file at a path, links followed; none where there is no such file, or the system refuses to
+/// describe it.
 std::optional<FileStamp> stamp_of(const std::filesystem::path& path);
-/// Of an open file.
+/// Returns the stamp of an open file.
 std::optional<FileStamp> stamp_of(int descriptor);
 
 /// Opens a file of any kind for reading. Never waits for a pipe. None: `error` says why.

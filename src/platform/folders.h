@@ -15,10 +15,11 @@ std::optional<std::filesystem::path> path_variable(const char* name);
 std::filesystem::path home_folder();
 
 enum class UserFolder : std::uint8_t { Settings, Cache, State };
-/// Where programs keep such files of the user's, each in a folder of its own. Empty: `trouble` says what isn't set.
+/// Returns the folder of the user's where programs keep such files, each in a folder of its own. Empty: `trouble` says
+/// which variable isn't set.
 std::filesystem::path user_folder(UserFolder which, std::string& trouble);
 
-/// Where programs of this user meet until all of them end: a path to be made with make_private_folder().
+/// Returns the path where programs of this user meet until all of them end; make_private_folder() makes it.
 std::filesystem::path meeting_folder();
 /// Makes a folder that only this user has access to, or takes one that is there and is so. `error` is permission_denied
 /// where it isn't a folder of this user's that is closed to others.

@@ -16,7 +16,7 @@ bool is_answered(const std::filesystem::path& path);
 Descriptor accept_from(const Descriptor& listener, std::uint32_t user);
 /// Sends all without waiting: a program that doesn't read what it is sent is not waited for. Returns whether it took it.
 bool send_now(const Descriptor& socket, std::span<const std::byte> bytes);
-/// What has come, `to.size()` bytes at most; 0: the other end is closed. None: nothing has come yet.
+/// Receives the bytes that have come, `to.size()` at most; 0: the other end is closed. None: nothing has come yet.
 std::optional<std::size_t> receive_now(const Descriptor& socket, std::span<std::byte> to);
 
 /// Wakes a thread that waits for it.

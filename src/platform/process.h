@@ -9,15 +9,16 @@
 namespace headlight::platform {
 
 std::uint32_t process_id();
-/// Of the user whose rights this process has.
+/// Returns the number of the user whose rights this process has.
 std::uint32_t user_id();
 /// The computer's name in its network; empty where the system doesn't say.
 std::string host_name();
-/// What the system says that it is, as lines KEY=value (os-release, freedesktop.org); empty where it says nothing.
+/// Returns the system's description of itself, as lines KEY=value (os-release, freedesktop.org); empty where it has
+/// none.
 std::string system_release();
 /// The language of the user's choice, as "de_DE.UTF-8"; empty: none.
 std::string user_language();
-/// Of this process and those that it starts. Not while another thread may read variables.
+/// Sets a variable of this process and of those that it starts. Not while another thread may read variables.
 void set_variable(const char* name, const std::string& value);
 
 /// A program that this one started.

@@ -32,8 +32,8 @@ class EndSignals {
   std::thread thread_;
 };
 
-/// What this process writes when Ctrl-C or SIGTERM ends it, as they do by themselves. Several at a time, of which each is
-/// written. Any thread.
+/// Words that this process writes when Ctrl-C or SIGTERM ends it, as these signals do by default. Several may exist at
+/// a time; each is written. Any thread.
 class LastWords {
  public:
   /// `words`: at most 400 bytes, which replace the beginning of a file, or (also with `appends`) go behind what was written.

@@ -19,7 +19,7 @@ std::optional<fs::path> path_variable(const char* name) {
 
 fs::path home_folder() { return path_variable("HOME").value_or(fs::path()); }
 
-/// As the XDG Base Directory Specification says, which has programs ignore relative paths.
+/// Follows the XDG Base Directory Specification, which has programs ignore relative paths.
 fs::path user_folder(UserFolder which, std::string& trouble) {
   struct Place {
     const char *variable, *below_home;

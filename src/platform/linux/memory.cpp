@@ -11,7 +11,7 @@
 namespace headlight::platform {
 namespace {
 
-/// What of the memory is whole pages, as madvise() takes it. Empty: none.
+/// Returns the whole pages of the memory, as madvise() takes them. Empty: it has none.
 std::span<std::byte> whole_pages(std::span<std::byte> memory, std::uintptr_t page) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::uintptr_t before = (page - address % page) % page;

@@ -24,7 +24,7 @@ OVERLAPPED place(std::uint64_t offset) {
   return at;
 }
 
-/// What a call takes at once.
+/// Returns the number of bytes that one call may take, of so many.
 DWORD part_of(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   return static_cast<DWORD>(bytes < kMost ? bytes : kMost);

@@ -26,7 +26,7 @@ std::optional<fs::path> path_variable(const char* name) {
   return value != nullptr && *value != L'\0' ? std::optional<fs::path>(value) : std::nullopt;
 }
 
-/// As Python's expanduser() finds it, whose "~" Hugging Face's cache is in.
+/// Returns the folder that Python's expanduser() takes for "~", in which Hugging Face's cache is.
 fs::path home_folder() {
   std::optional<fs::path> profile = path_variable("USERPROFILE");
   return profile ? *std::move(profile) : known_folder(FOLDERID_Profile);
@@ -38,7 +38,7 @@ fs::path user_folder(UserFolder which, std::string& trouble) {
   return folder;
 }
 
-/// What is in the user's own folder of local data is closed to others.
+/// The user's own folder of local data is closed to others, and so is a folder in it.
 fs::path meeting_folder() { return known_folder(FOLDERID_LocalAppData) / "headlight-windows"; }
 void make_private_folder(const fs::path& folder, std::error_code& error) { fs::create_directory(folder, error); }
 

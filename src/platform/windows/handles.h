@@ -11,7 +11,7 @@ namespace headlight::platform {
 /// Why the last call of the system failed.
 inline std::error_code last_error() { return {static_cast<int>(::GetLastError()), std::system_category()}; }
 
-/// Of a number that the C library gave an open file.
+/// Returns the handle of a file that the C library opened under this number.
 inline HANDLE handle_of(int number) { return reinterpret_cast<HANDLE>(::_get_osfhandle(number)); }
 
 /// A number for what is open; the handle is the number's from now on.

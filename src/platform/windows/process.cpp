@@ -116,7 +116,7 @@ std::string show_folder(const std::filesystem::path& folder) {
                                                               : "Windows doesn't show " + narrow(folder.native());
 }
 
-/// By the name that programs have agreed on for a PNG.
+/// Copies the image under the name that programs have agreed on for a PNG.
 std::string copy_image(const std::filesystem::path& png) {
   std::error_code error;
   const Descriptor file = open_to_read(png, error);
