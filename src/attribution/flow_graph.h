@@ -12,8 +12,8 @@ namespace headlight::attribution {
 /// The least contribution of a part: so that shares are defined where every part opposes the whole.
 inline constexpr double kMinContribution = 1e-5;
 
-/// How much of a whole [d] a part [d] is, before it is divided by the sum over all parts (Ferrando & Voita 2024,
-/// "Information Flow Routes", §2.2): max(‖whole‖₁ − ‖whole − part‖₁, 1e-5).
+/// Returns the contribution of a part [d] to a whole [d], before it is divided by the sum over all parts (Ferrando &
+/// Voita 2024, "Information Flow Routes", §2.2): max(‖whole‖₁ − ‖whole − part‖₁, 1e-5).
 double contribution(std::span<const float> whole, std::span<const float> part);
 
 /// One token around one layer of the residual stream, each [d_model].
@@ -30,8 +30,8 @@ struct TermShare {
   double share = 0.0;
 };
 
-/// Where a token's state after a layer comes from. The residual stream and all terms, also those that aren't listed, sum to
-/// 1; b_O is no part. MLP and what it is added to sum to 1 on their own.
+/// The shares of a token's state after a layer by where they come from. The residual stream and all terms, also those
+/// that aren't listed, sum to 1; b_O is no part. MLP and what it is added to sum to 1 on their own.
 struct TokenShares {
   std::uint32_t token = 0;
   double residual = 0.0;
@@ -72,7 +72,7 @@ struct HeadShare {
   double share = 0.0;
 };
 
-/// From a token's state before a layer to a token's state after it.
+/// An edge from a token's state before a layer to a token's state after it.
 struct FlowEdge {
   std::uint32_t layer = 0;
   std::uint32_t from = 0, to = 0;  ///< tokens: the key, the query
@@ -81,7 +81,7 @@ struct FlowEdge {
   std::vector<HeadShare> heads = {};  ///< the largest first; empty where heads were averaged
 };
 
-/// What flows into one token's last state, layer by layer.
+/// The paths that lead into one token's last state, layer by layer.
 struct FlowGraph {
   std::uint32_t layers = 0;
   std::uint32_t start = 0;                            ///< the token after the last layer

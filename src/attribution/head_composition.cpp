@@ -27,7 +27,7 @@ std::string complaint(const model::AttentionLayer& layer, std::uint32_t d_model)
   return is_one_width ? std::string() : "its heads read and write vectors of different widths";
 }
 
-/// Where a block of the decoder is in its order of computation.
+/// Returns the place of a decoder's block in its order of computation.
 std::uint32_t decoder_place(const BlockRef& block) {
   return 2 * block.layer.value + (block.kind == BlockKind::Cross ? 1 : 0);
 }

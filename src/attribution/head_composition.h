@@ -8,7 +8,7 @@
 
 namespace headlight::attribution {
 
-/// What a later head makes of what an earlier head writes: queries, keys or values.
+/// The use that a later head makes of an earlier head's output: for queries, keys or values.
 enum class Composition : std::uint8_t { Query, Key, Value };
 inline constexpr std::size_t kCompositions = 3;
 

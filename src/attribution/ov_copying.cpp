@@ -6,7 +6,7 @@
 #include <vector>
 
 #if defined(__GNUC__) && !defined(__clang__)
-// Where GCC inlines Eigen's loops it takes them for overruns and for reads of what isn't set, in some versions.
+// GCC takes Eigen's loops, where it inlines them, for overruns and for reads of uninitialised memory, in some versions.
 #pragma GCC diagnostic ignored "-Warray-bounds"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wnull-dereference"

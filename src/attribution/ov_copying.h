@@ -18,7 +18,7 @@ std::string why_no_copying(const model::AttentionLayer& layer, model::BlockKind 
 /// None: all eigenvalues are 0, or a weight isn't finite. Only where why_no_copying() is empty.
 std::optional<double> ov_copying(const model::AttentionLayer& layer, std::uint32_t head);
 
-/// The same of a matrix [size, size], row-major.
+/// Returns the same ratio of the eigenvalues of a matrix [size, size], row-major.
 std::optional<double> eigenvalue_ratio(std::span<const double> matrix, std::uint32_t size);
 
 }  // namespace headlight::attribution

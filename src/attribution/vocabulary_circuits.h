@@ -12,11 +12,12 @@
 
 namespace headlight::attribution {
 
-/// What a head makes of single tokens, from weights alone (Elhage et al. 2021): which logits it raises when it reads a token
-/// (OV); which keys a query token seeks, and which queries seek a key token (QK).
+/// The effect of a head on single tokens, from weights alone (Elhage et al. 2021): which logits it raises when it reads
+/// a token (OV); which keys a query token seeks, and which queries seek a key token (QK).
 enum class TokenCircuit : std::uint8_t { Written, Keys, Queries };
 
-/// Where the query and the key are; without them token vectors have no positions and queries and keys aren't rotated.
+/// The positions of the query and the key; without them token vectors have no positions and queries and keys aren't
+/// rotated.
 struct CircuitPositions {
   std::uint32_t query = 0, key = 0;
 
@@ -51,11 +52,11 @@ class CircuitScores {
   CircuitScores(const model::Network& network, model::BlockRef block, std::uint32_t head, TokenCircuit circuit,
                 std::uint32_t token, const std::optional<CircuitPositions>& positions);
 
-  /// What vectors of the listed side are multiplied with.
+  /// Returns the projection that vectors of the listed side are multiplied with.
   const model::Linear& projection() const { return listed_.linear; }
-  /// Where the listed side's tokens are.
+  /// Returns the position of the listed side's tokens.
   std::optional<std::uint32_t> position() const { return listed_.position; }
-  /// Of products with it [token, out].
+  /// Returns the scores, given the listed tokens' products with the projection, [token, out].
   std::vector<double> of(const Tensor& projected) const;
 
  private:
