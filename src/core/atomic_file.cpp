@@ -42,7 +42,8 @@ bool is_staged_of(const std::string& name, const std::string& file) {
   return name.starts_with(file + ".") && name.find(kStaged, file.size() + 1) != std::string::npos;
 }
 
-/// What a killed program left of those that are `is_ours(name, file)`; one that is still being written is younger.
+/// Removes files of a killed program that are `is_ours(name, file)` and older than an hour; one that is still being
+/// written is younger.
 void remove_leftovers(const fs::path& path, bool (*is_ours)(const std::string& name, const std::string& file)) {
   constexpr auto kOld = std::chrono::hours(1);
   const std::string file = utf8(path.filename());

@@ -6,8 +6,8 @@
 
 namespace headlight {
 
-/// What one foreign file or program may cost, spent for what is read as well as for what is made: bytes, and so many of them
-/// for each step and each node. It is the same on every machine. Tensors aren't counted.
+/// The cost that one foreign file or program may have, spent for reading as well as for the results: bytes, and so many
+/// of them for each step and each node. It is the same on every machine. Tensors aren't counted.
 class Budget {
  public:
   static constexpr std::size_t kStep = 32;   ///< of a program: some 100 ns

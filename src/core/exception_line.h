@@ -5,8 +5,8 @@
 
 namespace headlight {
 
-/// What any exception says to the user, in one line: of an Error its own, of memory or threads that the system refuses what
-/// to do.
+/// Returns the line that a user reads about an exception: an Error's own; where the system refuses memory or threads,
+/// what to do.
 std::string line_of(const std::exception& exception);
 
 }  // namespace headlight

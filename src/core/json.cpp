@@ -49,7 +49,7 @@ class DocumentBuilder {
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
     const std::size_t column = before.size() - line_begin + 1;
-    // What Python writes for numbers that aren't finite.
+    // Python writes these words for numbers that aren't finite.
     for (const std::string_view word : {"Infinity", "NaN"}) {
       if (text_.substr(before.size()).starts_with(word))
         return fail(fmt::format("not JSON (line {}, column {}: {})", line, column, word));

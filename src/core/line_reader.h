@@ -17,7 +17,7 @@ inline constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 /// empty. Lines need not be UTF-8.
 class LineReader {
  public:
-  /// As TextBytes.
+  /// Opens the file as TextBytes does.
   explicit LineReader(const std::filesystem::path& path, bool takes_nul = false) : bytes_(path, takes_nul) {}
 
   /// Reads the next line; false at the end. Throws Error naming the file: as TextBytes::read(), or a line is too long.
@@ -55,8 +55,8 @@ std::string text_of_json_line(std::string_view line, std::string_view field = "t
 std::vector<std::string> read_texts(const std::filesystem::path& path, std::uint64_t largest,
                                     std::string_view field = "text");
 
-/// The same as one text, each line's end a "\n". Throws Error as read_texts(), and for a text of JSON lines that has line
-/// breaks itself.
+/// Returns those texts as one text, each line's end a "\n". Throws Error as read_texts() does, and for a text of JSON
+/// lines that has line breaks itself.
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t largest);
 
 }  // namespace headlight

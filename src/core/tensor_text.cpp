@@ -185,7 +185,7 @@ class TensorTextReader {
     return static_cast<float>(value);
   }
 
-  /// Of a number out of double's range: has it a negative exponent?
+  /// Has a number out of double's range a negative exponent?
   static bool is_tiny(std::string_view digits) {
     const std::size_t exponent = digits.find_first_of("eE");
     return exponent == std::string_view::npos ? digits.find_first_of("123456789") > digits.find('.')

@@ -45,7 +45,7 @@ class TextBytes {
   std::unique_ptr<Inflater> inflater_;
 };
 
-/// What kind of file begins with these bytes, as "a zip archive"; empty for what may be text.
+/// Returns the kind of file that begins with these bytes, as "a zip archive"; empty for what may be text.
 std::string_view binary_kind(std::string_view begin);
 
 }  // namespace headlight
