@@ -23,7 +23,7 @@ struct Rect {
   bool operator==(const Rect&) const = default;
 };
 
-/// What two rectangles share; of size 0 where they share nothing.
+/// Returns the area that two rectangles share; of size 0 where they share nothing.
 inline Rect intersection(const Rect& a, const Rect& b) {
   const glm::vec2 low = glm::max(a.origin, b.origin);
   return {low, glm::max(glm::vec2(0.0F), glm::min(a.end(), b.end()) - low)};

@@ -30,7 +30,7 @@ struct RoundTicks {
   }
 };
 
-// Of a value above 0.
+// Returns the text of a value above 0.
 std::string two_digits(float value) {
   const int power = static_cast<int>(std::floor(std::log10(value)));
   if (power < -4 || power > 4) return format_scientific(value, 1);

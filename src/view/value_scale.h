@@ -23,8 +23,8 @@ struct ValueLimits {
   bool operator==(const ValueLimits&) const = default;
 };
 
-/// How the colours are spread over a range: evenly over the values, over their square roots above the low end, or over their
-/// logarithms.
+/// The spread of the colours over a range: evenly over the values, over their square roots above the low end, or over
+/// their logarithms.
 enum class ScaleSpread : std::uint8_t { Linear, Root, Log };
 
 /// The low end of a logarithmic range whose `low` has no logarithm: four decades below `high`.
@@ -38,7 +38,7 @@ float value_at(ValueLimits limits, ScaleSpread spread, float position);
 /// A score this low is a mask's fill, not data.
 inline constexpr float kFillBelow = -1e8F;
 
-/// How values become positions 0 … 1 of a colour map.
+/// The mapping of values to positions 0 … 1 of a colour map.
 struct ValueScale {
   ScaleKind kind = ScaleKind::Unit;
   float low = 0.0F;

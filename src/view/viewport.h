@@ -36,7 +36,7 @@ class Viewport {
   /// before `first` aren't shown; all others keep their indices.
   Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, glm::vec2 pan = {},
            CellPosition first = {});
-  /// The same at zoom 1.
+  /// Returns the same viewport at zoom 1, centred.
   Viewport fitted() const { return {area_, rows_, columns_, 1.0F, {}, first_}; }
 
   const Rect& area() const { return area_; }
@@ -47,7 +47,8 @@ class Viewport {
   /// Width and height of a cell.
   glm::vec2 cell_size() const;
 
-  /// Where the matrix is from its cell 0, 0 on, as far as area() shows it or not; larger than area() when zoomed in.
+  /// Returns the rectangle of the matrix from its cell 0, 0 on, whether area() shows it or not; larger than area() when
+  /// zoomed in.
   Rect matrix() const;
   /// Its part from `first` on.
   Rect shown() const;
@@ -62,7 +63,7 @@ class Viewport {
   Viewport zoomed_at(glm::vec2 point, float factor) const;
   /// Moves the matrix by pixels.
   Viewport moved(glm::vec2 distance) const;
-  /// The same part of the matrix in another rectangle or for a matrix of another size.
+  /// Shows the same part of the matrix in another rectangle, or of a matrix of another size.
   Viewport resized(const Rect& area, std::uint32_t rows, std::uint32_t columns) const;
   /// Moves just far enough that the cell is wholly visible.
   Viewport revealing(CellPosition cell) const;
