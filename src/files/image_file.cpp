@@ -16,7 +16,8 @@ namespace headlight::files {
 namespace {
 
 constexpr std::uint64_t kMaxImageBytes = std::uint64_t{64} << 20;
-/// Of a progressive JPEG; encoders write about ten. Each goes over the whole image, and takes as little as ten bytes.
+/// The most scans of a progressive JPEG; encoders write about ten. Each goes over the whole image, and takes as little
+/// as ten bytes.
 constexpr std::size_t kMaxScans = 64;
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegSignature = "\xff\xd8\xff";
@@ -48,7 +49,7 @@ std::string bare_png(std::string_view bytes, const std::string& file) {
   throw Error("{} is no usable PNG file: it ends before its last chunk; save it again", file);
 }
 
-/// What cairo reads next.
+/// The bytes that cairo reads next.
 struct Unread {
   std::string_view bytes;
 };
@@ -91,7 +92,8 @@ Pixels read_png(std::string_view bytes, const std::string& file) {
   const Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
   const cairo_status_t status = cairo_surface_status(image.get());
   if (status != CAIRO_STATUS_SUCCESS) {
-    // What libpng can't unpack, cairo 1.16 reports as missing memory; the image's size was found small enough before.
+    // Data that libpng can't unpack is reported as missing memory by cairo 1.16; the image's size was found small
+    // enough before.
     const bool is_damaged = status == CAIRO_STATUS_NO_MEMORY || status == CAIRO_STATUS_PNG_ERROR;
     const char* why = is_damaged ? "its pixels are missing or damaged" : cairo_status_to_string(status);
     throw Error("{} is no usable PNG file: {}; save it again", file, why);
@@ -99,8 +101,8 @@ Pixels read_png(std::string_view bytes, const std::string& file) {
   return on_white(image.get());
 }
 
-/// What a JPEG leaves undefined, stb_image takes from memory that was never written: tables that its scans use, scans of all
-/// components, and their data to the end.
+/// Throws Error where a JPEG lacks tables that its scans use, scans of all components, or their data to the end:
+/// stb_image would take these from memory that was never written.
 void expect_defined(std::string_view bytes, const std::string& file) {
   const auto expect = [&](bool is_defined, const char* what) {
     if (!is_defined) throw Error("{} is no usable JPEG file: {} missing; save it again", file, what);

@@ -6,7 +6,7 @@
 
 namespace headlight::files {
 
-/// Of an image as it is read, and of the longer edge as it is kept.
+/// The longest edge of an image that is read, and the longer edge at which it is kept.
 inline constexpr std::uint32_t kMaxImageEdge = 16'384, kKeptImageEdge = 1'024;
 inline constexpr std::uint64_t kMaxImagePixels = std::uint64_t{1} << 25;
 

@@ -18,10 +18,10 @@ struct NpyHeader {
 
 /// Reads versions 1 to 3. Throws Error saying what is wrong, also when the file holds fewer values than the shape has.
 NpyHeader read_npy_header(std::string_view bytes);
-/// The same of a file of `file_size` bytes, of which `bytes` are the first.
+/// Reads the header of a file of `file_size` bytes, of which `bytes` are the first.
 NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size);
 
-/// Of version 1.0, up to the first value: row-major, padded to a multiple of 64 bytes.
+/// Returns a header of version 1.0, up to the first value: row-major, padded to a multiple of 64 bytes.
 std::string npy_header(std::string_view type, std::span<const std::uint32_t> shape);
 /// Little-endian float32.
 std::string encode_npy(const Tensor& tensor);
