@@ -7,9 +7,9 @@ namespace headlight::attention {
 
 inline constexpr float kMaxDropout = 0.99f;
 
-/// Which numbers of a site a pass drops (Srivastava et al. 2014): each with the probability, by a hash of its place and the
-/// seed, so that the same place is dropped in every pass with this seed, on every device, however the work is divided.
-/// shaders/lib/dropout.glsl has the same functions.
+/// The rule by which a pass drops numbers of a site (Srivastava et al. 2014): each with the probability, by a hash of
+/// its place and the seed, so that the same place is dropped in every pass with this seed, on every device, however the
+/// work is divided. shaders/lib/dropout.glsl has the same functions.
 struct DropoutPlan {
   std::uint32_t key = 0;        ///< of seed, site, kind of attention and layer
   std::uint32_t threshold = 0;  ///< probability · 2^32

@@ -12,9 +12,9 @@ struct CellWords {
   bool empty() const { return paint_at == 0 && documents_at == 0 && dropout_at == 0; }
 };
 
-/// The functions of shaders/lib/expression.glsl that say which cells the expressions show and what they make of scores.
-/// It depends on the texts and on what else there is alone: a slider's value, the layer, the tokens and painted numbers are
-/// words of the mask buffer.
+/// The functions of shaders/lib/expression.glsl as GLSL: which cells the expressions show, and how they change scores.
+/// The text depends only on the expressions and on which words `cells` has: a slider's value, the layer, the tokens and
+/// painted numbers are words of the mask buffer.
 std::string expressions_glsl(const Expression& mask, const Expression& score, const CellWords& cells = {});
 
 /// Appends to the mask's words the values that the expressions of one block read, in the layout of

@@ -148,7 +148,8 @@ template class PaintRuns<float>;
 template <typename Paint>
 std::optional<Paint> paint_of(const PaintByScope<Paint>& painted, const PaintScope& map, Cell cell) {
   if (painted.empty()) return std::nullopt;
-  // Which of layer, batch and head a scope names, as bits: three first, then two, then one, then none.
+  // A scope names some of layer, batch and head, which are bits here: scopes with three come first, then two, one,
+  // none.
   static constexpr std::uint32_t kLayer = 4, kBatch = 2, kHead = 1;
   for (const std::uint32_t names :
        {kLayer | kBatch | kHead, kLayer | kBatch, kLayer | kHead, kBatch | kHead, kLayer, kBatch, kHead, 0u}) {

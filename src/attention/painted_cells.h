@@ -12,7 +12,7 @@
 
 namespace headlight::attention {
 
-/// Which maps a painted cell changes; nullopt means every one.
+/// The maps that a painted cell changes; nullopt means every one.
 struct PaintScope {
   std::optional<std::uint32_t> layer = {};
   std::optional<std::uint32_t> batch = {};
@@ -54,7 +54,7 @@ class PaintRuns {
  public:
   PaintRuns() = default;
   PaintRuns(std::initializer_list<Painted<Paint>> cells) : PaintRuns(std::vector<Painted<Paint>>(cells)) {}
-  /// In any order; of a cell that is named twice the last one counts.
+  /// Takes cells in any order; where a cell is named twice, the last one counts.
   explicit PaintRuns(std::vector<Painted<Paint>> cells);
 
   void paint(Cell cell, Paint paint);

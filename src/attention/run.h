@@ -58,7 +58,7 @@ class RecordedTiles {
   /// `requests` must outlive this.
   RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run, std::span<const TileRequest> requests);
 
-  /// In the order of the requests.
+  /// Returns the tiles in the order of the requests.
   std::vector<Tile> read(const gpu::Submission& submission) const;
 
  private:

@@ -51,7 +51,7 @@ class LayerShares {
   /// tokens(). A weight of 0 is no term.
   void add(std::uint32_t head, std::uint32_t first, std::span<const float> values,
            std::span<const std::span<const float>> weights);
-  /// When every key of every head was added. Lists terms of at least this share.
+  /// Returns the shares, once every key of every head was added. Lists terms of at least this share.
   std::vector<TokenShares> shares(double least) const;
 
  private:

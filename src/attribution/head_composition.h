@@ -47,7 +47,7 @@ class HeadComposition {
   /// Computes about so many multiply-adds more, at least one piece of a weight. Returns whether all is done. Throws Error
   /// where a weight's file has become shorter.
   bool go_on(std::size_t most_work);
-  /// Those that are known so far, by block in the order of computation, then by head.
+  /// The heads whose scores are known so far, by block in the order of computation, then by head.
   const std::vector<ComposedHead>& heads() const { return heads_; }
   std::size_t all_heads() const { return all_heads_; }  ///< how many it will be
 

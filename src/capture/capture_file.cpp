@@ -88,7 +88,7 @@ SideWords with_names(SideWords words, const CapturedImages& images, std::size_t 
   return words;
 }
 
-/// Both sides' tokens.
+/// Makes the prompt of both sides' tokens.
 inference::Prompt make_prompt(const std::vector<CapturedBlock>& blocks, const CaptureWords& words,
                               const CapturedImages& images) {
   inference::Prompt prompt;

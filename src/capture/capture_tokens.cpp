@@ -290,7 +290,7 @@ bool is_of_image(std::string_view key) { return key == "image" || key == "patche
 
 std::string lines_text(std::size_t count) { return fmt::format("{} line{}", count, count == 1 ? "" : "s"); }
 
-/// Which tokens of each line are real, by `lengths` and `starts`.
+/// Sets which tokens of each line are real, by `lengths` and `starts`.
 void set_padding(model::TokenBatch& batch, const SideWords& words) {
   for (const std::optional<LineNumbers>* list : {&words.lengths, &words.starts}) {
     if (!*list || (*list)->numbers.size() == batch.batch) continue;

@@ -15,7 +15,7 @@ struct CapturedImages {
 
   /// [side][line], or one for all lines alike; empty: all tokens are words.
   std::array<std::vector<PatchImages>, kSides> of_sides = {};
-  /// In one line what is wrong with them, or odd; empty: nothing.
+  /// A note in one line about images that are wrong or odd; empty: there are none.
   std::string note = {};
 
   const PatchImages& of(std::size_t side, std::uint32_t line) const;

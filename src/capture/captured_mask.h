@@ -6,7 +6,8 @@
 
 namespace headlight::capture {
 
-/// Which rows and cells of a captured block are of real tokens, and which keys a row may see by what the file says.
+/// The mask of a captured block: the rows and cells of real tokens, and the keys that a row may see according to the
+/// file.
 struct CapturedMask {
   bool is_causal = false;
   std::uint32_t window = 0;  ///< a query sees keys with |query − key| < window; 0: there is none

@@ -28,7 +28,7 @@ std::uint64_t next_version() {
 /// Statistics of a whole row of weights.
 struct RowFacts {
   double sum = 0.0;             ///< of those that are finite
-  float largest = 0.0F;         ///< likewise
+  float largest = 0.0F;         ///< of those that are finite
   std::uint64_t odd_cells = 0;  ///< NaN or infinite
   bool is_negative = false;
   bool has_hole = false;  ///< a weight of exactly 0 between two others

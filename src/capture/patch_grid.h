@@ -10,8 +10,8 @@
 
 namespace headlight::capture {
 
-/// Which tokens are the patches of an image, row by row. Tokens before, after and between its rows (a class token, words,
-/// the line breaks of Pixtral) are no part of it.
+/// The tokens that are the patches of an image, row by row. Tokens before, after and between the rows (a class token,
+/// words, the line breaks of Pixtral) are no part of the grid.
 struct PatchGrid {
   std::uint32_t rows = 0, columns = 0;
   std::uint32_t first = 0;  ///< the token of the upper left patch

@@ -23,7 +23,7 @@ std::optional<model::ElementType> element_type(std::string_view name) {
   return name == "BF16" ? std::optional(model::ElementType::BF16) : std::nullopt;
 }
 
-/// Who saved a file needs no other download.
+/// Opens the file. Its errors advise to save it again, since a user who saved a capture can't download it.
 model::SafetensorsFile open_file(const std::filesystem::path& path) {
   try {
     return model::SafetensorsFile(path);

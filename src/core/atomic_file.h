@@ -20,12 +20,12 @@ class AtomicFile {
   enum class Staging { Nameless, Named };
 
   explicit AtomicFile(std::filesystem::path path, Staging staging = Staging::Nameless);
-  /// Without finish() the file at `path` stays unchanged.
+  /// Removes the new file unless finish() was called; the file at `path` then stays unchanged.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// For the user alone.
+  /// Lets the user alone read and write the file.
   void make_private() { platform::make_private(file_.number()); }
   void append(std::string_view bytes);
   /// Waits until the bytes are on the disk and moves the file into place.
@@ -41,7 +41,8 @@ class AtomicFile {
 /// Writes `content` through an AtomicFile.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> content);
-/// For the user alone to read (0600), in a folder that is created, and that only the user may enter (0700).
+/// Writes a file that the user alone may read (0600), in a folder that is created and that only the user may enter
+/// (0700).
 void write_private_file(const std::filesystem::path& path, std::string_view content);
 
 inline constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;  ///< bytes that read_file() takes by default
@@ -57,7 +58,7 @@ std::string read_beginning(const std::filesystem::path& path, std::size_t most);
 /// Creates the folder and its parents. Throws Error naming the folder and the system's reason.
 void make_directories(const std::filesystem::path& directory);
 
-/// The same, and lets the user alone (0700) into it.
+/// Creates them likewise, and lets the user alone (0700) into the folder.
 void make_private_directory(const std::filesystem::path& directory);
 
 /// A place beside `path` for a library that writes files by their name, where AtomicFile can't be handed to it: the file at

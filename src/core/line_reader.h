@@ -47,7 +47,7 @@ bool is_json_lines(const std::filesystem::path& path);
 /// A line that is a JSON object with a member `field`. Throws Error without a file's name: it is no object, or has no such
 /// member, and then those that it has.
 nlohmann::json parse_json_line(std::string_view line, std::string_view field);
-/// That member. Throws Error likewise, and where it isn't a text.
+/// Returns the text of that member. Throws Error where parse_json_line() does, and where the member isn't a text.
 std::string text_of_json_line(std::string_view line, std::string_view field = "text");
 
 /// All texts of a file, `largest` bytes at most: its lines, or of JSON lines the texts of the objects, blank lines left out.

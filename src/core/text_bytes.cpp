@@ -57,7 +57,8 @@ constexpr std::array kMagics = {
     Magic{kGzip, "compressed by gzip twice"},
 };
 
-/// Its byte order mark, which alone might be broken UTF-8.
+/// Does the file begin with a byte order mark of UTF-16? A NUL must follow, because the mark alone might be broken
+/// UTF-8.
 bool is_utf16(std::string_view begin) {
   return (begin.starts_with("\xFF\xFE") || begin.starts_with("\xFE\xFF")) && begin.find('\0') != std::string_view::npos;
 }

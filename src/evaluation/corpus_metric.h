@@ -22,7 +22,7 @@ struct CorpusMetric {
   CorpusMetric(std::string name, std::string of_pattern);
 
   bool is_own() const { return !own_name.empty(); }
-  /// In files, tables and the window.
+  /// Returns the metric's name in files, tables and the window.
   std::string name() const { return is_own() ? own_name : std::string(metric_name(metric)); }
 
   bool operator==(const CorpusMetric&) const = default;

@@ -45,7 +45,7 @@ struct HeadExample {
 /// Well mixed bits of a text's place in the corpus: which texts are a sample of it.
 std::uint64_t text_hash(std::uint64_t offset);
 
-/// Which examples are kept.
+/// The rule by which examples are kept.
 enum class Keeping : std::uint8_t {
   Best,    ///< the highest value first; of equal ones that with the larger weight, then the earlier text; a text that comes
            ///< again is kept once, where it came first
@@ -101,7 +101,7 @@ struct CorpusStatistics {
   std::uint64_t skipped = 0;  ///< lines without a token, too long, or not UTF-8
   double device_seconds = 0.0, busy_seconds = 0.0;
   std::vector<MetricStatistics> metrics;        ///< [metric][place]
-  std::vector<KeptExamples> examples, samples;  ///< likewise
+  std::vector<KeptExamples> examples, samples;  ///< [metric][place]
   std::vector<HeadProfile> profiles;            ///< [place]
 
   /// Adds the statistics of the part of the corpus that comes next.

@@ -34,8 +34,8 @@ class PatternMeter {
   std::uint32_t queries_ = 0;
 };
 
-/// Which earlier keys of a self-attention hold the same token, for each query: what the patterns of HeadMetric ask. One
-/// for all heads of a text.
+/// The earlier keys of a self-attention that hold the same token, for each query; the patterns of HeadMetric need them.
+/// One object serves all heads of a text.
 class TokenRepeats {
  public:
   /// `ids`: the tokens of the text without padding, the begin token included.
@@ -44,7 +44,7 @@ class TokenRepeats {
   std::uint32_t size() const { return static_cast<std::uint32_t>(ids_.size()); }
   /// The keys j of a query's pattern where D[query, j] = 1, in ascending order. `metric`: one of a pattern.
   std::vector<std::uint32_t> keys(HeadMetric metric, std::uint32_t query) const;
-  /// The same, in place of what `keys` holds, whose memory is used again.
+  /// Writes those keys in place of the content of `keys`, whose memory is used again.
   void write_keys(HeadMetric metric, std::uint32_t query, std::vector<std::uint32_t>& keys) const;
 
  private:
@@ -55,8 +55,8 @@ class TokenRepeats {
 /// The behaviour of a head at the measured queries of a text, by every metric, measure and exclusion.
 class HeadMetrics {
  public:
-  /// None where the metric isn't defined: for attention between two texts, where no measured query has a key of the pattern,
-  /// and where weights aren't finite. `scoring` is for metrics of a pattern.
+  /// Returns the metric's value; none where it isn't defined: for attention between two texts, where no measured query
+  /// has a key of the pattern, and where weights aren't finite. `scoring` is for metrics of a pattern.
   std::optional<double> value(HeadMetric metric, const PatternScoring& scoring = {}) const;
   /// The number that the formula gives in any case: 0 for a share of nothing.
   double number(HeadMetric metric, const PatternScoring& scoring = {}) const;

@@ -26,8 +26,8 @@ enum class HeadMetric : std::uint8_t {
 inline constexpr std::size_t kHeadMetrics = 8;
 inline constexpr std::size_t kPatternMetrics = 3;  ///< those of a pattern come first
 
-/// Its name in the window, in flags and in files: "previous", "duplicate", "induction", "sink", "concentration", "evenness",
-/// "entropy", "distance".
+/// Returns the metric's name in the window, in flags and in files: "previous", "duplicate", "induction", "sink",
+/// "concentration", "evenness", "entropy", "distance".
 std::string_view metric_name(HeadMetric metric);
 /// Returns the names of all metrics, in the order of HeadMetric.
 std::vector<std::string> metric_names();

@@ -28,15 +28,15 @@ struct HeadProfile {
   double self = 0.0, self_squares = 0.0;             ///< Σ A[q, q], and of its squares
   double distance = 0.0, distance_squares = 0.0;     ///< Σ A[q, k] |q − k|, and of (q − k)²
   std::array<double, kPlaceBins> before = {};        ///< Σ A[q, k] by q − k, of keys up to the query
-  std::array<double, kPlaceBins> after = {};         ///< likewise by k − q, of keys after it
+  std::array<double, kPlaceBins> after = {};         ///< Σ A[q, k] by k − q, of keys after it
   std::array<double, kPlaceBins> positions = {};     ///< by k
   std::array<std::uint64_t, kNearBins> cells = {};   ///< how many cells are so far from the diagonal, on one side of it
   std::array<std::uint64_t, kMapTokens> texts = {};  ///< that have a token at this position; of cross-attention all
   /// Σ A of texts aligned left; of cross-attention each text's map, stretched to this size: cell [i, j] is the mean, over
   /// the i-th 32nd of the queries, of the weight on the j-th 32nd of the keys.
   std::array<double, kMapTokens* kMapTokens> map = {};
-  /// But for the first token as key, which of cross-attention counts too: tokens by what they give as queries, by what they
-  /// get as keys, and query << 32 | key of each query's largest weight.
+  /// Sums of weights by token: those that a token gives as a query, those that it gets as a key, and query << 32 | key
+  /// of each query's largest weight. The first token as a key counts in cross-attention only.
   TokenSketch query_tokens = {}, key_tokens = {}, pairs = {};
 
   /// Adds the profile of the texts that come next.

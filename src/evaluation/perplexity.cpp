@@ -17,7 +17,7 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-/// None where the text has no token of its own.
+/// Returns the text's ids; none where it has no token of its own.
 Ids encode(const text::Tokenizer& tokenizer, const std::string& text) {
   Ids ids;
   const std::vector<text::Token> tokens = tokenizer.encode(text);

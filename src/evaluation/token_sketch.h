@@ -30,7 +30,7 @@ class TokenSketch {
   /// Restores a sketch from the values in a file. Throws Error where no sketch can have them.
   TokenSketch(std::vector<TokenCount> counters, double missed);
 
-  /// Which of two sketches is added to the other changes no bit; the order of three does.
+  /// Adds the other sketch. Which of two sketches is added to the other changes no bit; the order of three does.
   void merge(const TokenSketch& other);
   double missed() const { return missed_; }
   const std::vector<TokenCount>& counters() const { return counters_; }  ///< by key, ascending

@@ -28,8 +28,8 @@ struct TextStyle {
   float degrees = 0.0F;  ///< counter-clockwise around the anchor
 };
 
-/// From the baseline up to the middle of a capital letter, in ems: text whose baseline is this much below a point looks
-/// centred on it.
+/// The distance from the baseline up to the middle of a capital letter, in ems: text whose baseline is this much below
+/// a point looks centred on it.
 inline constexpr float kHalfCapital = 0.36F;
 
 /// The target that a figure is drawn on. y grows downwards; one unit is 1/96 inch on paper.

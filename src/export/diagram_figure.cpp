@@ -93,7 +93,7 @@ class DiagramDrawing final : public FigureDrawing<DiagramFigure> {
     const glm::vec2 values(node.map.value_columns(), node.map.value_rows());
     paint_cells(canvas, node.map, {.area = cells, .value = cells.size / values}, scale, node.style, paper_);
     if (!figure_.style.parts.numbers) return;
-    // In place of a colour bar: the size, and the values at both ends of the colours.
+    // The size, and the values at both ends of the colours, are in place of a colour bar.
     const std::string about = fmt::format("{} × {}: {} … {}", node.map.rows, node.map.columns,
                                           view::format_number(scale.low, 7), view::format_number(scale.high, 6));
     canvas.text({corner.x + node.box.size.x, corner.y + kSymbolSize + kNameSize + 5.0F}, about,

@@ -34,7 +34,7 @@ std::string name_of(const std::vector<std::string>& tokens, std::uint32_t index)
   return index < tokens.size() ? fmt::format("{} ({})", printable(tokens[index]), index) : std::to_string(index);
 }
 
-/// The same; layers and heads are called by their numbers alone.
+/// Returns this name of an axis' token; layers and heads are called by their numbers alone.
 std::string name_of(const FigureAxis& axis, std::uint32_t index) {
   const bool is_numbered = (axis.title == "layer" || axis.title == "head") && index < axis.tokens.size();
   return is_numbered ? printable(axis.tokens[index]) : name_of(axis.tokens, index);

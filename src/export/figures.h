@@ -126,8 +126,8 @@ struct FlowFigure {
   std::uint32_t layer_number(std::uint32_t layer) const { return layer_numbers.empty() ? layer : layer_numbers.at(layer); }
 };
 
-/// With a legend of the heads, or of the changes, whose colours it has. Throws Error where an edge's layer or token doesn't
-/// exist or the figure would be too large.
+/// Draws the graph with a legend of the heads, or of the changes, whose colours its edges have. Throws Error where an
+/// edge's layer or token doesn't exist or the figure would be too large.
 std::unique_ptr<Drawing> make_drawing(FlowFigure figure);
 
 /// Matrices and the arrows between them, as a figure for a paper: a layer's data flow. The caller has laid it out: boxes and

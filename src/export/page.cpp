@@ -73,7 +73,7 @@ std::vector<std::uint8_t> in_steps(std::span<const float> values, std::size_t ce
   return steps;
 }
 
-/// Which cells of each map are masked, as bits: equal masks once.
+/// Adds the masked cells of each map as bits: equal masks once.
 void add_masks(const PageSet& set, std::size_t cells, Json& json) {
   json["masks"] = Json::array();
   json["maskOf"] = Json::array();

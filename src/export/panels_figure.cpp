@@ -18,7 +18,7 @@ class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
     rows_ = row_counts();
     std::size_t in_row = 0, row = 0;
     for (HeatmapFigure& panel : figure_.panels) {
-      // Their share of a chosen width, to which their titles are wrapped.
+      // Each panel has its share of a chosen width, to which its title is wrapped.
       panel.style.width = std::floor(figure_.style.width / static_cast<float>(rows_[row]));
       if (is_of_width()) {  // the panel's title says what the bar's does
         if (panel.value_title.starts_with(panel.title)) panel.title = panel.value_title;

@@ -15,7 +15,7 @@ namespace headlight::gpu {
 namespace {
 
 std::string_view kind_name(vk::PhysicalDeviceType type) {
-  // In the order of the type.
+  // The names are in the order of vk::PhysicalDeviceType.
   constexpr std::array<std::string_view, 5> kNames = {"other", "integrated GPU", "discrete GPU", "virtual GPU", "CPU"};
   const auto index = static_cast<std::size_t>(type);
   return kNames[index < kNames.size() ? index : 0];

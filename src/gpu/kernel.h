@@ -50,9 +50,9 @@ class Kernel {
  public:
   enum class Pipeline : std::uint8_t { Now, Later };
 
-  /// With ContextOptions::shader_folder the source is compiled anew with libshaderc; Error with its message if it doesn't.
-  /// Later: only what recording needs to know is made, and the pipeline by compile().
-  /// Throws Error when the module has more specialization constants than the source has values.
+  /// Makes the kernel. With ContextOptions::shader_folder its source is compiled anew with libshaderc; throws Error
+  /// with the compiler's message where that fails. Later: only what recording needs to know is made, and the pipeline
+  /// by compile(). Throws Error when the module has more specialization constants than the source has values.
   Kernel(Context& context, KernelSource source, Pipeline pipeline = Pipeline::Now);
   ~Kernel();
   Kernel(Kernel&&) noexcept;

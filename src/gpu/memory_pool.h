@@ -32,7 +32,7 @@ class MemoryPool {
   /// Keeps a buffer that nothing uses any more, or frees it.
   void give_back(std::unique_ptr<Buffer::Handles> handles) noexcept;
 
-  /// For when nothing is computed: frees waiting buffers and the blocks that nothing is in.
+  /// Frees waiting buffers and blocks without a buffer. Called while nothing is computed.
   void give_back_unused();
 
   /// Returns the bytes that the driver has given: in use, waiting, and the unused parts of blocks.

@@ -17,7 +17,7 @@ void write(Context& context, const Buffer& to, std::size_t offset, std::span<con
 }
 
 void finish_writes(Context& context) {
-  // Its buffers are freed also when it fails; the error of an earlier write is thrown here.
+  // The staging's buffers are freed also when a write fails; the error of an earlier write is thrown here.
   const std::shared_ptr<Staging> staging = std::exchange(context.handles().staging, nullptr);
   if (staging) staging->finish();
 }

@@ -8,7 +8,7 @@
 
 namespace headlight::inference {
 
-/// Which word of the source a token of the target came from, as cross-attention shows it.
+/// The word of the source that a token of the target came from, as cross-attention shows it.
 struct AlignedToken {
   std::uint32_t target = 0;  ///< among the item's real target tokens, the decoder's start token being number 0
   std::uint32_t source = 0;  ///< among the item's real source tokens

@@ -10,10 +10,11 @@ namespace headlight::inference {
 /// The index that stands for the counterpart of a token without one.
 inline constexpr std::uint32_t kNoCounterpart = 0xffffffffu;
 
-/// For each token of a text its counterpart in another one, in ascending order. Tokens that both have in the same order are
-/// counterparts, as many as possible (longest common subsequence). What stands in one place of both texts but differs is
-/// paired from its end backwards, since the last token of a word or name sums it up; the rest has none. Where the texts
-/// differ over more than some 2,000 tokens, all that lies between their first and last difference is such a place.
+/// Returns for each token of a text its counterpart in another one, in ascending order. Tokens that both have in the
+/// same order are counterparts, as many as possible (longest common subsequence). Tokens that stand in one place of
+/// both texts but differ are paired from the place's end backwards, since the last token of a word or name sums it up;
+/// tokens that are left over have none. Where the texts differ over more than some 2,000 tokens, all that lies between
+/// their first and last difference is such a place.
 std::vector<std::uint32_t> counterparts(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> other);
 
 /// The counterparts of all tokens of a run's input, padding counted.

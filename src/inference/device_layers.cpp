@@ -21,7 +21,7 @@ class Source {
       : linear_(linear), bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads) {}
   explicit Source(const model::Linear& linear, float scale) : Source(linear) { scale_ = scale; }
 
-  /// To be packed as `type`.
+  /// Returns the layer as a source to be packed as `type`.
   ops::LinearSource view(ops::WeightType type) const {
     const bool has_halves = type == ops::WeightType::F16;
     ops::LinearSource source{.bias = bias_.values,
@@ -84,13 +84,13 @@ class Source {
     return ops::can_keep_blocks(shape, known->second) ? known->second : ops::WeightType::F32;
   }
 
-  /// After everything was read.
+  /// Reports what was found. Called after everything was read.
   void report(WeightInspection& inspection) const {
     inspection.note(linear_.weight, found_->not_finite, found_->overflowing);
     inspection.look(linear_.bias, bias_.values, false);
   }
 
-  /// When all is on the device.
+  /// Checks that the file was not shortened meanwhile, and releases its pages. Called when all is on the device.
   void finish() const {
     linear_.weight.expect_intact();
     linear_.weight.release_pages();

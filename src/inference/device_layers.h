@@ -38,8 +38,9 @@ struct DeviceExperts {
 
 /// One attention layer's weights on the device.
 struct DeviceLayer {
-  std::optional<ops::PackedLinear> projections;           ///< sections query, key, value; none with given Q, K and V
-  std::optional<ops::PackedLinear> position_projections;  ///< likewise of distances, where they have their own
+  std::optional<ops::PackedLinear> projections;  ///< sections query, key, value; none with given Q, K and V
+  std::optional<ops::PackedLinear>
+      position_projections;  ///< sections of vectors of distances, where these have projections of their own
   std::optional<ops::PackedLinear> output;
   /// An identity that moves the heads out of their padded slots, so that they are a hidden state; only where there is
   /// no output projection but something reads the layer's result.
@@ -104,7 +105,7 @@ using UploadObserver = std::function<bool(std::size_t done_bytes, std::size_t to
 /// The first layers of the encoder while the others are still to come.
 struct FirstUpload {
   std::uint32_t count = 0;  ///< of layers; 0, or as many as there are: nothing is reported
-  /// They are on the device; `bytes` are there, of so many in all.
+  /// Called when these layers are on the device; `bytes` of `total` are there.
   std::function<void(const std::vector<std::shared_ptr<const DeviceLayer>>& layers, std::size_t bytes, std::size_t total)>
       ready = {};
 };

@@ -18,8 +18,8 @@ struct StateRow {
   auto operator<=>(const StateRow&) const = default;
 };
 
-/// Which of the states asked for are a row. It is computed for every batch item: states that share layer and token are one
-/// row.
+/// The requested states that each row serves. A row is computed for every batch item: states that share layer and token
+/// are one row.
 using StatesByRow = std::map<StateRow, std::vector<std::size_t>>;
 
 StatesByRow by_row(std::span<const StateRef> states, std::uint32_t last_layer, gpu::Context& context, DeviceLens& lens) {
@@ -35,7 +35,7 @@ StatesByRow by_row(std::span<const StateRef> states, std::uint32_t last_layer, g
   return rows;
 }
 
-/// At most so many rows from `first` on, neighbours joined, and the first one that isn't among them.
+/// Returns at most so many rows from `first` on, neighbours joined, and the first row that isn't among them.
 std::pair<StatesByRow::const_iterator, std::vector<StateRows>> next_rows(StatesByRow::const_iterator first,
                                                                          StatesByRow::const_iterator end, std::size_t most) {
   std::vector<StateRows> rows;

@@ -17,7 +17,8 @@ struct SiteSize {
   std::uint32_t heads = 0, width = 0;
 };
 
-/// None where the layer has no such site. Width of the weights: 0, they are not stored.
+/// Returns the size of a site; none where the layer has no such site. The width of the weights is 0: they are not
+/// stored.
 std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
   // The layer's input is a site also where nothing is added to it.
   const attention::Stage stage = site == Site::Residual ? attention::Stage::X : attention::stage_of(site);

@@ -56,7 +56,7 @@ std::shared_ptr<const text::ChatTemplate> open_chat_template(const std::filesyst
 
 /// Does what an encoder–decoder writes have a tokenizer of its own (Marian's target.spm)?
 bool has_target_tokenizer(const std::filesystem::path& path);
-/// That tokenizer; the other one where there is only one.
+/// Opens that tokenizer; the model's only one where there is no other.
 text::Tokenizer open_target_tokenizer(const std::filesystem::path& path);
 
 }  // namespace headlight::inference

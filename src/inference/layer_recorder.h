@@ -26,7 +26,7 @@ struct LayerPosition {
   model::BlockRef ref;
   ops::Rows rows;
   std::uint32_t capacity = 0;      ///< tokens that the queries' tensors have room for
-  std::uint32_t key_capacity = 0;  ///< likewise of the keys'
+  std::uint32_t key_capacity = 0;  ///< tokens that the keys' tensors have room for
   ops::Rows key_rows;              ///< of an attention to a memory; otherwise the queries' rows
   TensorKey result;                ///< the layer's state goes there
 };

@@ -33,7 +33,7 @@ struct PromptText {
 struct Prompt {
   model::ModelInput input;
   std::vector<std::vector<text::Token>> tokens;         ///< [batch][real token]; without padding
-  std::vector<std::vector<text::Token>> target_tokens;  ///< likewise
+  std::vector<std::vector<text::Token>> target_tokens;  ///< of the targets, as `tokens`
 };
 
 /// Throws Error in one line: a line without a token of its own (ErrorKind::NoToken), too many for the model's positions

@@ -21,8 +21,8 @@ Array multiply(const Arithmetic& arithmetic, const Linear& linear, const Array& 
   return arithmetic.multiply ? arithmetic.multiply(linear, x) : apply(linear, x);
 }
 
-/// Its inner layer after the activation, times the gate where there is one. `stages`: hidden layer and gate before the
-/// activation go there.
+/// Returns the inner layer of a feed-forward after the activation, times the gate where there is one. Hidden layer and
+/// gate before the activation go into `stages`.
 Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages& stages, const Arithmetic& arithmetic) {
   Array inner = multiply(arithmetic, feed_forward.in, x);
   stages.ffn_hidden = inner;

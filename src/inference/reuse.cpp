@@ -20,7 +20,7 @@ bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConf
       return run.paint && run.end_key() > std::uint64_t{run.query} + 1;
     });
   });
-  // With a finite fill a row that sees nothing attends to all keys alike, also to those that come later.
+  // A row that sees nothing attends to all keys alike with a finite fill, also to those that come later.
   return mask.rule.causal && mask.rule.prefix == 0 && mask.fill == attention::MaskFill::NegativeInfinity &&
          !allows_later_keys && !depends_on_length(mask) && config.merge == model::MergeOrder::Concatenate;
 }

@@ -15,7 +15,7 @@ struct PassInputs {
   Interventions interventions = {};
 };
 
-/// Which tokens each layer of a stack computes; the others are taken over from the base.
+/// The tokens that each layer of a stack computes; the others are taken over from the base.
 struct StackPlan {
   std::uint32_t capacity = 0;     ///< tokens that the stack's tensors have room for
   ops::Rows embedded;             ///< token vectors

@@ -73,7 +73,7 @@ class Run {
   /// Counts of the pass's numbers that are NaN or infinite; a run that no pass computed has no counts.
   const RunFindings& findings() const { return findings_; }
 
-  /// In the order of computation.
+  /// Returns the run's blocks in the order of computation.
   virtual std::vector<model::BlockRef> blocks() const = 0;
   /// Throws Error when the run has no such block.
   virtual BlockShape shape(model::BlockRef block) const = 0;
@@ -100,7 +100,7 @@ class Run {
 
   /// Rows of the residual stream, each [count, d_model] as the layers read and wrote them: unlike hidden(), the last layer's
   /// are before the final norm. What a feed-forward network returned isn't kept: it is computed again, for the whole text.
-  /// In one submission. Throws Error when a request names rows that the run doesn't have.
+  /// All are read in one submission. Throws Error when a request names rows that the run doesn't have.
   virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const;
 
   /// Rows · weightᵀ + bias, [row, out] each: here in double precision; runs of a session compute them as its layers.
@@ -134,7 +134,7 @@ class Run {
   Tensor stage(model::BlockRef block, attention::Stage stage) const;
 
  protected:
-  /// For a run that is computed where it is made.
+  /// Sets the outcome of a run that is computed in its constructor.
   void set_outcome(const RunTiming& timing, const RunFindings& findings) {
     timing_ = timing;
     findings_ = findings;

@@ -24,7 +24,7 @@ enum class Role : std::uint8_t {
   Output,
   Memory,  ///< the encoder's result as the decoder reads it
   Edited,  ///< a layer's input that an intervention changed
-  // From here on scratch of a pass, which no run keeps.
+  // The roles from here on are scratch of a pass, which no run keeps.
   Vectors,  ///< token vectors before the embedding's norm and projection
   NormedVectors,
   Positions,    ///< position embeddings that are added after the projection
@@ -68,7 +68,7 @@ class ScratchTensors {
  public:
   attention::DeviceTensorPtr get(gpu::Stream& stream, const TensorKey& key, const TensorSize& size,
                                  std::string_view purpose);
-  /// For attention by blocks of queries; one for each size.
+  /// Returns the scratch for attention by blocks of queries; one for each size.
   const ops::AttentionScratch* attention(gpu::Context& context, std::uint32_t heads, std::uint32_t queries,
                                          std::uint32_t keys, std::uint32_t items);
   /// Drops what wasn't asked for since the last call: tensors of a model that is gone. Call it when nothing is running.

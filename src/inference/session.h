@@ -69,7 +69,7 @@ class Session {
   /// `tuning_file` remembers which kernels are the fastest on which device (ops/tuning.h); where it doesn't know this one, a
   /// guess serves until tune_step() has measured. Empty: the guess stays.
   explicit Session(gpu::Context& context, const std::filesystem::path& tuning_file = {});
-  /// Without a device: passes are computed whole, by the processor (inference/processor_run.h).
+  /// Makes a session without a device: passes are computed whole, by the processor (inference/processor_run.h).
   Session();
   /// Runs must have gone before.
   ~Session();

@@ -77,9 +77,9 @@ struct AttentionTiles {
   bool operator==(const AttentionTiles&) const = default;
 };
 
-/// For `rows` queries of each of `maps` heads and batch items and for `keys` keys, with values of `d_v4` vec4: large tiles
-/// where they give every core of the device something to do, else small ones, and parts of the keys where those are too few
-/// as well. Of at most `most_lanes`, of which there are kernels.
+/// Chooses the tiles for `rows` queries of each of `maps` heads and batch items and for `keys` keys, with values of
+/// `d_v4` vec4: large tiles where they give every core of the device something to do, else small ones, and parts of the
+/// keys where those are too few as well. Workgroups have at most `most_lanes` lanes, for which there are kernels.
 AttentionTiles choose_attention_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t maps,
                                       std::uint32_t keys, std::uint32_t d_v4, std::uint32_t most_lanes = 256);
 

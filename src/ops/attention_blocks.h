@@ -20,7 +20,7 @@ ScratchSize scratch_size(const gpu::DeviceInfo& device, std::uint32_t heads, std
 /// memory grows with n, not with n², and a CPU keeps the scratch in its cache.
 class AttentionScratch {
  public:
-  /// For any attention of up to these sizes. Throws Error as scratch_size() does.
+  /// Makes scratch for any attention of up to these sizes. Throws Error as scratch_size() does.
   AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
                    std::uint32_t items = 1);
 

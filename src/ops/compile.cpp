@@ -118,7 +118,7 @@ class Helpers {
   std::vector<std::jthread> threads_;  ///< last: they end before what they use goes
 };
 
-/// For drivers that compile in the first dispatch.
+/// Compiles for drivers that compile in the first dispatch.
 void compile_by_running(gpu::Context& context, std::span<gpu::Kernel* const> kernels, std::uint32_t threads,
                         std::chrono::milliseconds long_one, const std::function<void()>& tell) {
   const gpu::Buffer any = any_buffer(context);
@@ -138,7 +138,7 @@ void compile_by_running(gpu::Context& context, std::span<gpu::Kernel* const> ker
   while (const std::optional<std::size_t> index = helpers->next_done()) compile(*index);
 }
 
-/// For drivers that compile when a pipeline is made.
+/// Compiles for drivers that compile when a pipeline is made.
 void compile_by_making(std::span<gpu::Kernel* const> kernels, std::uint32_t threads, const std::function<void()>& tell) {
   if (threads == 1) {
     for (gpu::Kernel* kernel : kernels) {

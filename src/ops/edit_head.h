@@ -42,10 +42,10 @@ void drop_from_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot,
 void replace_in_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, std::uint32_t item,
                      const gpu::Slice& source, Rows rows);
 
-/// These rows of every item of a tensor become those of another one of its shape.
+/// Copies these rows of every item of a tensor into another one of its shape.
 void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, const DeviceTensor& to, Rows rows);
 
-/// These rows of one item become those of every item of `to`; both have one head of one width.
+/// Copies these rows of one item into those of every item of `to`; both have one head of one width.
 void copy_item(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, std::uint32_t item, const DeviceTensor& to,
                Rows rows);
 

@@ -14,7 +14,7 @@ struct BlockRows {
 
   const std::uint8_t* block;  ///< [byte][64 rows], from the first of these rows on
 
-  /// With instructions for it: GCC 12 converts vectors of bytes one by one.
+  /// Converts bytes with the processor's instructions for it: GCC 12 converts vectors of bytes one by one.
   Integers byte(std::size_t at) const {
     const std::uint8_t* from = block + at * kColumns;
     Integers wide;

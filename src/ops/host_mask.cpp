@@ -129,7 +129,7 @@ void HostMask::hide(std::uint32_t query, std::uint32_t first_key, float* scores)
     }
     return;
   }
-  // Without a window the rule shows one range of keys, and so does a document.
+  // The rule shows one range of keys where there is no window, and so does a document.
   const Range of_document = document(query);
   const std::uint32_t begin = std::max(key_begin_, of_document.begin);
   const std::uint32_t past = mask_.causal != 0 ? std::min(key_end_, std::max(query + 1, mask_.prefix)) : key_end_;

@@ -4,7 +4,8 @@
 
 namespace headlight::ops {
 
-/// Which query sees which key of one map: shaders/lib/mask.glsl for the program's functions. `words` is the mask buffer.
+/// The keys that each query of one map sees: shaders/lib/mask.glsl for the program's functions. `words` is the mask
+/// buffer.
 class HostMask {
  public:
   HostMask(const MaskParameters& mask, const std::uint32_t* words, std::uint32_t item, std::uint32_t head,

@@ -21,8 +21,8 @@ class HostThreads {
   HostThreads& operator=(const HostThreads&) = delete;
 
   /// Calls part(0) … part(count − 1), each once, on the caller's thread and the others, and returns when all have ended.
-  /// When one throws, parts that haven't begun are left out, and this throws what the first threw. Loops of less than
-  /// kWorthThreads multiply-adds, all parts together, stay on the caller's thread.
+  /// When one throws, parts that haven't begun are left out, and run() throws the first part's exception. Loops of less
+  /// than kWorthThreads multiply-adds, all parts together, stay on the caller's thread.
   void run(std::uint32_t count, double multiply_adds, const std::function<void(std::uint32_t)>& part);
   static constexpr double kWorthThreads = 2.5e5;  ///< another thread takes some 20 µs to wake up
 

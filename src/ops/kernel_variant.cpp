@@ -19,7 +19,7 @@ struct ShaderFacts {
   std::vector<Constant> constants;  ///< by constant_id
 };
 
-/// In the order of the enumerators.
+/// The facts of each shader, in the order of the enumerators.
 const std::array<ShaderFacts, kShaders>& shader_facts() {
   static const Constant activation{"activation", {0, 1, 2, 3, 4, 5, 6}}, rounds{"rounds_products", {0}, {0, 1}, {1}};
   static const std::array<ShaderFacts, kShaders> facts{
@@ -91,7 +91,7 @@ std::string embedded(std::string_view path) {
   return std::string(found->text);
 }
 
-/// With EXPRESSIONS, and expressions.glsl as the variant has it.
+/// Compiles the source with EXPRESSIONS defined and with the variant's own expressions.glsl.
 void compile(const KernelVariant& variant, const std::filesystem::path& folder, gpu::KernelSource& source) {
   static constexpr std::array<std::string_view, 2> kDefines{"EXPRESSIONS=1", "TEXEL=1"};
   source.defines = std::span(kDefines).first(variant.reads_texels ? 2 : 1);

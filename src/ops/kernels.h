@@ -15,8 +15,8 @@ namespace headlight::ops {
 /// with 0 and after each.
 using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
 
-/// Which of a device's conversions from float16 keep subnormal numbers (below 2^-14). Vulkan lets each flush them to 0, and
-/// no property of a device says whether it does.
+/// The conversions from float16 of a device that keep subnormal numbers (below 2^-14). Vulkan lets each flush them to
+/// 0, and no property of a device says whether it does.
 struct HalfConversions {
   bool unpacking_keeps = false;  ///< unpackHalf2x16
   bool texels_keep = false;      ///< texel buffers of float16

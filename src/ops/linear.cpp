@@ -121,7 +121,7 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, WeightType type, std::u
     case LinearKernel::Naive:
       return {&kernels[variant(Shader::LinearNaive, 0)], 1};
     case LinearKernel::Matrix:
-      // Its units, and what it stores of x, have no other conversion.
+      // The units for matrices have no other conversion, nor has the x that this kernel stores.
       if ((has_halves || type == WeightType::BF16) && kernels.half_conversions().unpacking_keeps) {
         const LinearChoice choice = matrix_choice(kernels, type, activation, rows, tiles);
         if (choice.kernel != nullptr) return choice;

@@ -39,7 +39,8 @@ class Descriptor {
 
 enum class FileKind : std::uint8_t { Regular, Folder, Other };  ///< Other: pipes and devices, which may have no end
 
-/// Which file it is, and when it was last written: what a file's content is likely to be known by, without reading it.
+/// The identity of a file and the time when it was last written: equal stamps make it likely that the content is the
+/// same, without reading it.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0;
   std::uint64_t bytes = 0;
@@ -85,9 +86,9 @@ std::error_code replace_file(const std::filesystem::path& by, const std::filesys
 void make_private(int descriptor);
 /// A file in that folder to write and read, which is gone with its descriptor. None: `error` says why.
 Descriptor create_scratch(const std::filesystem::path& folder, std::error_code& error);
-/// All bytes, after those that were written before. Goes on after a signal.
+/// Writes all bytes, after those that were written before. Goes on after a signal.
 std::error_code write_all(int descriptor, std::string_view bytes);
-/// In place of what was there.
+/// Writes the bytes at `offset`, in place of what was there.
 std::error_code write_at(int descriptor, std::string_view bytes, std::uint64_t offset);
 /// Waits until the file's bytes are on the disk; what doesn't support that, as pipes, counts as done.
 std::error_code sync_file(int descriptor);

@@ -25,11 +25,11 @@ class Event {
   /// `error`: the system has none left.
   explicit Event(std::error_code& error);
 
-  /// From any thread, and from a signal's handler.
+  /// Sets the event. From any thread, and from a signal's handler.
   void set() const noexcept;
-  /// Until it is set, which it no longer is then.
+  /// Waits until the event is set, and resets it.
   void wait() const;
-  /// For wait_for_input(), which it has when it is set.
+  /// The number for wait_for_input(), which has input when the event is set.
   int number() const { return descriptor_.number(); }
 
  private:

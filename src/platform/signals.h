@@ -36,8 +36,8 @@ class EndSignals {
 /// a time; each is written. Any thread.
 class LastWords {
  public:
-  /// `words`: at most 400 bytes, which replace the beginning of a file, or (also with `appends`) go behind what was written.
-  /// With all kMax in use, none.
+  /// `words`: at most 400 bytes, which replace the beginning of a file, or (also with `appends`) go after what was
+  /// written. When kMax objects exist already, the words aren't kept.
   LastWords(int descriptor, std::string_view words, bool appends = false);
   ~LastWords();
   LastWords(const LastWords&) = delete;

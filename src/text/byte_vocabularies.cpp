@@ -140,7 +140,7 @@ const TiktokenFamily& find_tiktoken_family(const std::filesystem::path& file, co
               notes.tokenizer_class.empty() ? "this family" : notes.tokenizer_class, kWriteTokenizerJson);
 }
 
-/// Those that the folder lists, else the family's; their ids follow the ranks.
+/// Adds the special tokens that the folder lists, else the family's; their ids follow the ranks.
 void add_special(const FolderNotes& notes, const TiktokenFamily& family, ByteVocabulary& file) {
   auto next = static_cast<std::uint32_t>(file.letters.size());
   for (const AddedToken& token : notes.special_tokens) file.special.emplace_back(token.content, next++);

@@ -42,8 +42,8 @@ class ChatTemplate {
   /// Strings that a template may use, by their Jinja names: {"bos_token", "<s>"}.
   using Variables = std::vector<std::pair<std::string, std::string>>;
 
-  /// From chat_template.jinja, tokenizer_config.json or chat_template.json of a folder; null where none has one. Throws
-  /// Error in one line naming the file and what Headlight can't run of it.
+  /// Reads the template from chat_template.jinja, tokenizer_config.json or chat_template.json of a folder; null where
+  /// none has one. Throws Error in one line naming the file and what Headlight can't run of it.
   static std::shared_ptr<const ChatTemplate> load(const std::filesystem::path& folder);
   /// Throws Error in one line.
   ChatTemplate(std::string_view source, Variables variables);

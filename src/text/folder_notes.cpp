@@ -15,7 +15,7 @@ struct Role {
   const char* key;
   std::optional<std::string> SpecialTokenStrings::*token_string;
 };
-/// In the order in which tokens missing from the vocabulary get their ids.
+/// The roles are in the order in which tokens missing from the vocabulary get their ids.
 constexpr std::array<Role, 7> kRoles = {{{"bos_token", &SpecialTokenStrings::beginning},
                                          {"eos_token", &SpecialTokenStrings::end},
                                          {"unk_token", &SpecialTokenStrings::unknown},

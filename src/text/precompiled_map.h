@@ -13,8 +13,8 @@ namespace headlight::text {
 /// SentencePiece's precompiled_charsmap: a double-array trie from strings to replacements.
 class PrecompiledMap {
  public:
-  /// From the bytes of the map: length of the trie in bytes (32 bits, little endian), the trie, the replacements, each ended
-  /// by a zero. Throws Error when they are too short.
+  /// Reads the bytes of the map: length of the trie in bytes (32 bits, little endian), the trie, the replacements, each
+  /// ended by a zero. Throws Error when they are too short.
   explicit PrecompiledMap(std::string_view bytes);
 
   /// Throws Error where libsentencepiece's walk through the trie could leave the trie or the replacements, loop, or make a

@@ -71,7 +71,7 @@ RenumberedPieces make_xlm_roberta(const SentencePieceFile& model) {
   return pieces;
 }
 
-/// Its SentencePiece model has <s> and </s> of its own, and those are used.
+/// CamemBERT: the SentencePiece model has <s> and </s> of its own, and those are used.
 RenumberedPieces make_camembert(const SentencePieceFile& model) {
   RenumberedPieces pieces = make_fairseq();
   for (const std::string_view token_string : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"})

@@ -139,7 +139,7 @@ bool TemplateExpressions::begins_argument() const {
   return now().kind == TokenKind::Name && std::ranges::find(kWords, now().text) == kWords.end();
 }
 
-/// After "(", up to ")".
+/// Parses arguments after "(", up to ")".
 void TemplateExpressions::arguments(Node& call) {
   while (!take_if(")")) {
     if (now().kind == TokenKind::Name && ahead().kind == TokenKind::Sign && next_text() == "=") {

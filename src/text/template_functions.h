@@ -53,7 +53,7 @@ TemplateValue attribute_of(const TemplateValue& value, TemplateText name, Templa
 TemplateText text_of(const TemplateValue& value);
 /// A text of the value's or of another.
 TemplateText text_or(const TemplateValue& value, TemplateText fallback);
-/// Without the characters of `set` at the ends, or without white space where it is none.
+/// Returns the text without the characters of `set` at the ends, or without white space where `set` is none.
 TemplateText stripped(TemplateText text, const TemplateValue& set, bool left, bool right, TemplateHeap& heap);
 /// str.lower().
 TemplateValue lower_value(const TemplateValue& value, TemplateHeap& heap);

@@ -77,7 +77,7 @@ class Lexer {
     return starts_line ? text.substr(0, last == std::string_view::npos ? 0 : last + 1) : text;
   }
 
-  /// After the tag at this place, "{% word %}"; npos where it is another one.
+  /// Returns the place after the tag "{% word %}" at this place; npos where another tag is there.
   std::size_t after_word(std::size_t tag, std::string_view word) const {
     const auto skip = [&](std::size_t at) {
       at += source_.substr(at, 1).find_first_of("-+") == 0 ? 1U : 0U;

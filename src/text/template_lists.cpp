@@ -26,7 +26,7 @@ Value path_of(Value value, TemplateText path, TemplateHeap& heap) {
   return value;
 }
 
-/// That part of an element; the element itself where no part is named.
+/// Returns the named part of an element; the element itself where no part is named.
 Value part_of(const Value& element, const Value& attribute, TemplateHeap& heap) {
   if (attribute.is_missing()) return element;
   return attribute.is_text() ? path_of(element, attribute.text(), heap) : item_of(element, attribute, heap);

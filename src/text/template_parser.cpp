@@ -44,7 +44,7 @@ class Parser : TemplateExpressions {
     return all;
   }
 
-  /// After the beginning of a tag with statements: them, and its end.
+  /// Parses the statements after the beginning of a tag, and the tag's end.
   Node body(const std::string& word) {
     end_block();
     Node all = block();

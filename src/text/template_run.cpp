@@ -265,7 +265,7 @@ class Run {
     return values;
   }
 
-  /// For all parts but the first.
+  /// Evaluates all parts but the first, as arguments.
   TemplateArguments arguments(const Node& node) {
     TemplateArguments all;
     for (std::size_t i = 1; i < node.parts.size(); ++i) {
@@ -331,7 +331,8 @@ class Run {
       own["kwargs"] = heap_.dict(others);
     else if (!others.empty())
       throw Error("the macro {} has no argument \"{}\"", macro.text, others[0].first.text());
-    // It sees what the template's outermost level defines, a caller what its place sees, and its own parameters.
+    // A macro sees the names of the template's outermost level, a caller those of its place; both see their own
+    // parameters.
     std::vector<Scope> before = callable.scopes;
     before.swap(scopes_);
     if (scopes_.empty()) scopes_.push_back(before.front());

@@ -37,7 +37,7 @@ struct TemplateNode {
     Slice,      ///< of parts[0]: begin, end, step
     Call,       ///< parts[0] with arguments
     Filter,     ///< `text` of parts[0] with arguments
-    Test,       ///< likewise
+    Test,       ///< a test `text` of parts[0] with arguments
     Named,      ///< an argument or a parameter `text` and its value
     Unary,      ///< `text`: not, -, +
     Binary,     ///< `text`: and, or, ~, …

@@ -35,12 +35,12 @@ struct GgufVocabulary {
 /// Immutable; may be used from several threads.
 class Tokenizer {
  public:
-  /// From a model's folder: tokenizer.json, else vocab.json + merges.txt, vocab.txt, or a SentencePiece *.model; with
+  /// Reads a model's folder: tokenizer.json, else vocab.json + merges.txt, vocab.txt, or a SentencePiece *.model; with
   /// tokenizer_config.json and special_tokens_map.json where they exist. Throws Error naming file, place and reason.
   static Tokenizer load(const std::filesystem::path& folder);
   /// The tokenizer for the output of an encoder–decoder: Marian's target.spm; the same as load() for every other folder.
   static Tokenizer load_target(const std::filesystem::path& folder);
-  /// From the text of a tokenizer.json.
+  /// Reads the text of a tokenizer.json.
   static Tokenizer parse(std::string_view tokenizer_json);
   static Tokenizer from_gguf(const GgufVocabulary& vocabulary);
 
@@ -60,7 +60,7 @@ class Tokenizer {
   /// The token's string in the vocabulary, "Ġthe"; empty for an id without a token.
   std::string_view token_string(std::uint32_t id) const;
   std::optional<std::uint32_t> find(std::string_view token_string) const;
-  /// For axes: bytes decoded, word marks as "·the", "##ing" unchanged, newlines as "⏎".
+  /// Returns the label for axes: bytes decoded, word marks as "·the", "##ing" unchanged, newlines as "⏎".
   std::string label(std::uint32_t id) const;
   /// Labels of consecutive tokens; a character that several make is broken: "語¦", "¦語". Empty for unknown ids.
   std::vector<std::string> labels(std::span<const std::uint32_t> ids) const;

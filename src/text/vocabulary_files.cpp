@@ -232,7 +232,7 @@ Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOp
 }
 
 Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes) {
-  // Those that cut words before WordPiece does, or whose vocabulary belongs to a BPE.
+  // These cut words before WordPiece does, or their vocabulary belongs to a BPE.
   constexpr std::array<std::string_view, 5> kOthers = {"BertJapanese", "Phobert", "Bertweet", "RoFormer", "CpmAnt"};
   for (const std::string_view other : kOthers) {
     if (notes.is(other))

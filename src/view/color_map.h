@@ -18,7 +18,7 @@ using Rgb = glm::u8vec3;
 constexpr std::uint32_t pack(Rgb color) {
   return 0xFF000000U | std::uint32_t{color[2]} << 16 | std::uint32_t{color[1]} << 8 | std::uint32_t{color[0]};
 }
-/// Without alpha.
+/// Returns the colour without alpha.
 constexpr Rgb unpack(std::uint32_t rgba) { return {rgba & 0xFFU, rgba >> 8 & 0xFFU, rgba >> 16 & 0xFFU}; }
 
 /// Perceived brightness: OKLab lightness, 0 (black) … 1 (white).

@@ -48,7 +48,7 @@ float Viewport::max_zoom() const {
 
 void Viewport::clamp() {
   zoom_ = std::isfinite(zoom_) ? std::clamp(zoom_, 1.0F, max_zoom()) : 1.0F;
-  // Without cells the quotient is infinite or NaN, and there is no room.
+  // The quotient is infinite or NaN without cells, and there is no room.
   const glm::vec2 room = glm::max(glm::vec2(0.0F), (count() - area_.size / cell_size()) / 2.0F);
   const glm::bvec2 is_infinite = glm::isnan(pan_) || glm::isinf(pan_);
   pan_ = glm::mix(glm::clamp(pan_, -room, room), glm::vec2(0.0F), is_infinite);

@@ -50,7 +50,7 @@ class Viewport {
   /// Returns the rectangle of the matrix from its cell 0, 0 on, whether area() shows it or not; larger than area() when
   /// zoomed in.
   Rect matrix() const;
-  /// Its part from `first` on.
+  /// Returns the matrix' part from `first` on.
   Rect shown() const;
   /// The visible part of shown().
   Rect visible() const;

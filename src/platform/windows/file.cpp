@@ -7,7 +7,8 @@
 namespace headlight::platform {
 namespace {
 
-/// With flags for a folder, too. Others may read, write, rename and delete the file meanwhile, as on other systems.
+/// Opens a file, or with flags for it a folder. Other programs may read, write, rename and delete the file meanwhile,
+/// as on other systems.
 Descriptor open_file(const std::filesystem::path& path, DWORD access, DWORD creation, DWORD flags, std::error_code& error) {
   constexpr DWORD kShared = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
   const HANDLE handle = ::CreateFileW(path.c_str(), access, kShared, nullptr, creation, flags, nullptr);
