@@ -155,7 +155,7 @@ TEST_SUITE("cpu") {
       CHECK(map_edge({664.0F, least_block_height(plan, 664.0F)}) >= 87.0F);
       CHECK(map_edge({2600.0F, least_block_height(plan, 2600.0F)}) >= 87.0F);
       CHECK(least_block_height(plan, 664.0F) < 460.0F);  // observed 449
-      // Where there is room, maps are as wide as their column.
+      // Maps are as wide as their column where there is room.
       CHECK(map_edge({664.0F, 700.0F}) == std::floor((664.0F - 12.0F - 4.0F * 26.0F) / 5.0F));
     }
   }

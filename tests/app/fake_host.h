@@ -81,11 +81,11 @@ struct CommandStage {
 
   CommandContext context() { return {.state = state, .transient = transient, .shapes = shapes, .window = host}; }
   bool can_run(const char* id) { return is_enabled(find_command(id), context()); }
-  /// As a key does: nothing where the command isn't enabled.
+  /// Runs the command as a key does: nothing happens where the command isn't enabled.
   void run(const char* id) {
     if (can_run(id)) find_command(id).run(context());
   }
-  /// What the status line says after the command; `is_changed`: masks or gains differ from before.
+  /// Returns what the status line says after the command; `is_changed`: masks or gains differ from before.
   std::string tell(const char* id, bool is_changed) { return find_command(id).tell(state, is_changed); }
 };
 

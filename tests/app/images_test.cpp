@@ -1,5 +1,6 @@
-// What the window looks like, against tests/golden/images: coarse enough for any driver and font renderer, fine enough for a
-// panel that is missing, a heatmap with other colours or in another place. HEADLIGHT_UPDATE_GOLDEN=1 writes them anew.
+// The window's pictures against tests/golden/images. The comparison is coarse enough for any driver and font renderer,
+// fine enough for a panel that is missing, a heatmap with other colours or in another place. HEADLIGHT_UPDATE_GOLDEN=1
+// writes the pictures anew.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Where the window's panes are, what gives way in them, and beside what a refusal is said.
+// Layout of the window: the places of its panes, the parts of them that give way, and the places of refusals.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -32,7 +32,7 @@ attention::Tile flat_tile(const attention::TileRequest& request, float value) {
   return tile;
 }
 
-/// What is known of a map that no window draws.
+/// The state, queries and results of a map that no window draws.
 struct LargeMap {
   shell::RenderDevice device{{}};
   shell::Ui ui{device};

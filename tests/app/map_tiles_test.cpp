@@ -39,7 +39,7 @@ struct Matrix {
       }
     }
   }
-  /// What a device answers.
+  /// Returns the tile that a device would return.
   attention::Tile tile(const attention::TileRequest& request) const {
     attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
     for (std::uint32_t y = 0; y < request.tile_rows(); ++y) {

@@ -1,4 +1,4 @@
-// Where a number comes from, in words, with the names that tensors have in their files.
+// The provenance of a number, in words, with the names that tensors have in their files.
 #include "app/cells/provenance.h"
 
 #include <doctest/doctest.h>

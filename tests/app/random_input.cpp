@@ -41,7 +41,7 @@ constexpr std::array<shell::Modifiers, 6> kHeld = {shell::Modifiers{}, shell::Mo
 constexpr std::array<glm::uvec2, 7> kSizes = {
     glm::uvec2{1600, 1000}, {1280, 720}, {1024, 768}, {800, 600}, {640, 400}, {400, 900}, {2200, 1200}};
 
-/// What the palette must not be asked for: it would write a file without asking.
+/// Does the palette's entry write a file without asking? The test must not choose it then.
 bool writes_files(const PaletteEntry& entry) {
   return entry.id == "command file.save_session" || entry.id == "command file.save_screenshot" ||
          entry.id == "command file.save_view";

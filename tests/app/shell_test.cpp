@@ -156,7 +156,7 @@ TEST_CASE("a device closed and opened anew draws the same pixels, and what was t
     CHECK(stage.draw(draw).rgba == before.rgba);
     CHECK(stage.ui.heatmaps().cached_heatmaps() == 2);
   }
-  // As after a frame that threw half-way.
+  // The interface is in the state after a frame that threw half-way.
   stage.ui.begin_frame(stage.size, 1.0F, 1.0 / 60.0);
   stage.ui.release_device();
   stage.device.reopen();
@@ -272,7 +272,7 @@ TEST_CASE("an interface at rest wants no frames, a caret a few, an event three")
 }
 
 TEST_CASE("glyphs lie on whole pixels at fractional scales") {
-  // The same word looks the same wherever it stands; off the pixels' grid each place would blur it in its own way.
+  // A word looks the same wherever it stands; off the pixels' grid each place would blur it in its own way.
   Stage stage;
   for (const float scale : {1.0F, 1.25F, 1.5F, 1.75F}) {
     stage.scale = scale;

@@ -44,7 +44,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kMib = 1024.0 * 1024.0;
-/// Of the clock, before memory is measured: the engine gives back what it doesn't use when it has rested for 3 s.
+/// The time to wait before memory is measured: the engine gives back what it doesn't use after 3 s without work.
 constexpr std::chrono::milliseconds kRest{4000};
 
 struct Memory {
@@ -68,7 +68,7 @@ double number_of(const char* variable, double otherwise) {
   return text != nullptr ? std::strtod(text, nullptr) : otherwise;
 }
 
-/// How long the test goes on: for so many events, or seconds, or minutes of simulated use where their number is given.
+/// The duration of the test: so many events, or seconds, or minutes of simulated use where their number is given.
 struct Length {
   double seconds = number_of("HEADLIGHT_SOAK_SECONDS", 0.0);
   double minutes = number_of("HEADLIGHT_SOAK_MINUTES", 0.0);
@@ -136,7 +136,8 @@ class RandomUse {
     CHECK((workspace_.state() == last));
   }
 
-  /// Of the window as it began, all undone and in its first size, at rest: so much is kept, whatever was on screen last.
+  /// Measures the memory of the window as it began, all undone and in its first size, at rest: so much is kept,
+  /// whatever was on screen last.
   Memory memory_at_beginning() {
     undo_all(false);
     input_.restore_size();
@@ -177,7 +178,7 @@ class RandomUse {
     settle();
   }
 
-  /// What the window says, and which state each step of its history shows.
+  /// Checks the window's messages, and notes which state each step of its history shows.
   void look() {
     for (const std::string& said : {workspace_.notice().text, workspace_.result().error, workspace_.toast().text}) {
       if (said.empty()) continue;
@@ -278,7 +279,7 @@ TEST_SUITE("gpu") {
     malloc_trim(0);  // what is resident beyond this is in use, the rest is room between what is
     MESSAGE("after malloc_trim: " << measure_memory().resident_mib << " MiB resident");
     MESSAGE(use.undone() << " steps undone; refused in words: " << fmt::format("{}", fmt::join(use.refusals(), " | ")));
-    // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
+    // Kept data (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
     CHECK(last.live_mib < half.live_mib + 48.0);
     CHECK(last.live_mib < 320.0);
     CHECK(last.resident_mib < half.resident_mib + 160.0);

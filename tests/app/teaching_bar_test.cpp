@@ -1,5 +1,5 @@
-// What a teacher can rely on: a picture at once, fixed colours, linked views, animations that can be switched off, words
-// that are explained, keys for everything, and no network.
+// Properties that a teacher can rely on: a picture at once, fixed colours, linked views, animations that can be
+// switched off, words that are explained, keys for everything, and no network.
 #include <doctest/doctest.h>
 
 #include <sys/socket.h>
@@ -46,7 +46,7 @@ double hue(shell::Color color) {
   return 60.0 * sixths;
 }
 
-/// How many pixels of a box differ, in rows or columns of pixels that have any.
+/// The pixels of a box that differ: their number, and the rows and columns that have any.
 struct Changed {
   std::set<std::uint32_t> rows, columns;
   std::size_t pixels = 0;

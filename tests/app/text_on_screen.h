@@ -26,13 +26,13 @@ struct DrawnGlyph {
 /// is called after a frame and before the next.
 std::vector<DrawnGlyph> glyphs_on_screen();
 
-/// What is written there by the newest frame: a space between words, a newline between lines.
+/// Returns the text of the newest frame within the rectangle: a space between words, a newline between lines.
 std::string text_on_screen(const view::Rect& within = {.origin = glm::vec2(-1e6F), .size = glm::vec2(2e6F)});
 
-/// All that is written there without its spaces, in the order of drawing.
+/// Returns all of that frame's text without its spaces, in the order of drawing.
 std::string letters_on_screen();
 
-/// The line of text that a glyph is in, for messages: the glyphs drawn before and after it.
+/// Returns the line of text that a glyph is in, for messages: the glyphs drawn before and after it.
 std::string text_around(std::span<const DrawnGlyph> glyphs, std::size_t at);
 
 /// Pairs of glyphs, as indices of the span, that cover each other by more than `share` of the smaller one's quad. Glyphs

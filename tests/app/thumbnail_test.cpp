@@ -48,7 +48,7 @@ TEST_CASE("a large model's heads shrink only as far as it takes to see them all"
   roomy.width = 900.0F;
   roomy.height = 1200.0F;
   CHECK(ThumbnailLayout(roomy).has_captions());
-  // Where nothing else says which map is which, captions stay, and the maps scroll.
+  // Captions stay where nothing else says which map is which, and the maps scroll.
   ThumbnailLayout::Request sorted = request;
   sorted.needs_captions = true;
   CHECK(ThumbnailLayout(sorted).has_captions());

@@ -197,7 +197,7 @@ TEST_SUITE("gpu") {
     CHECK(shape.keys == 3);
     ui.press(shell::Key::Z, shell::kControl);
     CHECK(ui.state() == before);
-    // What no head has is a sentence instead of empty axes.
+    // A metric that no head has gives a sentence instead of empty axes.
     ui.click("corpus.mode.0");
     ui.click("corpus.x");
     ui.click("corpus.x.duplicate");
@@ -327,7 +327,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().surveys().survey()->texts == kFew);
     CHECK(ui.window().surveys().survey()->metrics.size() == evaluation::kHeadMetrics);
     CHECK_FALSE(ui.sees("corpus.progress"));
-    // What can't be measured is said in the program's own words.
+    // A corpus that can't be measured is refused in the program's own words.
     ui.click("corpus.begin");
     ui.fill_in("corpus.form.file", (folder.path() / "nothing.txt").string());
     ui.fill_in("corpus.form.folder", (folder.path() / "other").string());

@@ -1,4 +1,4 @@
-// What the views of analyses show of a baseline: heads, logits, what if, flow.
+// Differences from a baseline in the views of analyses: heads, logits, what if, flow.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ using shell::Key;
 
 namespace {
 
-/// What was found of the present run or of the baseline; null: nothing was asked.
+/// Returns the findings of the present run or of the baseline; null: nothing was asked.
 template <typename Question, typename Found>
 const Found* found_of(const UiDriver& ui, bool is_baseline) {
   for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {

@@ -1,4 +1,4 @@
-// What the window shows of a model before all of its layers are on the device.
+// The window's contents before all of a model's layers are on the device.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("head.map"));
     CHECK(ui.sees("model.name"));
     CHECK(ui.state().gains.empty());
-    // What needs the whole network says that it is being loaded.
+    // A view that needs the whole network says that the network is being loaded.
     ui.ui().feed(shell::tap(Key::Digit3));
     REQUIRE(ui.frames_until([&] { return ui.sees("loading.cancel"); }));
     ui.ui().feed(shell::tap(Key::Digit1));

@@ -30,7 +30,7 @@ std::set<std::string> files_in(const fs::path& folder) {
   return names;
 }
 
-/// What an export of a window's run announces.
+/// Returns the names of the files that an export of a window's run announces.
 std::set<std::string> announced_names(const ExportOptions& options, const EngineResult& result) {
   const RunShapes run{.blocks = result.blocks, .shapes = result.shapes};
   const std::vector<ExportBlocks> blocks = select_blocks(run, *result.network, options);
@@ -106,7 +106,7 @@ TEST_SUITE("gpu") {
     CHECK(shape_of("typed") == Shape{1, 1, 1, 2, 40});
     CHECK_FALSE(ui.sees("export.warning"));
 
-    // What doesn't exist can't be started, and says why.
+    // An export of something that doesn't exist can't be started, and the dialog says why.
     ui.fill_in("export.region.keys", "2:41");
     CHECK(ui.sees("export.warning"));
     ui.fill_in("export.folder", (folder.path() / "nothing").string());

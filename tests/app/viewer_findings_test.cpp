@@ -41,7 +41,7 @@ const Found& found_by(const UiDriver& ui) {
   throw Error("nothing was found");
 }
 
-/// What is told of the number under the pointer, which is there already.
+/// Returns the provenance of the number under the pointer, which is there already.
 std::string told_here(UiDriver& ui) {
   ui.press(Key::O);
   REQUIRE(ui.sees("origin.value"));

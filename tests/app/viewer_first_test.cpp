@@ -1,4 +1,4 @@
-// What a newcomer meets: the first starter, the welcome panel, the translator that writes along.
+// The first steps of a newcomer: the first starter, the welcome panel, the translator that writes along.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -70,7 +70,7 @@ std::vector<double> logits_of(const model::Layers& layers, std::span<const doubl
   return logits;
 }
 
-/// What the newest frame says between two words, without spaces; empty: it doesn't say them.
+/// Returns the newest frame's text between two words, without spaces; empty: the frame doesn't have them.
 std::string said_between(UiDriver& ui, std::string_view begin, std::string_view end) {
   ui.settle();  // of a frame that is drawn only the changed rectangles are left
   const std::string text = letters_on_screen();
@@ -162,7 +162,7 @@ TEST_SUITE("gpu") {
         for (std::size_t id = 0; id < changes.size(); ++id) changes[id] -= before[id];
         return changes;
       };
-      // By the keyboard: the last token's state after the last layer, in the line above the graph.
+      // The keyboard chooses the last token's state after the last layer, in the line above the graph.
       ui.press(Key::Down);
       REQUIRE(ui.sees("flow.chosen_text"));
       const auto last = static_cast<std::uint32_t>(run.encoder_hidden.size()) - 1;

@@ -71,7 +71,8 @@ TEST_SUITE("gpu") {
       for (const auto& [request, known] : ui.result().tiles) {
         if (request.pool < 16) continue;
         ++thumbnails;
-        // As many as pixels, or squares of 64 cells: no driver is asked for larger ones before it must be.
+        // A thumbnail has as many values as pixels, or squares of 64 cells: no driver is asked for larger ones before
+        // it must be.
         CHECK(static_cast<float>((request.rows + request.pool - 1) / request.pool) <=
               std::max(thumbnail.size.y + 1.0F, 64.0F));
       }

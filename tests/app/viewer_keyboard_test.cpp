@@ -51,7 +51,8 @@ void walk_to(UiDriver& ui, const std::string& name, shell::Modifiers modifiers =
   REQUIRE_MESSAGE(is_at(ui, name), "Tab doesn't come to ", name);
 }
 
-/// What Tab comes to, by name, until it is at the first one again; arrows look into the rows and lists on the way.
+/// Returns the names of the places that Tab comes to, until it is at the first one again; arrows look into the rows and
+/// lists on the way.
 std::vector<std::string> walk_round(UiDriver& ui) {
   constexpr std::size_t kMax = 300;
   ui.press(Key::Tab);
@@ -280,8 +281,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("Tab walks round in every view, past each of its controls that a key can press") {
     UiDriver ui(with_text("one two three"));
     show_golden_model(ui, "gpt2");
-    // What asks where on it the pointer is; titles; what is at an end or has no order, and is disabled; and what is in a
-    // list whose first entry is called otherwise.
+    // These names are left out: those that ask where on them the pointer is; titles; those at an end or without an
+    // order, which are disabled; and those in a list whose first entry has another name.
     const std::array<std::string_view, 13> of_pointer = {"block.heads",
                                                          "block.residual chart",
                                                          "heads.pad",

@@ -61,7 +61,7 @@ void check_views(UiDriver& ui, const std::string& what, std::span<const Theme> t
     for (const Theme theme : themes) {
       REQUIRE(ui.state().view.theme == theme);
       INFO(fmt::format("{}, theme {}, {}", what, static_cast<int>(theme), view.id));
-      // Of a frame that is drawn only the changed rectangles are left: new glyphs and a new time may come with further ones.
+      // A drawn frame has only its changed rectangles: new glyphs and a new time may come with further frames.
       std::size_t glyphs = 0;
       for (int i = 0; i < 8 && glyphs != glyphs_on_screen().size(); ++i) {
         glyphs = glyphs_on_screen().size();
@@ -73,7 +73,7 @@ void check_views(UiDriver& ui, const std::string& what, std::span<const Theme> t
   }
 }
 
-/// The same at three sizes, in three themes.
+/// Checks the views at three sizes, in three themes.
 void check_sizes(UiDriver& ui, const std::string& what) {
   for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
     ui.resize(size.x, size.y);

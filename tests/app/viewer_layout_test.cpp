@@ -1,4 +1,4 @@
-// Where things are in the window: titles, pages that fill the window, notices and details that are out of the way.
+// Places in the window: titles, pages that fill the window, notices and details that are out of the way.
 #include <doctest/doctest.h>
 
 #include <algorithm>

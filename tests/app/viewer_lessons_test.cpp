@@ -72,12 +72,13 @@ Deed moves(int layers, int heads) {
   };
 }
 
-/// What a user does for the conditions of a card that aren't questions, and something near it that must not complete it.
+/// Deeds of a user that meet the conditions of a card that aren't questions, and similar ones that must not complete
+/// it.
 struct Play {
   Deed right, wrong;
 };
 
-/// By lesson, the cards with such conditions in their order. Answers to questions, right and wrong, follow from the
+/// The cards with such conditions by lesson, in their order. Answers to questions, right and wrong, follow from the
 /// conditions themselves.
 const std::map<std::string, std::vector<Play>>& plays() {
   static const std::map<std::string, std::vector<Play>> kPlays = {

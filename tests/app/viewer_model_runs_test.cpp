@@ -1,4 +1,5 @@
-// What a model on screen computes: predictions, continuations, tokens of texts, knocked-out heads, padding, precision.
+// Computations of a model on screen: predictions, continuations, tokens of texts, knocked-out heads, padding,
+// precision.
 #include <doctest/doctest.h>
 
 #include <string>

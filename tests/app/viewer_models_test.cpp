@@ -300,7 +300,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.frames_until([&] { return ui.sees("loading.cancel"); }));
     CHECK(ui.rect("loading.bar").size.x > 0.0F);
     CHECK(ui.rect("loading.bar").size.x < 1600.0F);
-    // What was shown before stays whole: no name, text or panel of the model that isn't there yet.
+    // The earlier model's contents stay whole: no name, text or panel of the model that isn't there yet.
     for (const char* name : {"head.map", "model.heads", "chips.query.0.1", "text.cross"}) CHECK_MESSAGE(ui.sees(name), name);
     CHECK_FALSE(ui.sees("model.name"));
     CHECK(model_path(ui.state().source) == kGoldenModels + "gpt2");

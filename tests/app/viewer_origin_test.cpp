@@ -107,7 +107,7 @@ TEST_SUITE("gpu") {
     CHECK(line.find("query 0 ") != std::string::npos);
     CHECK(line.find("key 0 ") != std::string::npos);
     CHECK(line.find("model.safetensors") != std::string::npos);
-    // Of a token the heaviest of its own lines.
+    // A token shows the heaviest of its own lines.
     ui.move_to("lines.query.2");
     CHECK(told().find("query 2 ") != std::string::npos);
     ui.press(Key::Digit5);

@@ -1,4 +1,4 @@
-// What fits: the panes, whatever they show, the header's controls, and numbers in cells.
+// Contents fit: the panes, whatever they show, the header's controls, and numbers in cells.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -30,7 +30,7 @@ namespace {
 
 bool is_chosen(const State& state) { return state.patching.receiver.layer != kLastLayer; }
 
-/// What the view shows; null: nothing yet.
+/// Returns the effects that the view shows; null: none yet.
 template <typename Question = PatchingQuestion>
 const PatchEffects* effects(const UiDriver& ui) {
   for (const auto& [query, answer] : ui.result().analyses) {
@@ -220,7 +220,7 @@ TEST_SUITE("gpu") {
     ui.click("patching.map.5");
     REQUIRE(effects<WeightPatchingQuestion>(ui));
     CHECK(effects<WeightPatchingQuestion>(ui)->is_complete());
-    // What the causal mask hides has no number: it is hatched.
+    // Cells that the causal mask hides have no number: they are hatched.
     CHECK_FALSE(effects<WeightPatchingQuestion>(ui)->at(1, 5));
     CHECK(effects<WeightPatchingQuestion>(ui)->at(5, 1));
     CHECK(ui.count_pixels("patching.cell.1.5", ui.ui().theme().hatch_ground) > 20);
@@ -261,8 +261,8 @@ TEST_SUITE("gpu") {
       if (is_of_tokens && map->site == model::Site::HeadOutput) heads = answer.as<PatchEffects>();
     }
     REQUIRE(heads);
-    // Of the heads after the first layer the one that carries most by itself; by its values: its queries, by which paths
-    // ended before, learn nothing.
+    // The receiver is the head after the first layer that carries most by itself, and its values: its queries, in which
+    // paths ended before, learn nothing.
     std::vector<PatchCell> alone = strongest_patches(*heads, PatchMeasure::Logit, heads->all);
     std::erase_if(alone, [](const PatchCell& cell) { return cell.row == 0; });
     CHECK(heads->layers[alone[0].row] == 1);

@@ -313,7 +313,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state()[kBlockView.reduces_motion]);
     generate(ui);
     CHECK_FALSE(ui.frames_until([&] { return ui.sees("head.new_row"); }));
-    // The same choice is beside the button that generates.
+    // A second control beside the button that generates makes the same choice.
     ui.click("tab.predictions");
     ui.click("generate.speed");
     ui.click("generate.speed.2");

@@ -112,7 +112,7 @@ TEST_SUITE("gpu") {
     ui.settle();
     CHECK_FALSE(ui.sees("steps.typed"));
     CHECK(model_changes(ui.state()) == "V[2,1] typed");
-    // What is no number is refused, and stays to be mended.
+    // A text that is no number is refused, and stays to be mended.
     open_cell(ui, "q", {3, 5}, {4, 6});
     ui.press(Key::A, kControl);
     ui.type("x");
@@ -128,7 +128,7 @@ TEST_SUITE("gpu") {
     CHECK(model_changes(ui.state()) == "V[2,1] typed");
     ui.press(Key::Z, kControl);
     CHECK(model_changes(ui.state()).empty());
-    // What is computed has no field.
+    // A computed matrix has no field.
     ui.wait(2.0);
     ui.click("steps.scores");
     ui.click("steps.scores");

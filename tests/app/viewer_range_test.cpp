@@ -120,7 +120,7 @@ TEST_SUITE("gpu") {
     type("head.range.low", "0.125");
     const view::ValueLimits typed{.low = 0.125F, .high = 0.25F};
     CHECK(limits.at(Stage::Weights) == typed);
-    // What no bar can show changes nothing.
+    // Limits that no bar can show change nothing.
     for (const char* text : {"0.1", "-1", "7", "nan"}) type("head.range.high", text);
     CHECK(limits.at(Stage::Weights) == typed);
     ui.click("grid.encoder.1.1");

@@ -1,4 +1,4 @@
-// What is drawn doesn't move by itself: what the pointer comes to stays under it, and every view comes to rest.
+// The drawing doesn't move by itself: an item that the pointer comes to stays under it, and every view comes to rest.
 #include <doctest/doctest.h>
 
 #include <map>

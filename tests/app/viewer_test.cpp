@@ -383,7 +383,7 @@ TEST_SUITE("gpu") {
     shell::Ui ui(device);
     for (int frame = 0; frame < 3; ++frame) {
       ui.begin_frame({200, 100}, 1.0F, 0.01);
-      // As panes do: the window begins with more on the stack of styles than it goes on with.
+      // The window begins as panes do, with more on the stack of styles than it goes on with.
       for (int i = 0; i < 4; ++i) ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
       ImGui::Begin("pane");
       ImGui::PopStyleVar(4);
