@@ -36,7 +36,7 @@ struct Accepted {
   Expression expression;
 };
 
-/// What became of mutants.
+/// The outcome of the mutants.
 struct Outcome {
   std::vector<Accepted> accepted;
   int refused = 0;
@@ -84,7 +84,8 @@ std::string functions_of(std::span<const Accepted> some) {
   return functions;
 }
 
-/// What the device makes of every cell of small_expression_map(), [expression, query, key]; a mask's bool as 0 or 1.
+/// Returns the device's values for every cell of small_expression_map(), [expression, query, key]; a mask's bool as 0
+/// or 1.
 std::vector<float> on_device(gpu::Context& context, std::span<const Accepted> some) {
   const ExpressionMap map = test::small_expression_map();
   std::vector<std::uint32_t> words{0};  // where a word says that something begins, 0 says that nothing does
@@ -149,7 +150,7 @@ TEST_SUITE("cpu") {
 }
 
 TEST_SUITE("gpu") {
-  /// Of whole numbers alone exactly; rounding in float32 may be enlarged without bound.
+  /// Values are equal for expressions of whole numbers alone; rounding in float32 may be enlarged without bound.
   TEST_CASE_FIXTURE(test::OnGpu, "mutated expressions that are accepted have the reference's values on the device") {
     constexpr std::size_t kSample = 400, kOfShader = 40;
     Outcome outcome = judge_all(18);

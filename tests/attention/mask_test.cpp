@@ -178,7 +178,7 @@ TEST_SUITE("cpu") {
     mask.painted[{.head = 1}].paint(cell, true);
     CHECK(mask.painted_state(3, 2, 1, cell) == true);
     CHECK(mask.painted_state(3, 2, 0, cell) == false);
-    // As narrow as the head's: a layer takes precedence over a batch item, and that over a head.
+    // A layer's scope is as narrow as the head's: a layer takes precedence over a batch item, and that over a head.
     mask.painted[{.layer = 3}].paint(cell, false);
     CHECK(mask.painted_state(3, 2, 1, cell) == false);
     CHECK(mask.painted_state(4, 2, 1, cell) == true);

@@ -1,4 +1,4 @@
-// What painting and documents cost in the mask's words, and that every cell is found there.
+// The size of painting and documents in the mask's words, and that every cell is found there.
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -38,7 +38,7 @@ Values on_device(gpu::Context& context, const std::vector<float>& angles) {
   return {{both.begin(), both.begin() + count}, {both.begin() + count, both.end()}};
 }
 
-/// By how much the device's values differ at most from those of double precision.
+/// Returns the largest difference between the device's values and those of double precision.
 double worst_error(gpu::Context& context, const std::vector<float>& angles) {
   const Values values = on_device(context, angles);
   double worst = 0.0;
