@@ -1,4 +1,4 @@
-// What predictions are made of against an implementation in numpy that is itself compared with transformers.
+// Attributions of predictions against an implementation in numpy that is itself compared with transformers.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -24,7 +24,7 @@ struct AttributionCase {
   const model::AttentionLayer& layer(std::uint32_t number) const { return loaded.network.layers->encoder.at(number); }
   /// Row of the residual stream after so many layers.
   std::vector<float> state(std::uint32_t after, std::uint32_t token) const;
-  /// What a layer's attention adds to it.
+  /// Returns the vector that a layer's attention adds to the token's state.
   std::vector<float> written(std::uint32_t layer, std::uint32_t token) const;
   std::vector<float> merged(std::uint32_t layer, std::uint32_t token) const;
   /// [tokens]

@@ -47,7 +47,7 @@ std::vector<ComposedHead> composed_with(const std::shared_ptr<const model::Netwo
   return composition.heads();
 }
 
-/// How far both are from each other; ∞ where only one is a number.
+/// Returns the distance between both; ∞ where only one is a number.
 double distance(const std::optional<double>& found, const nlohmann::json& expected) {
   if (found.has_value() == expected.is_null()) return std::numeric_limits<double>::infinity();
   if (!found) return 0.0;
