@@ -18,7 +18,7 @@ namespace {
 
 constexpr model::BlockKind kSelf = model::BlockKind::EncoderSelf;
 
-/// What is wrong with a capture, without the folder's name.
+/// Returns the error of opening a capture, without the folder's name.
 std::string complaint(const std::filesystem::path& path) {
   std::string message = error_message([&] { (void)CaptureFile(path); });
   CHECK(is_one_line(message));
@@ -233,7 +233,7 @@ TEST_SUITE("cpu") {
     const CaptureFile from_starts(write_capture(folder.path() / "s.safetensors", batch, R"("starts":"[0, 3]")"));
     CHECK(from_starts.input()->source.lengths == std::vector{4U, 1U});
 
-    // Of an encoder and a decoder each side has its own; a decoder alone takes the plain names.
+    // Each side of an encoder–decoder has its own names; a decoder alone takes the plain names.
     const CaptureFile pair(write_capture(folder.path() / "p.safetensors", {even("cross_attention.0", {1, 1, 2, 3})},
                                          R"("key_lengths":"[2]","query_starts":"[1]")"));
     CHECK(pair.input()->source.lengths == std::vector{2U});

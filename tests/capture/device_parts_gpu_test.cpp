@@ -182,7 +182,7 @@ TEST_SUITE("gpu") {
       CHECK(tile.values.size() == std::size_t{merged.tile_rows()} * merged.tile_columns());
       raise_to(worst, difference(tile, tile_of(runs.on_host, merged)));
     }
-    // Of three heads in one call, the middle of the map.
+    // Three heads are evaluated in one call, at the middle of the map.
     std::vector<TileRequest> maps;
     for (const std::uint32_t head : {5U, 0U, 1U}) {
       maps.push_back({.block = kFirst, .head = head, .row = 5'000, .rows = 16, .column = 100, .columns = 1'000, .pool = 4});
