@@ -90,7 +90,7 @@ double score_of(const evaluation::HeadScore& head, const std::string& type) {
   return head.mean(metric).value();
 }
 
-/// Of the head in the number's name ("L2H5"), else of the best one.
+/// Returns the number of the head in the figure's name ("L2H5"), else of the best head.
 double measured_head(const std::vector<evaluation::HeadScore>& heads, const CardFigure& figure) {
   static const std::regex kHead(R"(\bL(\d+)H(\d+)\b)");
   std::smatch named;
