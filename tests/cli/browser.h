@@ -14,7 +14,7 @@ namespace headlight::test {
 
 inline bool has_browser() { return std::system("command -v chromium >/dev/null 2>&1") == 0; }
 
-/// What the page's document is after its scripts, and those of `probe`, have run.
+/// Returns the page's document after its scripts, and those of `probe`, have run.
 inline std::string document_of(const std::filesystem::path& page, const std::string& probe) {
   std::string text = read_file(page);
   const std::string errors =

@@ -1,4 +1,4 @@
-// What views show in words and numbers.
+// Views in words and numbers.
 #include <sstream>
 #include <string>
 #include <vector>

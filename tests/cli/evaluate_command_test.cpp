@@ -43,7 +43,7 @@ std::string complaint(const std::vector<std::string>& arguments, int status, con
   return complaint_of(outcome, status);
 }
 
-/// What an evaluation that succeeds writes as JSON, with nothing on standard error.
+/// Returns the JSON that an evaluation that succeeds writes, with nothing on standard error.
 nlohmann::json answer(std::vector<std::string> arguments, const std::string& prefix = kNoData) {
   arguments.insert(arguments.end(), {"--format", "json", "--quiet"});
   const Outcome outcome = evaluate(arguments, prefix);
@@ -158,7 +158,7 @@ TEST_SUITE("gpu") {
     const nlohmann::json pair = answer({"perplexity", "--model", golden_path("marian"), "--source", file, "--target", file});
     CHECK(pair["words"] == 10);
     CHECK(pair["nats"].get<double>() > 0.0);
-    // The same texts under the dataset's names, found by the variable and by the flag.
+    // The texts are found under the dataset's names, too, by the variable and by the flag.
     texts.add("val.de", read_file(file));
     texts.add("val.en", read_file(file));
     const std::string folder = texts.folder.path().string();

@@ -124,7 +124,7 @@ TEST_SUITE("gpu") {
       CHECK(run_headlight({"screenshot", "--session", exported.path(file).string(), "--out", again.string()}).status == 0);
       CHECK(drawn(read_file(again)) == svg);
     }
-    // What is known before anything is computed.
+    // The names of the files are known before anything is computed.
     const Outcome dry =
         run_headlight({"export", "--model", model, "--text", "a b", "--views", "prompts,checkpoints", "--prompts", prompts,
                        "--out", (folder.path() / "out").string(), "--dry-run", "--json"});

@@ -44,7 +44,7 @@ TEST_SUITE("gpu") {
     CHECK(first.out == "3 texts in " + texts.out.string() + "\n");
     CHECK(texts.npy("000002/weights.npy").shape == Shape{1, 1, 2, 3, 3});
     CHECK_FALSE(fs::exists(texts.out / "000001"));
-    // As a kill leaves it: one text isn't listed, one is half written.
+    // The folder is left as by a kill: one text isn't listed, one is half written.
     const std::string index = read_file(texts.out / "index.jsonl");
     const std::size_t last = index.rfind('\n', index.size() - 2) + 1;
     write_file_atomically(texts.out / "index.jsonl", index.substr(0, last + 5));

@@ -1,5 +1,6 @@
-// What the program prints, character for character, against tests/golden/cli. HEADLIGHT_UPDATE_GOLDEN=1 writes those files
-// anew. Only what doesn't depend on the processor, the driver, the terminal, paths or the time of day.
+// The program's output, character for character, against tests/golden/cli. HEADLIGHT_UPDATE_GOLDEN=1 writes those files
+// anew. The commands are those whose output doesn't depend on the processor, the driver, the terminal, paths or the
+// time of day.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -29,7 +30,8 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// As one would see it in a terminal: the command line, its input, what it prints, its error line and its status.
+/// Returns the command as one would see it in a terminal: the command line, its input, what it prints, its error line
+/// and its status.
 std::string shown(const Command& command) {
   const TemporaryDirectory empty;
   const std::string nothing = empty.path().string();

@@ -71,7 +71,7 @@ void list_commands(const std::vector<std::string>& command, std::vector<Listed>&
 
 std::string without_escapes(const std::string& page) { return std::regex_replace(page, std::regex(R"(\\-)"), "-"); }
 
-/// What bash offers behind these words.
+/// Returns the completions that bash offers after these words.
 std::set<std::string> offered(const fs::path& script, const std::vector<std::string>& words) {
   std::string line = fmt::format("source '{}'; compopt() {{ :; }}; COMP_WORDS=(headlight", script.string());
   for (const std::string& word : words) line += " '" + word + "'";

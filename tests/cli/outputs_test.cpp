@@ -1,4 +1,5 @@
-// Where results go: one file, standard output, what would be written, JSON, quiet; and what a second export leaves.
+// The places of results: one file, standard output, the list of a dry run, JSON, quiet; and the files that a second
+// export leaves.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -101,7 +102,7 @@ TEST_SUITE("gpu") {
     }
     CHECK(found == expected);
     CHECK(found.size() == names_in(folder).size());
-    // What images and texts take is an estimate: observed 0.6 to 1.5 of it.
+    // The size of images and texts is estimated: the plan's is 0.6 to 1.5 of the real one (observed).
     const double ratio = planned.at("bytes").get<double>() / written.at("bytes").get<double>();
     CHECK(ratio > 0.4);
     CHECK(ratio < 2.5);
@@ -124,7 +125,7 @@ TEST_SUITE("gpu") {
     CHECK(record.at("files").size() == 4);
     CHECK(record.at("earlier") == json{"layer-00_batch-0_head-02_weights.csv", "layer-00_batch-0_head-03_weights.csv",
                                        "layer-00_batch-0_head-04_weights.csv", "layer-00_batch-0_head-05_weights.csv"});
-    // What is removed is no longer named; a name that leaves the folder never is.
+    // A removed file is no longer named; a name that leaves the folder never is.
     fs::remove(fs::path(folder) / "layer-00_batch-0_head-02_weights.csv");
     json edited = record;
     edited["earlier"].push_back("../out/weights.npy");

@@ -20,7 +20,7 @@ using namespace headlight;
 namespace fs = std::filesystem;
 using test::between, test::document_of, test::has_browser, test::kTell;
 
-// Where there is a browser, which CI doesn't install.
+// These tests need a browser, which CI doesn't install.
 TEST_SUITE("given") {
   TEST_CASE("a page has no error in a browser, and hovering shows the number that the device computed") {
     if (!has_browser()) return test::skip("chromium isn't installed");
@@ -126,7 +126,7 @@ TEST_SUITE("given") {
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
     const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
-    // Of the first head each cell's colour, as its step among the 256 of the page.
+    // The probe lists for each cell of the first head its colour, as its step among the 256 of the page.
     const std::string probe = R"(
       const told = {steps: {}, cells: [], focus: []}, find = (id) => document.getElementById(id), map = find("map");
       const data = JSON.parse(find("data").textContent), n = data.sets[0].rows.length, colors = atob(data.colors);

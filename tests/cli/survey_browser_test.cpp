@@ -17,7 +17,7 @@ using namespace headlight;
 namespace fs = std::filesystem;
 using test::between, test::document_of, test::has_browser, test::kTell;
 
-// Where there is a browser, which CI doesn't install.
+// These tests need a browser, which CI doesn't install.
 TEST_SUITE("given") {
   TEST_CASE("a survey's report and its site show what its files say, in a browser, without an error") {
     if (!has_browser()) return test::skip("chromium isn't installed");

@@ -57,7 +57,8 @@ TEST_SUITE("cpu") {
     }
     CHECK(survey(corpus, folder.path() / "out", {"--metric", "a=first", "--metric", "a=next"}).err.find("has 'a' twice") !=
           std::string::npos);
-    // What can't be measured is found before, as far as the lines that are looked at say it.
+    // A corpus that can't be measured is refused before the survey, as far as the lines that are read beforehand show
+    // it.
     const fs::path latin = folder.path() / "latin.txt";
     write_file_atomically(latin, std::string("caf\xe9\nna\xefve\n"));
     const std::vector<std::string> dry = {"--activations", "next", "--dry-run"};

@@ -18,7 +18,7 @@ namespace {
 
 std::string golden_path(std::string_view name) { return test::golden_model_path(name).string(); }
 
-/// What a command answers to lines on standard input.
+/// Returns a command's answer to lines on standard input.
 Outcome answer(const std::vector<std::string>& arguments, const std::string& input) {
   Outcome outcome = run_headlight(arguments, "", input);
   INFO(outcome.err);

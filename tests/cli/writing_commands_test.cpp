@@ -37,7 +37,7 @@ Outcome run(const std::vector<std::string>& arguments, const std::string& input)
   return run_headlight(arguments, "MESA_SHADER_CACHE_DIR=" + kernels.path().string(), input);
 }
 
-/// What a command that succeeds writes.
+/// Returns the output of a command that succeeds.
 std::string answer(const std::vector<std::string>& arguments, const std::string& input = "") {
   const Outcome outcome = run(arguments, input);
   INFO(outcome.err);
@@ -72,7 +72,7 @@ std::string id_list(const nlohmann::json& tokens) {
   return fmt::format("{}", fmt::join(tokens["ids"][0].get<std::vector<std::uint32_t>>(), ","));
 }
 
-/// The same shape, and how far apart the numbers are.
+/// Requires the same shape, and returns the largest difference of the numbers.
 double difference(const fs::path& left, const fs::path& right) {
   const Tensor a = files::decode_npy(read_file(left)), b = files::decode_npy(read_file(right));
   REQUIRE(a.shape == b.shape);
