@@ -1,4 +1,4 @@
-// What of core/atomic_file.h only POSIX has: children that are killed, pipes, links, /proc.
+// Cases of core/atomic_file.h that only POSIX has: children that are killed, pipes, links, /proc.
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
