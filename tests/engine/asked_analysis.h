@@ -12,7 +12,7 @@
 
 namespace headlight::app {
 
-/// What the engine answers of analyses of a golden model's text, on the reference or another runner.
+/// Asks the engine for analyses of a golden model's text, on the reference or another runner.
 struct AskedAnalysis {
   explicit AskedAnalysis(const std::string& model, const std::string& text = "the cat sat on the mat",
                          const RunnerFactory& open = open_reference_runner)
@@ -43,7 +43,7 @@ struct AskedAnalysis {
   std::uint64_t revision = 0;
 };
 
-/// What was found; throws Error where nothing was.
+/// Returns the findings; throws Error where there are none.
 template <typename Result>
 const Result& found_in(const Analysed& answer) {
   const Result* found = answer.as<Result>();

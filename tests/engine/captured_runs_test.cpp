@@ -160,7 +160,7 @@ TEST_SUITE("cpu") {
     };
     const char* causal = R"("mask":"causal")";
     const std::vector<double> expected = metrics_of(write_capture(folder.path() / "a.safetensors", {alone}, causal), 0);
-    // The same line with padding on the right, then on the left; what rows of padding give is any weights.
+    // The batch has the same line with padding on the right, then on the left; rows of padding may have any weights.
     MadeTensor batch = even("attention.0", {2, 1, kPadded, kPadded});
     for (std::uint32_t line = 0; line < 2; ++line) {
       const std::uint32_t start = line == 0 ? 0 : kPadded - kTokens;
@@ -176,7 +176,7 @@ TEST_SUITE("cpu") {
         write_capture(folder.path() / "p.safetensors", {batch}, R"("mask":"causal","lengths":"[3, 3]","starts":"[0, 2]")");
     CHECK(metrics_of(padded, 0) == expected);
     CHECK(metrics_of(padded, 1) == expected);
-    // Of rows 1 and 2 alone: means over these.
+    // The capture has rows 1 and 2 alone: the metrics are means over these.
     MadeTensor later{.name = "attention.0", .shape = {1, 2, kTokens}, .values = {0.25F, 0.75F, 0, 0.5F, 0.3F, 0.2F}};
     const std::vector<double> of_later =
         metrics_of(write_capture(folder.path() / "l.safetensors", {later}, R"("mask":"causal","cached":"1")"), 0);

@@ -36,7 +36,7 @@ Computed compute(Runner& runner, const std::string& model, const std::vector<Ids
   return computed;
 }
 
-/// What is found of a line, in passes of the runs' device.
+/// Returns the findings about a line, in passes of the runs' device.
 template <typename Found>
 Found find(Runner& runner, const AnalysisQuery& query, const Computed& present, const Computed& baseline) {
   ChangedRuns changes;

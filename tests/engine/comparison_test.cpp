@@ -144,7 +144,7 @@ TEST_SUITE("cpu") {
     REQUIRE(same.analysed(kQuery));
     CHECK(found_in<ChangedHeads>(*same.analysed(kQuery)).heads.empty());
     CHECK(answer(asked, std::nullopt, {kQuery}).analysed(kQuery) == nullptr);
-    // Of the same run: what was found of one reference isn't shown of another.
+    // The present run is the same here: findings about one baseline aren't shown for another.
     RunInputs other = baseline;
     other.masks[model::BlockKind::EncoderSelf].rule.window = 2;
     const EngineResult changed = answer(asked, other, {kQuery});

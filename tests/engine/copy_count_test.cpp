@@ -1,4 +1,4 @@
-// How many passes are computed together, by what they took.
+// The number of passes that are computed together, by the time that they took.
 #include <doctest/doctest.h>
 
 #include "app/engine/copy_count.h"
@@ -35,7 +35,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("one pass alone comes first; more are tried as long as a pass gets faster by it") {
     CopyCount count = of_tokens(64);
     CHECK(count.next(8) == 1);
-    // What a pass costs by itself: so the more at once the better.
+    // Each pass costs the same however many are computed at once: so the more the better.
     CHECK(settled(count, 32, [](std::size_t) { return 1.0; }) == 32);
     CHECK(count.next(12) == 8);
     CHECK(count.next(1) == 1);

@@ -63,7 +63,7 @@ EngineRequest request_for(const std::string& folder, const std::string& text) {
   return {.inputs = run_inputs(state)};
 }
 
-/// Of a model without a tokenizer.
+/// Returns a request for a model without a tokenizer.
 EngineRequest request_of_ids(const std::string& model) {
   EngineRequest request = request_for(kModels + model, "");
   std::get<Model>(request.inputs.source).ids = {{3, 1, 4, 1, 5, 9, 2, 6}};
@@ -74,7 +74,7 @@ TileQuery map_of(std::uint32_t layer, std::uint32_t head, std::uint32_t tokens) 
   return {.block = {.layer = LayerIndex{layer}}, .head = head, .rows = tokens, .columns = tokens};
 }
 
-/// The same numbers, bit by bit.
+/// Checks that both tiles have the same numbers, bit by bit.
 void check_same(const attention::Tile* early, const attention::Tile* final) {
   REQUIRE(early != nullptr);
   REQUIRE(final != nullptr);
@@ -96,7 +96,7 @@ TEST_SUITE("gpu") {
         Desk desk;
         EngineRequest request = request_of_ids(model);
         std::get<Model>(request.inputs.source).precision = precision;
-        // How many tokens the text has, the window learns from the first result.
+        // The window learns the text's number of tokens from the first result.
         const EngineResult whole = desk.finish(request);
         REQUIRE(whole.error == "");
         REQUIRE(desk.early.size() == 1);
@@ -199,7 +199,7 @@ TEST_SUITE("gpu") {
     desk.watch = [&](std::size_t, std::size_t) { return desk.early.empty(); };
     error = "loading was cancelled";
     check_failed(desk.finish(request_for(kModels + "gpt2", "the cat sat")));
-    // Of the later layers, when the first ones have been shown.
+    // A failure of the later layers, after the first ones were shown, is reported, too.
     const TemporaryDirectory directory;
     const std::filesystem::path copy = directory.path() / "gpt2";
     std::filesystem::copy(kModels + "gpt2", copy);

@@ -1,4 +1,4 @@
-// What is computed after any sequence of edits, undone and done again, is what is computed from scratch.
+// Results after any sequence of edits, undone and done again, are those computed from scratch.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr std::uint32_t kMaxTokens = 12;
 constexpr std::uint32_t kIds = 80;  // which all of the models have
 constexpr double kSameRun = 1e-6;   // observed 0 on llvmpipe; kernels for few rows may sum in another order on a GPU
 
-/// What a user changes about a run, one thing at a time.
+/// A user who changes one thing about a run at a time.
 class UserOfModel {
  public:
   UserOfModel(test::Random& random, const model::Network& network, State& state)
@@ -176,7 +176,8 @@ double apart(const Tensor& left, const Tensor& right) {
   return most / largest;
 }
 
-/// Of everything that is shown of two runs: maps and outputs of every block, hidden states, logits.
+/// Returns the largest difference of all numbers shown of two runs: maps and outputs of every block, hidden states,
+/// logits.
 double apart(const inference::Run& left, const inference::Run& right) {
   if (left.blocks() != right.blocks()) return 1e9;
   double most = 0.0;

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of the last run, what the dialog would have told beforehand.
+/// Returns the names that the dialog would have announced for the last run.
 std::vector<std::string> told_names(const Exporter& exporter, const ExportOptions& options) {
   const inference::Run& run = *exporter.runner.newest;
   const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);

@@ -17,7 +17,7 @@
 
 namespace headlight::app {
 
-/// What a fake device was asked to do; shared with the test that looks on.
+/// A log of the requests to a fake device; shared with the test that looks on.
 struct FakeLog {
   std::atomic<int> opened{0};
   std::atomic<int> runs{0};

@@ -1,4 +1,4 @@
-// What a run differs from its model in, said by every figure; and no file that says where it was made.
+// Every figure names the changes of a run from its model; and no file names the place where it was made.
 #include <zlib.h>
 
 #include <algorithm>

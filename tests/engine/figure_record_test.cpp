@@ -79,7 +79,7 @@ TEST_SUITE("cpu") {
     options.is_dark = options.is_transparent = true;
     options.font = exporting::FigureFont::Serif;
     options.parts.settings = options.parts.word_marks = false;
-    // Of both lines: three heads and a sheet of weights and of keys, and the merged heads.
+    // The files are of both lines: three heads and a sheet of weights and of keys, and the merged heads.
     CHECK(compare_with_again(options, folder.path()) == 3 * 2 * (4 + 4 + 1));
     options.stages = {Stage::Weights};
     options.heads = parse_index_set("--heads", "0,2");

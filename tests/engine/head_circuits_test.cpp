@@ -1,4 +1,4 @@
-// What heads can make of each other by their weights, as the engine answers it: in steps, and once for all runs of a model.
+// Compositions of heads by their weights, as the engine answers them: in steps, and once for all runs of a model.
 #include "app/analyses/head_circuits.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What knocking out heads changes: against each knock-out alone, and against PyTorch.
+// The effects of knocking out heads: against each knock-out alone, and against PyTorch.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ double log_probability(std::span<const float> logits, std::uint32_t token) {
   return double{logits[token]} - std::log(sum);
 }
 
-/// What a row of logits and a whole text say, in plain words.
+/// Computes the numbers of a row of logits and of a whole text in plain code.
 PredictedNumbers numbers_of(const Tensor& logits, const std::vector<std::uint32_t>& ids, std::uint32_t position,
                             std::uint32_t token, std::uint32_t other) {
   const std::size_t vocabulary = logits.shape.back();

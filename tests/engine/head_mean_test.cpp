@@ -126,7 +126,7 @@ TEST_SUITE("cpu") {
     CHECK(worker.snapshot().is_current(mean));
     CHECK(worker.snapshot().tile(head));
     CHECK(worker.snapshot().has_all_tiles);
-    // Of another run it is computed anew; what no table lists is nothing that could be asked for.
+    // The mean of another run is computed anew; a quantity that no table lists can't be asked for.
     const attention::Tile first = *worker.snapshot().tile(mean);
     std::get<Playground>(request.inputs.source).settings.seed = 9;
     request.revision = 2;

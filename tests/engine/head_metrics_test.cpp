@@ -1,4 +1,4 @@
-// What heads do, measured by the engine in strips, against whole maps of the reference.
+// Metrics of heads, measured by the engine in strips, against whole maps of the reference.
 #include "app/analyses/head_metrics.h"
 
 #include <doctest/doctest.h>

@@ -29,7 +29,7 @@ std::shared_ptr<const ReferenceRun> run_of(const State& state) {
       inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .interventions = {}});
 }
 
-/// What is asked of the cell (query, key) of a map.
+/// Is the cell (query, key) of a map in the pattern?
 using InPattern = std::function<bool(std::uint32_t query, std::uint32_t key)>;
 
 struct Expected {
@@ -37,7 +37,7 @@ struct Expected {
   std::uint32_t queries = 0;
 };
 
-/// Of a causal head, from its whole map in plain loops.
+/// Measures a causal head by its whole map, in plain loops.
 Expected measure(const inference::Run& run, const HeadRef& head, const InPattern& in_pattern) {
   const Tensor maps = run.stage(head.block, attention::Stage::Weights);
   const std::uint32_t n = maps.shape[2];

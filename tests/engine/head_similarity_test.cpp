@@ -1,4 +1,4 @@
-// How alike heads are, read in parts by the engine, against whole maps of the reference.
+// Similarity of heads, read in parts by the engine, against whole maps of the reference.
 #include "app/analyses/head_similarity.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What a keystroke costs on the device, from the request to everything on screen.
+// The cost of a keystroke on the device, from the request to everything on screen.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct Desk {
     REQUIRE(runner != nullptr);
   }
 
-  /// As the window asks: the selected map, a thumbnail of each head, and what the last token predicts.
+  /// Asks as the window does: for the selected map, a thumbnail of each head, and the last token's predictions.
   EngineResult type(const std::string& text) {
     State state;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2");
@@ -74,7 +74,7 @@ TEST_SUITE("gpu") {
     for (int i = 0; i < 6; ++i) {
       const gpu::MemoryCalls calls = context.memory_calls();
       const std::uint64_t recordings = context.recordings_created();
-      // Where the device is a processor, a submission pauses for functions of the host; it counts once.
+      // A submission pauses for functions of the host where the device is a processor; it counts once.
       const auto submissions = [&] { return context.submissions() - context.host_waits(); };
       const std::uint64_t before = submissions();
       const EngineResult result = desk.type(i % 2 == 0 ? text : text + " a");

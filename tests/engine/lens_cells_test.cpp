@@ -1,4 +1,4 @@
-// What every layer predicts, by the logit lens and by linear lenses, against transformers and torch
+// Predictions of every layer, by the logit lens and by linear lenses, against transformers and torch
 // (tools/make_lens_golden.py), on the device and without one.
 #include "app/analyses/lens_cells.h"
 

@@ -48,7 +48,7 @@ std::vector<std::string> abbreviations_in(const std::string& text) {
   return found;
 }
 
-/// Of the state alone: what only a run knows isn't met.
+/// Is the card done by the state alone? A condition that only a run can meet isn't met.
 bool is_done(const LessonCard& card, const State& state, const json& answer = {}) {
   const json settings = to_json(state);
   const EngineResult no_run;
@@ -94,7 +94,8 @@ TEST_SUITE("cpu") {
         CAPTURE(card.title);
         open_card(card, state);
         CHECK(is_done(card, state) == card.done.empty());
-        // What a card opens counts as trained, so that Reset brings back the model and not something else.
+        // A card's state counts as trained when it is opened, so that Reset brings back the model and not something
+        // else.
         const bool opens_model = card.opens.contains("model") && card.opens["model"].contains("path");
         if (opens_model) CHECK(state.masks == trained_masks(state.source));
         for (const std::string& paragraph : card.paragraphs) CHECK(paragraph.size() <= 420);

@@ -1,4 +1,4 @@
-// What moving over a large map costs the device: cells that it evaluates, counted, not timed.
+// The cost of moving over a large map on the device: cells that it evaluates, counted, not timed.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -71,11 +71,12 @@ TEST_CASE("zooming out evaluates only what no finer tile has shown, zooming back
   for (const Pooling pooling : {Pooling::Max, Pooling::Mean}) {
     ZoomedMap map(pooling);
     CHECK(map.look_at(1024, 1024, 1024, 0) == square(1024));
-    // Of the four tiles of level 1 that are whole nothing is new; then three quarters of the view are.
+    // The four whole tiles of level 1 have nothing new; then three quarters of the view are new.
     CHECK(map.look_at(1024, 1024, 1024, 1) == 0);
     CHECK(map.look_at(0, 0, 2048, 1) == square(2048) - square(1024));
     CHECK(map.look_at(0, 0, 4096, 2) == square(4096) - square(2048));
-    // From level 0 to the whole map at once, past the levels between them: another corner of the map, and nothing more.
+    // Zooming from level 0 to the whole map at once, past the levels between them, evaluates another corner of the map
+    // and nothing more.
     CHECK(map.look_at(3072, 3072, 1024, 0) == square(1024));
     CHECK(map.look_at(0, 0, 4096, 4) == 0);
     for (const std::uint32_t level : {2U, 1U, 0U}) CHECK(map.look_at(1024, 1024, 1024, level) == 0);
@@ -97,7 +98,8 @@ TEST_CASE("zooming out around a point to the whole map and back in evaluates eac
   look(4'096, 4);
   look(2'800, 2);
   look(700, 0);
-  // Where only a tile with all four tiles below it was reduced, these were 16, 60, 240, 0, 0, 0 and 0: 316 instead of 256.
+  // Costs were 16, 60, 240, 0, 0, 0 and 0, 316 instead of 256, when a tile was reduced only from all four tiles below
+  // it.
   CHECK(costs == std::vector<std::size_t>{16, 48, 192, 0, 0, 0, 0});
 }
 

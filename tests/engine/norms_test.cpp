@@ -68,7 +68,7 @@ TileQuery whole(QuantityId id, const inference::Run& run, model::BlockRef block,
   return {.quantity = id, .block = block, .head = head, .rows = extent.rows, .columns = extent.columns};
 }
 
-/// What a key adds to a row of the attention's output: weight · v · W_O, by the definition.
+/// The vector that a key adds to a row of the attention's output: weight · v · W_O, by the definition.
 struct Added {
   std::uint32_t row = 0;
   std::vector<double> vector;

@@ -1,4 +1,4 @@
-// What the Predictions tab compares with: the logits before the last change.
+// The logits that the Predictions tab compares with: those before the last change.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What is measured of the prompts of a set: what a model leaves out, and that batches say what single runs say.
+// Measures of a set's prompts: parts that a model lacks are left out, and batches give the numbers of single runs.
 #include <future>
 #include <thread>
 
@@ -294,7 +294,7 @@ TEST_SUITE("gpu") {
       const std::optional<std::size_t> cell = strongest_cell(of, 0);
       return cell ? std::abs(spread_of(of, 0, *cell).mean) : 0.0;
     };
-    // Of the heads after the first layer it is among the three whose outputs change the logit the most.
+    // The receiver is, among the heads after the first layer, one of the three whose outputs change the logit the most.
     State alone = state_of(set, PromptExperiment::Patching);
     alone.patching.map = PatchMap::Heads;
     const PromptFindings heads = measure(*runner, alone);

@@ -30,7 +30,7 @@ State playground() {
   return state;
 }
 
-/// The same text with other weights.
+/// Returns the state with the same text and other weights.
 State other_weights(std::uint64_t seed = 9) {
   State state = playground();
   state.playground().settings.seed = seed;
@@ -212,7 +212,7 @@ TEST_CASE("matrices are pooled by rows and columns apart, their differences too"
       CHECK(pooled.at(2, column) == exact.at(4, column));
     }
   }
-  // Of maps: the largest, or of differences the farthest from 0, of two columns of one row.
+  // A pooled value of a map is the largest, or of differences the farthest from 0, of two columns of one row.
   for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kNorms, difference_of(Stage::Weights)}) {
     CAPTURE(quantity(id).id);
     TileQuery map = whole(id, *run, kSecond, quantity(id).scope == Scope::Head ? 1 : 0);
@@ -286,7 +286,7 @@ TEST_CASE("the engine takes differences from a reference run, and anew when eith
     CHECK(result.tile(desk.difference)->values[cell] == left[cell] - right[cell]);
   }
   const std::shared_ptr<const attention::Tile> first = result.tiles.at(desk.difference).tile;
-  // The same again evaluates nothing; another reference does, and so does another run.
+  // Asking for the same again evaluates nothing; another baseline does, and so does another run.
   result = desk.compare(other_weights(), playground());
   CHECK(result.tiles.at(desk.difference).tile == first);
   State other = playground();
@@ -314,7 +314,7 @@ TEST_CASE("runs that can't be compared say why, and nothing else fails") {
   CHECK(desk.compare(playground(), longer).baseline_error ==
         "the baseline has 2 × 5 queries and 5 keys, this run 1 × 5 and 5");
   CHECK(desk.worker.snapshot().tile(desk.difference) == nullptr);
-  // As soon as the newest run has its shape, it is compared.
+  // The newest run is compared as soon as it has its shape.
   CHECK(desk.compare(longer, longer).baseline_error == "");
   State fewer = playground();
   fewer.playground().settings.heads = 4;

@@ -12,7 +12,7 @@
 namespace headlight::app {
 
 /// A run that the reference computed: right numbers, slowly. What the viewer's tests look at is the same on any machine.
-/// Of interventions it knows replaced patterns alone: gains and others change nothing here.
+/// It applies replaced patterns alone of all interventions: gains and others change nothing here.
 class ReferenceRun : public inference::Run {
  public:
   explicit ReferenceRun(inference::PassInputs pass);

@@ -23,7 +23,7 @@ TEST_SUITE("cpu") {
       CHECK(found.texts[i].text.ids == texts[i].ids);
       CHECK(found.texts[i].heads.size() == asked.result.model->description.layers * std::size_t{found.heads});
       CHECK(found.texts[i].is_predicted.size() == 3);
-      // The same weights as of a run that is of this text.
+      // The weights are those of a run of this text alone.
       auto runner = open_reference_runner("");
       runner->load(asked.result.network->layers, inference::Precision::F32, {});
       const auto run = runner->run(evaluation::needle_pass(*asked.result.model, asked.result.network, texts[i]), nullptr);

@@ -1,4 +1,4 @@
-// What is found out about a tile once: row statistics, sums by key, ranges.
+// Facts about a tile that are found once: row statistics, sums by key, ranges.
 #include <cmath>
 #include <limits>
 

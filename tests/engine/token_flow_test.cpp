@@ -1,4 +1,4 @@
-// What flows into a token, asked of the engine, against the same arithmetic on all numbers at once.
+// The flow into a token, as the engine answers it, against the same arithmetic on all numbers at once.
 #include "app/analyses/token_flow.h"
 
 #include <doctest/doctest.h>

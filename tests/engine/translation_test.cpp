@@ -1,4 +1,4 @@
-// What an encoder–decoder writes by itself: on the engine's thread, never in the state.
+// Translations that an encoder–decoder writes by itself: on the engine's thread, never in the state.
 #include <algorithm>
 
 #include <doctest/doctest.h>

@@ -24,7 +24,7 @@ inline State text_at(const std::string& path, const Ids& ids, const Ids& target_
   if (!target_ids.empty()) state.model().target_ids = {target_ids};
   return state;
 }
-/// Of a model of tests/golden/models.
+/// Returns the state of a text of a model in tests/golden/models.
 inline State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
   return text_at(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model, ids, target_ids);
 }
@@ -43,7 +43,7 @@ class TwoRuns {
     return worker_.snapshot();
   }
 
-  /// What the analysis found; fails the test where there is an error instead.
+  /// Returns the findings of the analysis; fails the test where there is an error instead.
   template <typename Found>
   Found find(const State& present, const State& baseline, const AnalysisQuery& query) {
     const EngineResult result = ask(present, baseline, {query});

@@ -1,5 +1,5 @@
-// What heads do with tokens of the vocabulary, against torch (tools/make_vocabulary_golden.py): on the device, without one,
-// and by the reference.
+// Effects of heads on tokens of the vocabulary, against torch (tools/make_vocabulary_golden.py): on the device, without
+// one, and by the reference.
 #include "app/analyses/vocabulary_tokens.h"
 
 #include <doctest/doctest.h>
