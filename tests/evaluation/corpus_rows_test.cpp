@@ -1,4 +1,4 @@
-// What is measured of a corpus' lines: a row a text, or rows of packed ones.
+// Rows of a corpus' lines that are measured: a row a text, or rows of packed ones.
 #include <doctest/doctest.h>
 
 #include "evaluation/corpus_survey.h"

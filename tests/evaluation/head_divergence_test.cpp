@@ -21,7 +21,7 @@ using namespace headlight::evaluation;
 
 namespace {
 
-/// By the definition: half of both Kullback–Leibler divergences from the middle, in bits.
+/// Computes the divergence by the definition: half of both Kullback–Leibler divergences from the middle, in bits.
 double divergence(const std::vector<float>& p, const std::vector<float>& q) {
   double sum = 0.0;
   for (std::size_t i = 0; i < p.size(); ++i) {

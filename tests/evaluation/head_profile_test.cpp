@@ -1,5 +1,5 @@
-// What heads attend to over texts: sketches of tokens, distances, positions, mean maps; by hand, by plain loops, and against
-// numpy over transformers' attention.
+// Profiles of heads' attention over texts: sketches of tokens, distances, positions, mean maps; by hand, by plain
+// loops, and against numpy over transformers' attention.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void compare(Worst& worst, const TokenSketch& found, const nlohmann::json& expec
                                : expected[i][0].get<std::uint64_t>();
     CHECK(counter.key == key);
     worst.note(counter.mass, expected[i][keys].get<double>());
-    // As keys, tokens are counted where they get nothing too.
+    // Tokens are counted as keys where they get nothing, too.
     CHECK(counter.count == expected[i][keys + 1].get<std::uint64_t>());
   }
 }

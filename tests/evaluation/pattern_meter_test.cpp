@@ -1,4 +1,4 @@
-// How well rows of attention match a pattern, by hand.
+// Matches of rows of attention with a pattern, by hand.
 #include "evaluation/head_meter.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using Row = std::vector<double>;
 
 TEST_SUITE("cpu") {
   TEST_CASE("the mass of a pattern is averaged over the queries that have one of its keys") {
-    // Of three tokens; the pattern is k = q − 1, which the first query has no key of.
+    // The text has three tokens; the pattern is k = q − 1, of which the first query has no key.
     PatternMeter meter;
     meter.add(Row{1.0, 0.0, 0.0}, 1.0, Keys{}, 1.0);
     CHECK_FALSE(meter.match());
