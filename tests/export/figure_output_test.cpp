@@ -1,4 +1,4 @@
-// What figures are besides their cells: formats, grounds, parts, letters, and the session that they carry.
+// Properties of figures besides their cells: formats, grounds, parts, letters, and the session that they carry.
 #include <array>
 #include <ctime>
 #include <string>

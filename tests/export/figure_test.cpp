@@ -109,7 +109,7 @@ TEST_SUITE("cpu") {
     CHECK(cell_colors(figure, 1, 0) == odd);
     CHECK(!cell_colors(figure, 1, 1).contains(view::kNotFinitePacked));
     CHECK(cell_colors(figure, 1, 2) != odd);
-    // What the colour means is said below, as long as a cell has it.
+    // A note below explains the colour as long as a cell has it.
     const auto says_it = [&] {
       return encode(figure, DrawingFormat::Svg).find("Magenta: NaN or infinite.") != std::string::npos;
     };

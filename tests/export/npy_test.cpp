@@ -15,7 +15,7 @@ using namespace headlight::files;
 TEST_SUITE("cpu") {
   TEST_CASE("the header is NumPy's, byte for byte") {
     const std::string header = npy_header("<f4", Shape{2, 3});
-    // What numpy.save writes for np.zeros((2, 3), np.float32), version 1.0.
+    // numpy.save writes this for np.zeros((2, 3), np.float32), version 1.0.
     std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
     expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
     expected.append(128 - expected.size() - 1, ' ');
