@@ -46,7 +46,7 @@ void copy_shaders(const fs::path& to) {
   write_file_atomically(file, text);
 }
 
-/// Of the one .csv file in a folder.
+/// Returns the numbers of the one .csv file in a folder.
 std::vector<double> numbers_of(const fs::path& folder) {
   std::vector<double> numbers;
   for (const auto& file : fs::recursive_directory_iterator(folder)) {

@@ -108,7 +108,8 @@ ssize_t read_at_with_faults(int descriptor, void* to, std::size_t count, off_t a
   return kReadAt(descriptor, to, count, at);
 }
 
-/// Of a stream the C library calls read(2) itself, out of reach: the stream's error is set as that would set it.
+/// Reads a stream. The C library calls read(2) for it itself, out of reach: the stream's error is set as that call
+/// would set it.
 std::size_t read_file_with_faults(void* to, std::size_t size, std::size_t count, std::FILE* file) {
   static const ReadFile kRead = next<ReadFile>("fread");
   constexpr int kErrorSeen = 0x20;  // glibc's _IO_ERR_SEEN
@@ -167,7 +168,7 @@ HEADLIGHT_EXPORTED std::size_t __fread_chk(void* to, std::size_t /*room*/, std::
   return read_file_with_faults(to, size, count, file);
 }
 
-// Whether allocations count is looked up without an allocation: fault() itself makes some.
+// The lookup whether allocations count makes no allocation, unlike fault().
 void* operator new(std::size_t bytes) {
   static const bool kCounts = counts_allocations();
   constexpr std::size_t kLeast = 4096;
