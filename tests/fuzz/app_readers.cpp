@@ -179,7 +179,7 @@ void read_checkpoints(std::string_view bytes) {
   });
 }
 
-/// What a survey goes on from.
+/// Reads the statistics that a survey goes on from.
 void read_statistics(std::string_view bytes) {
   using evaluation::HeadMetric;
   const evaluation::CorpusMeasures measures{.layout = {.layers = 1, .heads = 2},

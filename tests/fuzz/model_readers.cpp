@@ -24,7 +24,7 @@ const fs::path& golden_models() {
   return kFolder;
 }
 
-/// As the device's weights are read: rows become columns, in memory of exactly the size needed.
+/// Reads columns as for the device's weights: rows become columns, in memory of exactly the size needed.
 void read_columns(const model::Parameter& weight) {
   if (weight.shape().size() != 2 || weight.element_count() == 0) return;
   const std::uint32_t rows = weight.axis(0);

@@ -128,9 +128,9 @@ TEST_CASE("every reader takes or refuses its seeds, whole, cut off and with one 
   CHECK(count >= 20);
 }
 
-// As libFuzzer's run (scripts/test --fuzz), without its measuring of coverage: in the build with sanitizers .ci/run gives it
-// a minute. Each reader has its share, and a generator of its own, so that a finding comes again with the same
-// HEADLIGHT_FUZZ_SEED and more seconds.
+// This is libFuzzer's run (scripts/test --fuzz) without its measuring of coverage: in the build with sanitizers .ci/run
+// gives it a minute. Each reader has its share of the time, and a generator of its own, so that a finding comes again
+// with the same HEADLIGHT_FUZZ_SEED and more seconds.
 TEST_CASE("every reader takes or refuses damaged files for HEADLIGHT_FUZZ_SECONDS, 2 by default") {
   using Clock = std::chrono::steady_clock;
   const std::vector<Reader> readers = all_readers();

@@ -184,7 +184,8 @@ void read_tensor(std::string_view bytes) {
   }
 }
 
-/// As the list of a translator, and as a text: words never overlap, and leave out nothing but single spaces.
+/// Reads the bytes as the list of a translator, and as a text: words never overlap, and leave out nothing but single
+/// spaces.
 void read_words(std::string_view bytes) {
   const fs::path folder = empty_folder("words");
   write_scratch("words/notebook_words.json", bytes);
