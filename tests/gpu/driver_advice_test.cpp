@@ -1,4 +1,4 @@
-// What to install where there is no Vulkan driver, by distribution.
+// Advice on what to install where there is no Vulkan driver, by distribution.
 #include <doctest/doctest.h>
 
 #include <string>

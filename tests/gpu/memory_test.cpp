@@ -1,4 +1,4 @@
-// Where buffers' memory comes from: blocks that they share, and buffers that are used again.
+// The origin of buffers' memory: blocks that they share, and buffers that are used again.
 #include <doctest/doctest.h>
 
 #include <algorithm>
