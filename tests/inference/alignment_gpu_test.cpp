@@ -33,7 +33,7 @@ TEST_SUITE("gpu") {
     const auto model = open_model(test::golden_model_path("marian"));
     test::RunningSession session(context);
     for (const PaddingSide padding : {PaddingSide::Right, PaddingSide::Left}) {
-      // The same tokens given as ids have the same alignment: <eos> of source and target is found by its id.
+      // Tokens given as ids have the alignment of the same text: <eos> of source and target is found by its id.
       PromptText text{.lines = {}, .ids = {{11, 12, 13, 14, 0}, {15, 16, 0}}, .padding = padding};
       text.target_ids = {{103, 21, 22, 23}, {103, 24, 25, 26, 27, 0}};
       const Prompt prompt = make_prompt(*model, text);

@@ -45,7 +45,8 @@ double largest_difference(std::span<const float> a, std::span<const float> b) {
   return largest;
 }
 
-/// Of every stage of the blocks that the copies have, and of the logits: item `copy` against line `line` of the run alone.
+/// Returns the largest difference of every stage of the blocks that the copies have, and of the logits: item `copy`
+/// against line `line` of the run alone.
 double largest_difference(const Run& copies, std::size_t copy, const Run& alone, std::size_t line) {
   double largest = 0.0;
   for (const model::BlockRef block : copies.blocks()) {

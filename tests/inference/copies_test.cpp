@@ -1,4 +1,4 @@
-// What becomes of a batch's lines, masks and interventions where one line is copied.
+// Lines, masks and interventions of a batch of which one line is copied.
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -20,7 +20,7 @@ struct OpenModel {
 };
 OpenModel open_golden_model(std::string_view name);
 
-/// What a user edits: texts, masks and interventions.
+/// The parts of a pass that a user edits: texts, masks and interventions.
 struct Desk {
   std::vector<std::vector<std::uint32_t>> source, target;  ///< [item][token]; `target` is empty without a decoder
   attention::MaskSet masks;

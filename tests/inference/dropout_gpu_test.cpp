@@ -234,7 +234,7 @@ TEST_SUITE("gpu") {
         mean.add(held_by(site));
       }
       CAPTURE(to_string(site));
-      // Of some 100 numbers the largest is expected at 2.6 standard errors; of 5 the chance is 1 in 10,000.
+      // The largest of some 100 numbers is expected at 2.6 standard errors; the chance of 5 is 1 in 10,000.
       const double deviation = mean.largest_deviation(plain);
       CHECK(deviation < 5.0);
       CHECK(deviation > 0.0);  // observed 1.3 to 2.9

@@ -50,7 +50,7 @@ double off_reference(test::RunningSession& session, const OpenModel& model, cons
       worst);
 }
 
-/// Of the weights and the outputs of all blocks.
+/// Returns the largest difference of the scores, the weights and the outputs of all blocks.
 double difference(test::RunningSession& left, test::RunningSession& right) {
   double worst = 0.0;
   for (const model::BlockRef block : left.blocks()) {

@@ -24,7 +24,7 @@ using model::Site;
 
 namespace {
 
-/// Of every stage of every block, of the encoder's output and of the logits.
+/// Returns the largest difference of every stage of every block, of the encoder's output and of the logits.
 double difference_from_reference(test::RunningSession& session, const test::NetworkCase& one,
                                  const Interventions& interventions, std::string& worst) {
   const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));

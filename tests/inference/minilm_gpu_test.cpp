@@ -35,7 +35,7 @@ model::TokenBatch read_tokens(const model::SafetensorsFile& file) {
 
 }  // namespace
 
-// Of weights that tests/download/minilm.sh has fetched.
+// These tests need the weights that tests/download/minilm.sh fetches.
 TEST_SUITE("given") {
   TEST_CASE_FIXTURE(test::OnGpu, "MiniLM: maps of every head and the last state are transformers'") {
     const char* folder = std::getenv("HEADLIGHT_MINILM");

@@ -17,7 +17,7 @@ using inference::Precision;
 
 namespace {
 
-/// The same maps, states and logits, and the same ten most likely tokens everywhere.
+/// Checks that maps, states and logits are the same, and so the ten most likely tokens everywhere.
 void check_exact(const std::string& name, const test::GoldenDifference& worst) {
   MESSAGE(name, ": attention ", worst.attention, ", hidden ", worst.hidden, ", logits ", worst.logits);
   CHECK(worst.attention < 1e-5);  // observed 1.5e-6

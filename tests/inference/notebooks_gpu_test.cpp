@@ -111,7 +111,7 @@ TEST_SUITE("gpu") {
     }
     CHECK(uniform_rows == 1);
 
-    // The same row under −inf has no weights at all.
+    // That row has no weights at all under −inf.
     for (attention::MaskSpec& spec : run.notebook.masks.by_kind) spec.fill = attention::MaskFill::NegativeInfinity;
     run.session.run(run.notebook.network, run.notebook.input, run.notebook.masks);
     const Tensor weights = run.session.stage(kFirst, Stage::Weights), heads = run.session.stage(kFirst, Stage::Heads);

@@ -29,7 +29,7 @@ struct Place {
   std::uint32_t head = 0;
 };
 
-/// What the run holds there, of all tokens [token, width].
+/// Returns the run's numbers at the place, of all tokens [token, width].
 std::vector<float> values_at(const Run& run, const Place& place) {
   const BlockShape shape = run.shape(place.block);
   const Stack stack = place.block.kind == BlockKind::EncoderSelf ? Stack::Encoder : Stack::Decoder;
@@ -125,7 +125,7 @@ TEST_SUITE("gpu") {
         CHECK(patched->logits().values == alone.run(texts.pass(texts.desk, changes))->logits().values);
         CHECK(run->logits().values == logits);
         const bool is_everything = place.site == Site::Residual && texts.desk.target.empty();
-        // Of other rows than the run's of the other text, a GPU may take other tiles.
+        // A GPU may take other tiles for other rows than those of the run of the other text.
         if (!is_everything) continue;
         const std::vector<float> all = other->logits().values;
         const std::vector<double> wanted(all.begin(), all.end());

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kNumbersOfLine = 8;  // of the page; a printed row that is longer is one line
 
-/// What Headlight computes of the presets, by preset and stage; each preset runs once.
+/// Headlight's numbers of the presets, by preset and stage; each preset runs once.
 class Ours {
  public:
   explicit Ours(gpu::Context& context) : session_(context) {}

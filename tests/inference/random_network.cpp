@@ -145,7 +145,7 @@ attention::MaskSet random_masks(Random& random, const model::Network& network, c
                  .prefix = random.chance(0.3) ? random.between(1, keys + 1) : 0,
                  .key_padding = random.chance(0.8)};
     if (random.chance(0.3)) {
-      // The same for every head: layers may have different numbers of them.
+      // The matrix is the same for every head: layers may have different numbers of them.
       attention::BooleanMask matrix{.batch = random.pick({1u, batch}), .queries = queries, .keys = keys, .keep = {}};
       for (std::size_t i = 0; i < std::size_t{matrix.batch} * queries * keys; ++i) {
         matrix.keep.push_back(random.chance(0.7) ? 1 : 0);

@@ -44,7 +44,8 @@ double relative_difference(const Tensor& left, const Tensor& right) {
   return deviation.max_abs / largest;
 }
 
-/// Of everything that the user can look at: maps and outputs of every block, hidden states, logits.
+/// Returns the largest difference of all that the user can look at: maps and outputs of every block, hidden states,
+/// logits.
 double difference(test::RunningSession& left, test::RunningSession& right) {
   if (left.blocks() != right.blocks()) return 1e9;
   double worst = 0.0;

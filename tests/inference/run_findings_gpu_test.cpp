@@ -1,4 +1,5 @@
-// What of a pass isn't a number is counted on the device: by functions of the program and by kernels, against whole maps.
+// Counts of a pass's numbers that are NaN or infinite, made on the device: by functions of the program and by kernels,
+// against whole maps.
 #include "inference/weight_findings.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +29,7 @@ model::ModelInput tokens_of(std::uint32_t count) {
   return input;
 }
 
-/// Of all layers.
+/// Returns the number of heads of all layers.
 std::uint64_t heads_of(const model::Network& network) {
   std::uint64_t heads = 0;
   for (const model::BlockRef block : network.blocks()) heads += network.layer(block).config.heads;

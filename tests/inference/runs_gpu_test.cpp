@@ -31,7 +31,8 @@ PassInputs pass(const OpenModel& model, const Desk& desk) {
   return {.network = model.network, .input = desk.input(), .masks = desk.masks, .interventions = desk.interventions};
 }
 
-/// What a run computed: the stages of every block, of the first and the last head, and what follows the last block.
+/// Returns the numbers that a run computed: the stages of every block, of the first and the last head, and those after
+/// the last block.
 std::vector<std::vector<float>> numbers(const Run& run) {
   std::vector<attention::TileRequest> requests;
   for (const model::BlockRef block : run.blocks()) {
@@ -61,7 +62,7 @@ std::vector<std::vector<float>> numbers(const Run& run) {
   return all;
 }
 
-/// The same numbers; NaN is equal to nothing.
+/// Are the numbers the same? NaN is equal to nothing.
 bool are_equal(const std::vector<std::vector<float>>& left, const std::vector<std::vector<float>>& right) {
   return left == right;
 }

@@ -189,7 +189,8 @@ TEST_SUITE("gpu") {
       session.forget();
       const std::uint64_t before = context.submissions();
       const RunTiming timing = session.run(playground.network, playground.input, {});
-      // What isn't a number is counted in the same submission, but where the device is the processor, by a function.
+      // NaN and infinities are counted in the same submission, unless the device is the processor: then a function
+      // counts them.
       CHECK(context.submissions() == before + (context.device().runs_host_steps ? 2 : 1));
       // Q, K and V at once, attention, output projection, LayerNorm; and the count.
       CHECK(timing.dispatches == 2 * (1 + dispatches + 1 + 1) + 1);

@@ -111,7 +111,7 @@ TEST_SUITE("gpu") {
     const model::ModelInput many{.source = test::random_tokens(random, 2, 40, 512)};
     for (const bool shaders_only : {false, true}) {
       test::WatchedContext context({.shaders_only = shaders_only});
-      // Of Q, K, V and the output; llama.cpp's Q4_K_M has Q6_K for V in half of the layers.
+      // The types are those of Q, K, V and the output; llama.cpp's Q4_K_M has Q6_K for V in half of the layers.
       using enum ElementType;
       for (const std::array<ElementType, 4>& types : {std::array{Q8_0, Q8_0, Q8_0, Q8_0},
                                                       {Q4_0, Q4_0, Q4_0, Q4_0},
