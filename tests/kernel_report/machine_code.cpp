@@ -51,7 +51,7 @@ Listing parse(std::string_view assembly) {
   return listing;
 }
 
-/// Of a lane, or of whole matrices by a subgroup (v_wmma).
+/// Does the instruction multiply and add, for a lane or for whole matrices of a subgroup (v_wmma)?
 bool is_multiply_add(std::string_view word) {
   return starts_with_any(word, {"v_wmma", "v_fma_f32", "v_fmac_f32", "v_fmaak_f32", "v_fmamk_f32", "v_mad_f32", "v_mac_f32",
                                 "v_dual_fmac_f32", "v_fma_mix", "v_mad_mix"});
