@@ -100,7 +100,7 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)checkpoint.config(); }) ==
           folder.path().string() + " has no config.json beside its weights: download the whole model folder");
 
-    // As in transformers, a whole file takes precedence over an index.
+    // A whole file takes precedence over an index, as in transformers.
     write(folder.path() / "model.safetensors", one_tensor("whole", 1.0f));
     CHECK(Checkpoint(folder.path()).names() == std::vector<std::string>{"whole"});
   }

@@ -125,7 +125,7 @@ TEST_SUITE("cpu") {
       write_file_atomically(folder.path() / "config.json", checkpoint.at("config").dump());
       const auto [header, bytes] = header_of(checkpoint.at("tensors"), false);
       write_file_atomically(folder.path() / "model.safetensors", header);
-      // Of up to 200 GB: a file with a hole, nothing of which is read.
+      // The file is as large as the weights, up to 200 GB: a file with a hole, nothing of which is read.
       std::filesystem::resize_file(folder.path() / "model.safetensors", header.size() + bytes);
       try {
         const LoadedNetwork loaded = load_network(folder.path());

@@ -82,7 +82,7 @@ void set(json& config, const std::string& key, const json& value) {
   (is_nested ? config[key.substr(0, dot)][key.substr(dot + 1)] : config[key]) = value;
 }
 
-/// What a pass computes and what the user sees of the model, or the error.
+/// The numbers that a pass computes and the facts that the user sees of the model, or the error.
 struct Outcome {
   std::string error, facts;
   std::vector<double> numbers;

@@ -27,7 +27,7 @@ namespace {
 /// Types of values in GGUF's metadata.
 enum : std::uint32_t { Unsigned = 4, Float = 6, Bool = 7, String = 8, Array = 9 };
 
-/// What a pass computes and what the user sees of the model, or the error.
+/// The numbers that a pass computes and the facts that the user sees of the model, or the error.
 struct Outcome {
   std::string error, facts;
   std::vector<double> numbers;
@@ -147,7 +147,7 @@ TEST_SUITE("cpu") {
           values.text(golden.architecture + "." + key).number<std::uint32_t>(is_whole ? Unsigned : Float);
           is_whole ? values.number(1u) : values.number(0.3f);
         }
-        // What is stored behind the metadata stays aligned.
+        // The tensors after the metadata stay aligned.
         values.text("padding").number<std::uint32_t>(String);
         const std::size_t length = kAlignment - (values.bytes().size() + sizeof(std::uint64_t)) % kAlignment;
         values.text(std::string(length, ' '));

@@ -44,7 +44,7 @@ std::string lens_bytes(const std::vector<std::pair<std::string, std::vector<std:
   return safetensors(header + "}", data.bytes());
 }
 
-/// What opening it for a model of 2 layers of width 2 says, without the file's name.
+/// Returns the error of opening the file for a model of 2 layers of width 2, without the file's name.
 std::string complaint(const std::string& bytes) {
   const TemporaryDirectory folder;
   const fs::path path = folder.path() / "lens.safetensors";

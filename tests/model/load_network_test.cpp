@@ -402,7 +402,7 @@ TEST_SUITE("cpu") {
     CHECK(windows_of("gemma3-bidirectional", {{"sliding_window", 7}, {"sliding_window_pattern", 2}}) ==
           Windows{{4, true}, {0, true}});
     CHECK(!load_network(golden_model_path("gemma3-bidirectional")).description.is_causal);
-    // What the hub's older files leave out.
+    // The hub's older files leave these keys out.
     json cohere = config_of("cohere");
     cohere.erase("logit_scale");
     CHECK(load_network(Checkpoint(golden_model_path("cohere")), cohere.dump()).network.layers->unembedding->scale ==

@@ -1,4 +1,5 @@
-// What of model/mapped_file.h only POSIX has: files that become shorter or unreadable while they are mapped, pipes.
+// Cases of model/mapped_file.h that only POSIX has: files that become shorter or unreadable while they are mapped,
+// pipes.
 #include "model/mapped_file.h"
 
 #include <doctest/doctest.h>

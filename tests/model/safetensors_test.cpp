@@ -31,7 +31,7 @@ std::string complaint(std::string_view bytes) {
   return message.substr(start.size());
 }
 
-/// The same without the words that all errors about the content share.
+/// Returns the error about a file's content without the words that all such errors share.
 std::string content_complaint(std::string_view header, std::string_view data) {
   const std::string message = complaint(safetensors(header, data));
   const std::string begin = " is no usable safetensors file: ", end = "; download it again";

@@ -45,7 +45,7 @@ TEST_SUITE("cpu") {
     CHECK(t5.layers == 2);
     CHECK(t5.decoder_layers == 0);
     CHECK(!load_network(golden_model_path("bart-encoder")).description.is_encoder_decoder);
-    // What is left of a whole model, with the names of its stack.
+    // The file has the rest of a whole model, with the names of its stack.
     CHECK(complaint_of_file("bart", [](Safetensors& file) {
             std::vector<std::string> names;
             for (const auto& [name, entry] : file.header.items()) {
