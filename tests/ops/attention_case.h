@@ -31,9 +31,9 @@ struct AttentionCase {
 
   attention::KeyRange keys_of(std::uint32_t item) const;
   attention::ExpressionMap map(std::uint32_t item, std::uint32_t head) const;
-  /// By mask and pattern.
+  /// Is the cell visible by the mask and by the head's pattern?
   bool is_visible(std::uint32_t item, std::uint32_t head, attention::Cell cell) const;
-  /// What the score expression makes of a score; 0 in a head with a uniform pattern.
+  /// Returns the score after the score expression; 0 in a head with a uniform pattern.
   double score(std::uint32_t item, std::uint32_t head, attention::Cell cell, double scaled) const;
   /// Replaces patterns of heads at random.
   void replace_patterns(Random& random);

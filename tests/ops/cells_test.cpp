@@ -105,7 +105,7 @@ struct Evaluated {
   bool is_rest_untouched = true;  ///< before and after the tiles
 };
 
-/// How maps are evaluated: by lanes of their own reading storage or texel buffers, or by tiles in shared memory.
+/// The ways to evaluate maps: by lanes of their own reading storage or texel buffers, or by tiles in shared memory.
 enum class Way { Storage, Texel, Tiles };
 
 Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, Way way) {

@@ -1,4 +1,4 @@
-// How drivers compile the kernels, by kernel_report with an environment of its own.
+// Compilation of the kernels by drivers, measured by kernel_report with an environment of its own.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Answer ask(const std::string& variables, const std::string& arguments) {
   return answer;
 }
 
-/// What the inner loop of a kernel for GPUs has to keep on AMD's navi21. Mesa 22.3.6 and 25.0.7 both give it;
+/// Bounds for the inner loop of a kernel for GPUs on AMD's navi21. Mesa 22.3.6 and 25.0.7 both keep them;
 /// docs/BENCHMARKS.md has their figures.
 struct Bar {
   const char* name;

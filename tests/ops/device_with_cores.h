@@ -7,7 +7,7 @@
 
 namespace headlight::test {
 
-/// What a GPU with so many cores says of itself where tiles are chosen; no such device is needed.
+/// Returns the properties of a GPU with so many cores on which the choice of tiles depends; no such device is needed.
 inline gpu::DeviceInfo device_with_cores(std::uint32_t cores) {
   gpu::DeviceInfo info;
   info.cores = cores;

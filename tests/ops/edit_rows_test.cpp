@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kItems = 3, kTokens = 9;
 constexpr Rows kRows{.first = 2, .count = 5};
 
-/// What a tensor holds after `edit`, which gets others with it: they live until the device is done.
+/// Returns a tensor's numbers after `edit`, which gets the others, too: they live until the device is done.
 Tensor after(gpu::Context& context, const Tensor& values, const std::vector<Tensor>& others,
              const std::function<void(gpu::Stream&, const DeviceTensor&, const std::vector<DeviceTensor>&)>& edit) {
   gpu::Stream stream(context);

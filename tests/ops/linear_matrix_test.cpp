@@ -22,7 +22,7 @@ using test::LinearCase;
 using test::LinearOutcome;
 using test::run;
 
-/// Of every variant of a shader.
+/// Returns the names of all variants of a shader.
 std::set<std::string> names_of(Shader shader) {
   std::set<std::string> names;
   for (const KernelVariant& variant : kernel_variants(false)) {

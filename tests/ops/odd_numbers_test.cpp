@@ -16,7 +16,7 @@ using namespace headlight::ops;
 
 namespace {
 
-/// What a part looks at, and where its numbers that aren't finite are.
+/// The numbers that a part of the count reads, and the places of those that aren't finite.
 struct Case {
   std::uint32_t rows = 0, stride = 1, first = 0, count = 1, period = 1, kept = 1;
 };

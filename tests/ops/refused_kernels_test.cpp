@@ -1,4 +1,4 @@
-// Where the driver refuses to make a kernel, another one computes the same.
+// A kernel that the driver refuses to make is replaced by another one that computes the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>

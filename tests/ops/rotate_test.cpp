@@ -82,7 +82,7 @@ test::Deviation check_by(Kernels& kernels, LinearKernel linear, const RotateCase
   return test::deviation(taken.values.values, expected(one, x, angles, positions));
 }
 
-/// By the kernel and, where the device is a processor, by functions of the program.
+/// Checks the kernel and, where the device is a processor, the program's own functions.
 test::Deviation check(Kernels& kernels, const RotateCase& one, std::uint32_t seed) {
   test::Deviation worst = check_by(kernels, LinearKernel::Vec4, one, seed);
   test::widen(worst, check_by(kernels, LinearKernel::Host, one, seed));
