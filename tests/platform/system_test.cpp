@@ -1,4 +1,4 @@
-// What a system says of itself, and programs that are started.
+// The system's description of itself, and programs that are started.
 #include <doctest/doctest.h>
 
 #include <cmath>
