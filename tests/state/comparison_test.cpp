@@ -112,7 +112,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(can_return_to_baseline(other));
     CHECK(compared_with(other).starts_with(
         std::filesystem::path(model_path(other.compare.baseline->inputs.source)).filename().string() + ", as trained"));
-    // Of the playground nothing is left to compare a model with.
+    // The playground leaves nothing to compare a model with.
     State playground;
     playground.compare.baseline = make_baseline(playground);
     select_model(playground, "/models/bert", {});

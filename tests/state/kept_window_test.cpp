@@ -39,7 +39,7 @@ Kept window_of(const std::string& text) {
   return kept;
 }
 
-/// As a window with a knocked-out head and an open session.
+/// Returns a window with a knocked-out head and an open session.
 Kept changed_window() {
   Kept kept = window_of("typed");
   kept.window.state.gains[{{}, 1}] = 0.0F;
@@ -161,7 +161,7 @@ TEST_SUITE("cpu") {
       REQUIRE(lost.size() == 1);
       CHECK(lost.front().has_ended_start);
       CHECK(lost.front().window == bad.window);
-      // Of an error that ended it, the next start says which.
+      // The next start names the error that ended this one.
       start.kept.begin(bad);
       static_cast<void>(start.kept.keep(bad, 0.0));
       CHECK(start.kept.end(WindowEnd::Failed, "the device was lost").empty());

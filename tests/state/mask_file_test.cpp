@@ -22,7 +22,7 @@ std::string npy(const std::string& type, const std::string& shape, const std::st
   return file + header + numbers;
 }
 
-/// The same of version 2.0, whose header may be long.
+/// Returns such a file of version 2.0, whose header may be long.
 std::string long_npy(const std::string& type, const std::string& shape, const std::string& numbers) {
   const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }\n";
   std::string file("\x93NUMPY\x02\x00", 8);
@@ -30,10 +30,10 @@ std::string long_npy(const std::string& type, const std::string& shape, const st
   return file + header + numbers;
 }
 
-/// What it says behind a file that isn't read as JSON.
+/// load_mask's message ends with this for a file that isn't read as JSON.
 constexpr const char* kExpected = "; expected lists of true and false, [[true, false], [true, true]]: a row for each query";
 
-/// What load_mask says about a file of this name and content.
+/// Returns load_mask's message about a file of this name and content.
 std::string refusal(const std::string& name, const std::string& content) {
   const TemporaryDirectory directory;
   write_file_atomically(directory.path() / name, content);

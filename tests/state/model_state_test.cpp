@@ -1,4 +1,4 @@
-// What the state, the settings and the text's lines know of models.
+// Models in the state, in the settings and in the text's lines.
 #include <doctest/doctest.h>
 
 #include "app/engine/prompt_lines.h"

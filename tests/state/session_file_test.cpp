@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What loading a file with this content fails with, without the file's name; empty: it was loaded.
+/// Returns the error of loading a file with this content, without the file's name; empty: it was loaded.
 std::string failure_of(const std::string& content) {
   const TemporaryDirectory folder;
   const fs::path path = folder.path() / "s.headlight.json";

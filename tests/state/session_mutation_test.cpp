@@ -167,7 +167,7 @@ void mutate(json& session, test::Random& random) {
   value = text;
 }
 
-/// What became of mutants.
+/// The outcome of the mutants.
 struct Outcome {
   int accepted = 0, refused = 0;
   double longest_s = 0.0;

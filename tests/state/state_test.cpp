@@ -248,7 +248,7 @@ TEST_SUITE("cpu") {
     state.selection.block.kind = model::BlockKind::Cross;
     clamp_selection(state, two_layers(4, 3));
     CHECK(state.selection.block == model::BlockRef{.kind = model::BlockKind::EncoderSelf, .layer = {0}});
-    // Of a hybrid, whose layers 3 and 7 have attention.
+    // The model is a hybrid, whose layers 3 and 7 have attention.
     const inference::BlockShape shape = two_layers(4, 3).begin()->second;
     const BlockShapes hybrid = {{{.layer = {3}}, shape}, {{.layer = {7}}, shape}};
     for (const auto& [asked, shown] : {std::pair(0U, 3U), {3U, 3U}, {4U, 7U}, {9U, 7U}}) {

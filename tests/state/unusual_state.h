@@ -7,7 +7,7 @@ namespace headlight::test {
 /// Every member is another one than in a new state, so that a forgotten one shows. A model is shown, and a baseline is
 /// kept.
 app::State unusual_state();
-/// The same where a notebook or a capture is shown.
+/// Return such a state with a notebook or a capture.
 app::State unusual_notebook();
 app::State unusual_capture();
 
