@@ -34,7 +34,7 @@ std::vector<std::string> golden_models();
 /// Names without ".gguf" of the files in the folder gguf that have a reference, sorted.
 std::vector<std::string> golden_gguf_files();
 std::vector<GoldenCase> load_golden_cases(std::string_view name);
-/// Of one reference.safetensors.
+/// Reads the cases of one reference.safetensors.
 std::vector<GoldenCase> read_golden_cases(const std::filesystem::path& file);
 
 /// Was this kind of block trained with a causal mask?

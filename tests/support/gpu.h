@@ -15,8 +15,8 @@ inline gpu::Context& shared_context() {
   return keep_until_end(holder, [] { return std::make_unique<gpu::Context>(gpu::ContextOptions{.validation = true}); });
 }
 
-/// How far numbers may differ that have equal bits on a processor: on GPUs, where a pass of other rows takes other tiles, so
-/// far.
+/// Returns how far numbers may differ that have equal bits on a processor: by `on_gpu` on GPUs, where a pass of other
+/// rows takes other tiles.
 inline double between_tiles(double on_gpu) { return shared_context().device().is_cpu ? 0.0 : on_gpu; }
 
 /// Fails the test when the validation layer reports anything while this object exists.

@@ -7,7 +7,8 @@
 
 namespace headlight::test {
 
-/// The same numbers on every machine: std::mt19937 without std's distributions, which differ between libraries.
+/// Numbers that are the same on every machine: std::mt19937 without std's distributions, which differ between
+/// libraries.
 class Random {
  public:
   explicit Random(std::uint32_t seed) : engine_(seed) {}

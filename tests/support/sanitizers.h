@@ -21,8 +21,8 @@
 
 namespace headlight::test {
 
-/// How many of `count` random cases a test tries: all in a release build, a fifth of them where each takes five times as
-/// long.
+/// Returns how many of `count` random cases a test tries: all in a release build, a fifth of them where each takes five
+/// times as long.
 constexpr int random_cases(int count) { return HEADLIGHT_HAS_ADDRESS_SANITIZER != 0 ? count / 5 : count; }
 
 }  // namespace headlight::test

@@ -5,7 +5,8 @@
 
 namespace headlight::test {
 
-/// What a figure says, with a space for each run of tags and white space: where a font makes a long title wrap is no matter.
+/// Returns a figure's words, with a space for each run of tags and white space: where a font makes a long title wrap is
+/// no matter.
 inline std::string svg_words(std::string_view svg) {
   std::string words;
   bool is_in_tag = false;

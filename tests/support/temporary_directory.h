@@ -25,7 +25,7 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// How many files and folders are in it.
+  /// Returns the number of files and folders in it.
   std::ptrdiff_t entries() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
  private:

@@ -8,7 +8,8 @@ namespace headlight::test {
 /// The reference's visibility function for a mask set; both arguments must outlive the result.
 model::reference::Visibility visibility(const attention::MaskSet& masks, const model::ModelInput& input);
 
-/// The same with the mask expressions, and what the score expressions make of scores. All arguments must outlive the result.
+/// Returns the visibility with the mask expressions; score_edit() returns the changes that score expressions make to
+/// scores. All arguments must outlive the results.
 inline model::reference::Visibility visibility(const attention::MaskSet& masks, const model::Network& network,
                                                const model::ModelInput& input) {
   return inference::reference_visibility(masks, network, input);

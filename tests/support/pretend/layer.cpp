@@ -81,7 +81,7 @@ Device& device_of(VkDevice handle) {
   return g_devices.at(key_of(handle));
 }
 
-/// Of the instance that was created last: an earlier one may keep the layer loaded.
+/// The profile of the instance that was created last: an earlier instance may keep the layer loaded.
 const Profile* g_profile = nullptr;
 
 const Profile& profile() { return *g_profile; }

@@ -18,8 +18,8 @@ struct MemoryType {
   std::uint32_t heap = 0;
 };
 
-/// What a driver says of its device, and where it differs in behaviour from the software driver that does the work. A limit
-/// of 0 stays the software driver's.
+/// The properties that a driver states about its device, and its differences in behaviour from the software driver that
+/// does the work. A limit of 0 stays the software driver's.
 struct Profile {
   std::string_view id;    ///< the value of HEADLIGHT_PRETEND
   std::string_view name;  ///< of the device
