@@ -1,4 +1,4 @@
-// What ranks note of themselves, and what the next run reads.
+// Marks that ranks leave about themselves, and that the next run reads.
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>

@@ -26,7 +26,7 @@ SurveyIdentity identity() {
           .layout = {.layers = 1, .heads = 2}, .metrics = {HeadMetric::Entropy}, .most_tokens = 9, .top = 3, .samples = 2}};
 }
 
-/// Of numbers whose sum depends on the order in which they are added.
+/// Returns statistics of numbers whose sum depends on the order in which they are added.
 CorpusStatistics statistics_of(std::uint64_t shard) {
   CorpusStatistics made(identity().measures);
   std::mt19937_64 generator(shard);

@@ -35,7 +35,8 @@ inline void write_small_survey(const std::filesystem::path& folder, const std::s
   write_file_atomically(folder / "examples.jsonl", examples);
 }
 
-/// What later surveys have besides: a text of each tenth, tokens, and shares of attention. The last head attends to itself.
+/// Writes the files that later surveys have besides: a text of each tenth, tokens, and shares of attention. The last
+/// head attends to itself.
 inline void write_attention(const std::filesystem::path& folder) {
   std::string samples, tokens;
   for (int head = 0; head < 4; ++head) {
