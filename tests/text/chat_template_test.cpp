@@ -229,7 +229,8 @@ TEST_SUITE("cpu") {
           "<user>a\nuser: b<tool>c|");
     CHECK(shown("[not JSON]") == "<user>[not JSON]|");
     CHECK(refusal(source, "  \n") == "the chat has no turn: type at least one");
-    // As transformers gives them: members that are null are left out, a model's thoughts have all of their names.
+    // Messages are as transformers gives them: members that are null are left out, a model's thoughts have all of their
+    // names.
     const auto names = [](const char* chat) {
       return ChatTemplate("{% for m in messages %}{{ m.keys() | list | sort | join(',') }};{% endfor %}", {})
           .render(chat, Thinking::Unset);

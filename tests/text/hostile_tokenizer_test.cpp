@@ -100,7 +100,7 @@ std::string refusal_of_pieces(const std::string& more) {
   return message.substr(std::min(message.size(), file.size() + 2));
 }
 
-/// The same with a map of characters: its trie and its replacements.
+/// Returns the message about a SentencePiece file with a map of characters: its trie and its replacements.
 std::string refusal_of_map(const std::vector<std::uint32_t>& units, const std::string& replacements) {
   const auto bytes = static_cast<std::uint32_t>(4 * units.size());
   return refusal_of_pieces(field(3, field(2, little_endian({bytes}) + little_endian(units) + replacements)));

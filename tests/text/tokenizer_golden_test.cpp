@@ -165,7 +165,7 @@ TEST_SUITE("cpu") {
   }
 }
 
-// Of files that the caller has: ctest's text.given, with the slow ones.
+// These tests need files that the caller has: ctest's text.given, with the slow ones.
 TEST_SUITE("given") {
   TEST_CASE("Llama 2's tokenizer, whose licence keeps it out of the repository") {
     const char* tokenizers = std::getenv("HEADLIGHT_TOKENIZERS");

@@ -179,7 +179,7 @@ TEST_SUITE("cpu") {
     // GPT-2's letters: a space and the first two bytes, then the last byte and a comma.
     CHECK(labels({"Ġèª", "ŀ,"}, TokenStringKind::ByteLetters) == Labels{"·語¦", "¦語,"});
     CHECK(labels({"Ã©", "Ã"}, TokenStringKind::ByteLetters) == Labels{"é", "\\xC3"});
-    // As parts of a word the first one shows the character, the others nothing.
+    // Parts of a word show its character at the first one, and the others nothing.
     CHECK(without_parts("·a語¦") == "·a語");
     CHECK(without_parts("¦語,é¦") == ",é");
     CHECK(without_parts("¦語").empty());
