@@ -44,7 +44,7 @@ void main() {
   uint left = gl_WorkGroupID.z * 16u + lane, right = left + 8u;
   uint last4 = p.d_v4 - 1u;
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
-  // The same range as the softmax's group of these 8 rows, which wrote the weights.
+  // The range is that of the softmax's group of these 8 rows, which wrote the weights.
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   uint values_at = v_at(item, head, 0u);
 #ifdef SHUFFLE

@@ -37,7 +37,7 @@ void main() {
   uint q_from[kLoads], k_from[kLoads];
   [[unroll]] for (uint n = 0u; n < kLoads; ++n) q_from[n] = q_at(item, head, min(first + staged_row(n), p.queries - 1u));
   uint keys_at = k_at(item, head, 0u);
-  // What a lane loads of the values of kSide keys: column my_column4 of keys kLanes / kColumns4 apart.
+  // A lane loads this part of the values of kSide keys: column my_column4 of keys kLanes / kColumns4 apart.
   uint my_column4 = thread % kColumns4, my_key = thread / kColumns4;
   uint values_at = v_at(item, head, 0u) + min(first_column4 + my_column4, p.d_v4 - 1u);
   vec4 next_v[kLoads];

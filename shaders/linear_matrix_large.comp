@@ -7,6 +7,6 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #endif
-// Where such tiles suffice to keep the device busy: numbers are read half as often.
+// This kernel is for layers where such large tiles suffice to keep the device busy: numbers are read half as often.
 #define ROWS 128u
 #include "lib/matrix_product.glsl"

@@ -41,7 +41,8 @@ float whole_row(float part) {
 
 uint row4() { return p.pieces * p.width4; }
 
-// Where a row's vec4 number c is, in a tensor whose heads have so many tokens: the pieces of a row are of consecutive heads.
+// Returns the place of a row's vec4 number c in a tensor whose heads have so many tokens: the pieces of a row are of
+// consecutive heads.
 uint place(uint c, uint tokens) { return p.pieces == 1u ? c : c / p.width4 * tokens * p.width4 + c % p.width4; }
 
 // 1 for the components of column4 that exist, 0 for the padding and after the row's end.

@@ -24,7 +24,7 @@ float expression_divide(float a, float b) { return b == 0.0 ? 0.0 : a / b; }
 
 uint expression_modulo(uint a, uint b) { return b == 0u ? 0u : a % b; }
 int expression_modulo(int a, int b) {
-  // Of magnitudes: what % gives of negative numbers is undefined.
+  // The remainder is computed of magnitudes: the result of % for negative numbers is undefined.
   int rest = int(expression_modulo(uint(a < 0 ? -a : a), uint(b < 0 ? -b : b)));
   if (a < 0) rest = -rest;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;

@@ -27,7 +27,8 @@ layout(set = 0, binding = 5, std430) buffer v_buffer { vec4 v[]; };
 
 const uint kTile4 = 16u;  // vec4 columns of a tile
 
-// What a workgroup computes: rows [first_row, end_row), kRows of them at most, and a tile of the weight's slice.
+// The part of the result that a workgroup computes: rows [first_row, end_row), kRows of them at most, and a tile of the
+// weight's slice.
 struct Block {
   uint first_row, end_row, tile;
 };

@@ -1,4 +1,4 @@
-// The same kernel reads its operands through texel buffers (TEXEL=1) or storage buffers: on llvmpipe of Mesa 22 a texel fetch
+// A kernel reads its operands through texel buffers (TEXEL=1) or storage buffers: on llvmpipe of Mesa 22 a texel fetch
 // costs a third of a storage load, on Mesa 25 and on GPUs the storage load is cheaper. The device's tuning decides.
 #ifdef TEXEL
 #define VEC4_INPUT(slot, name) layout(set = 0, binding = slot) uniform samplerBuffer name

@@ -70,7 +70,7 @@ bool expression_shows(uint at, uint item, uint head, uint query, uint key) { ret
 float expression_score(float score, uint at, uint item, uint head, uint query, uint key) { return score; }
 #endif
 
-// What the mask knows about one map, read once per workgroup.
+// The mask's numbers for one map, read once per workgroup.
 struct MapMask {
   uint item;
   uint head;

@@ -31,11 +31,12 @@ shared float row_scale[kRows];
 
 uint thread = gl_LocalInvocationID.x;
 
-// Of a power of two whose reciprocal is no subnormal number; a division needn't be exact.
+// Returns 1 / power for a power of two whose reciprocal is no subnormal number; a division needn't be exact.
 float reciprocal(float power) { return uintBitsToFloat(0x7f000000u - floatBitsToUint(power)); }
 
-// The nearest number that a float16 holds, subnormal ones aside: of 11 bits; of a NaN anything, since what is left is NaN. By bits,
-// because for every other number llvmpipe of Mesa 25 takes n - unpackHalf2x16(packHalf2x16(n)) for 0.
+// Returns the nearest number that a float16 holds, subnormal ones aside: of 11 bits; of a NaN anything, since what is
+// left is NaN. It works on bits, because for every other number llvmpipe of Mesa 25 takes
+// n - unpackHalf2x16(packHalf2x16(n)) for 0.
 vec4 high_part(vec4 numbers) {
   uvec4 bits = floatBitsToUint(numbers);
   return uintBitsToFloat((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u);
@@ -53,7 +54,7 @@ uvec4 weight_halves(uvec4 words) {
   return words;
 }
 
-// What is on its way from memory while a slice is multiplied.
+// The numbers that are on their way from memory while a slice is multiplied.
 vec4 next_x[2u * kXLoads];
 uvec4 next_weight[kWeightLoads];
 

@@ -25,7 +25,7 @@ uint paint_plane(uint at, uint item, uint head) {
   return MASK_WORDS(MASK_WORDS(at + kPaintTable) + item * MASK_WORDS(at + kHeadsWord) + head);
 }
 
-// What the row's paint is; `plane`: not 0.
+// Returns the kind of the row's paint; `plane`: not 0.
 uint row_paint(uint plane, uint i) {
   uint row = i - MASK_WORDS(plane);  // huge where i comes before the plane
   if (row >= MASK_WORDS(plane + 1u)) return 0u;

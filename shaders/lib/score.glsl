@@ -34,8 +34,9 @@ float position_bias(uint item, uint head, uint i, uint j) {
   return uintBitsToFloat(MASK_WORDS(p.bias_at + 1u + head * uint(2 * reach + 1) + uint(distance + reach)));
 }
 
-// What is scaled or added here is `precise`, and so is a kernel's own product with the scale: some drivers would compute
-// score · scale − m in one rounding, but m, the row's largest score · scale, in two; the largest score would differ from itself.
+// Every number that is scaled or added here is `precise`, and so is a kernel's own product with the scale: some drivers
+// would compute score · scale − m in one rounding, but m, the row's largest score · scale, in two; the largest score
+// would differ from itself.
 float scaled_score(float score, MapMask map, uint i, uint j) {
   if (map.pattern == kUniform) return 0.0;
   bool has_distances = p.bias_at != 0u && (MASK_WORDS(p.bias_at) & kDistances) != 0u;

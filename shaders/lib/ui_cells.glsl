@@ -5,7 +5,7 @@ vec4 unpack_color(uint color) { return unpackUnorm4x8(color); }
 /// `top` over `ground`; the ground is opaque.
 vec3 over(vec3 ground, vec4 top) { return mix(ground, top.rgb, top.a); }
 
-/// How much of a stripe covers the pixel, 0 … 1: diagonals 1.5 units wide, 5 apart, fixed to the screen.
+/// Returns how much of a stripe covers the pixel, 0 … 1: diagonals 1.5 units wide, 5 apart, fixed to the screen.
 float hatch_coverage(vec2 pixel, float pixels_per_unit) {
   float period = 5.0 * pixels_per_unit;
   float width = 1.5 * pixels_per_unit;
