@@ -41,7 +41,7 @@ struct Playground {
 
 /// Builds network and input. Lines of `text` are batch items. With a non-empty `key_text`, tokens of `text` are queries and
 /// tokens of `key_text` keys and values (a cross-attention stack without self-attention).
-/// The same numbers in PyTorch: manual_seed(seed); Embedding(words, d_model); manual_seed(seed); then for each layer
+/// PyTorch draws these numbers by manual_seed(seed); Embedding(words, d_model); manual_seed(seed); then for each layer
 /// Linear W_Q, W_K, W_V, W_O. Several layers have a residual and a LayerNorm each; a single one is shown bare: its
 /// output is the projection. Throws Error in one line: heads don't divide d_model, no word in the text, invalid UTF-8,
 /// too many tokens, …. `previous` saves drawing the weights again: its layers stay the same object while their settings

@@ -50,7 +50,7 @@ struct ValueScale {
 };
 
 /// The scale of these values. Masked cells (1 in `masked`, which may be empty), infinities, NaN and fills are ignored.
-/// Where no other values are left, or only zeros, the scale is 0 … 1 or −1 … 1.
+/// The scale is 0 … 1 or −1 … 1 where no other values are left, or only zeros.
 ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked = {});
 
 /// One scale that holds several maps' values (a contact sheet).
