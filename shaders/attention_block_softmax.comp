@@ -65,7 +65,7 @@ void main() {
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   uint begin4 = visited.x / 4u, end4 = (visited.y + 3u) / 4u;
-  // Up to open4 every row of the group sees every key, so the mask needn't be read for each cell.
+  // Every row of the group sees every key up to open4, so the mask needn't be read for each cell.
   uint open4 = begin4;
   uint open_end = p.mask.causal != 0u ? min(visited.y, max(first + 1u, p.mask.prefix)) : visited.y;
   if (open_end > begin4 * 4u && all_visible(p.mask, map, first, last, begin4 * 4u, open_end - 1u)) open4 = open_end / 4u;

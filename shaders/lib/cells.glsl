@@ -22,7 +22,7 @@ bool has_finite_fill() { return p.fill != kHidden; }
 
 const uint kScores = 0u, kContentPosition = 1u, kPositionContent = 2u, kMasked = 4u, kWeights = 5u, kMeanWeights = 6u;  // MapStage
 
-// From a raw score to the stage's number before the mask.
+// Returns the stage's number before the mask for a raw score.
 float stage_score(float score, MapMask map, uint i, uint j) {
   if (p.stage == kContentPosition || p.stage == kPositionContent) return distance_score(p.stage == kContentPosition, map, i, j);
   return scaled_score(score, map, i, j);

@@ -1,4 +1,5 @@
-// Which numbers dropout drops: a hash of the number's place (attention/dropout.h, whose functions these are).
+// The choice of the numbers that dropout drops: a hash of the number's place (attention/dropout.h, whose functions
+// these are).
 uint dropout_mix(uint h) {
   h ^= h >> 16u;
   h *= 0x7feb352du;

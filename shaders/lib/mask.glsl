@@ -1,4 +1,5 @@
-// Which query sees which key. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask buffer.
+// The keys that each query sees. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask
+// buffer.
 //   buffer:    [batch, 2] first key and one past the last | [batch, heads] deny plane numbers, in their highest 4 bits the pattern that
 //              takes the head's place (0: none) | [batch, heads] allow plane numbers
 //              | planes | rows | position bias (lib/score.glsl) | what expressions read (lib/expression.glsl)

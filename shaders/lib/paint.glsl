@@ -57,7 +57,7 @@ float painted_score(float score, uint at, uint item, uint head, uint i, uint j) 
   if (kind == 0u) return score;
   uint word = find_paint(plane, i, j);
   float number = word == 0u ? 0.0 : uintBitsToFloat(MASK_WORDS(word));
-  // Without `precise`, the kernel of attention and that of its cells could get different bits.
+  // The kernel of attention and that of its cells could get different bits without `precise`.
   precise float sum = kind == kReplacedRow ? number : score + number;
   return sum;
 }

@@ -1,5 +1,6 @@
-// Which tokens go to which experts: routing holds [choice of each pair | gate of each pair | where each expert's pairs begin, and
-// their end | the pairs in the order of their experts], a pair being token · slots + slot. Needs `routing` and p.pairs, p.experts.
+// The tokens that each expert gets: routing holds [choice of each pair | gate of each pair | where each expert's pairs
+// begin, and their end | the pairs in the order of their experts], a pair being token · slots + slot. Needs `routing`
+// and p.pairs, p.experts.
 uint expert_begin(uint expert) { return routing[2u * p.pairs + expert]; }
 uint pair_at(uint row) { return routing[2u * p.pairs + p.experts + 1u + row]; }
 

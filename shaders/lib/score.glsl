@@ -1,6 +1,6 @@
-// From a raw score q·k to the input of mask and softmax: scaled, capped, with the position bias, then what the user's expression makes
-// of it, with its painted number; 0 in a head whose pattern is uniform. Needs lib/mask.glsl and push constants p with scale, softcap,
-// bias_at and mask.
+// Turns a raw score q·k into the input of mask and softmax: scaled, capped, with the position bias, changed by the
+// user's expression, then with the painted number; 0 in a head whose pattern is uniform. Needs lib/mask.glsl and push
+// constants p with scale, softcap, bias_at and mask.
 //   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach;
 //   or kOfKeys | keys, heads, then [item, head, keys] floats;
 //   or, where kDistances is set in the reach, what distances add to the raw score (ops/distance_scores.h): reach, columns, rows of

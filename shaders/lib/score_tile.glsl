@@ -19,7 +19,8 @@ uint staged_row(uint n) { return thread / kSlice4 + n * kStaging; }
 // The end of a loop's count; where loops are to stay loops one that drivers don't know: they unroll what they can count.
 uint rolled(uint end) { return kRolled != 0u ? min(end, p.d_k4 * end) : end; }
 
-// From the index of q or k where row staged_row(n) begins. All lanes call it; what `staged` held is lost.
+// Computes scores from the index of q or k where row staged_row(n) begins. All lanes call it; the content of `staged`
+// is lost.
 void score_tile(uint q_from[kLoads], uint k_from[kLoads]) {
   uint my4 = thread % kSlice4;
   vec4 next_q[kLoads], next_k[kLoads];
