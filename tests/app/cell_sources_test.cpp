@@ -1,4 +1,4 @@
-// Which parts of which matrices a cell is made from.
+// The parts of matrices that a cell is made from.
 #include <doctest/doctest.h>
 
 #include "app/cells/cell_sources.h"

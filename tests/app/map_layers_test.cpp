@@ -1,4 +1,4 @@
-// Which tiles a large map asks for and draws.
+// The tiles that a large map asks for and draws.
 #include "app/widgets/map_layers.h"
 
 #include <doctest/doctest.h>

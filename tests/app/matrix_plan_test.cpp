@@ -1,4 +1,4 @@
-// Which cells of a matrix the view Steps shows.
+// The cells of a matrix that the view Steps shows.
 #include <doctest/doctest.h>
 
 #include "app/views/steps/matrix_plan.h"

@@ -35,7 +35,7 @@ struct Stage {
     ui.end_frame();
   }
 
-  /// Until all input was seen and the layout rests.
+  /// Draws frames until all input was seen and the layout rests.
   void settle(const std::function<void()>& content) {
     do frame(content);
     while (ui.wants_redraw());

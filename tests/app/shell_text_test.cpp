@@ -15,7 +15,7 @@ using namespace headlight::shell;
 
 namespace {
 
-/// One unit a character.
+/// Wraps the text as if each character were one unit wide.
 WrappedText wrapped(const std::string& text, float width) {
   return {text, width, [](std::string_view) { return 1.0F; }};
 }

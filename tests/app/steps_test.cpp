@@ -371,7 +371,7 @@ TEST_CASE("keys and values of cross-attention are sums over the memory") {
   question.layer->weights->key.weight.read(2, 1, weights);
   CHECK(key.terms.front().value() == doctest::Approx(static_cast<double>(weights.front())));
   CHECK(key.formula.starts_with("memory₁ · W_K[:,2]"));
-  // Without the memory the sum is on its way, not absent.
+  // The sum is on its way without the memory, not absent.
   struct WithoutMemory final : public WithMemory {
     using WithMemory::WithMemory;
     Numbers memory(std::uint32_t) override { return {}; }

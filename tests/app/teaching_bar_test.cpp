@@ -149,7 +149,7 @@ TEST_SUITE("gpu") {
     ui.move_to("tab.head");
     CHECK(changed(before, ui.ui().read_pixels(), ui.rect("grid.encoder.0.0")).pixels == 0);
 
-    // From a thumbnail likewise: the large map, the other thumbnails, the tokens.
+    // Pointing at a thumbnail marks the large map, the other thumbnails and the tokens, too.
     const view::Rect small = ui.rect("grid.encoder.1.2");
     ui.feed({shell::MouseMove{small.origin + small.size * glm::vec2(1.5F, 4.5F) / static_cast<float>(count)}});
     CHECK(ui.window().followed_query() == 4U);

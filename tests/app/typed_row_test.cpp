@@ -1,4 +1,4 @@
-// Which characters typed in a row are shortcuts and which are a text, at given times.
+// Characters typed in a row that are shortcuts or a text, at given times.
 #include "app/window/typed_row.h"
 
 #include <doctest/doctest.h>

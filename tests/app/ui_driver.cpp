@@ -111,7 +111,7 @@ void UiDriver::type(const std::string& text) { feed({shell::TextInput{text}}); }
 void UiDriver::type_keys(const std::string& text, double gap_s) {
   constexpr double kFrame_s = 1.0 / 60.0;
   for (const char character : text) {
-    // In the order of shell::Key.
+    // The characters are in the order of shell::Key.
     const std::size_t number = std::string_view("-=,./0123456789abcdefghijklmnopqrstuvwxyz").find(character);
     REQUIRE((character == ' ' || number != std::string_view::npos));
     const auto key =

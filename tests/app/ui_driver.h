@@ -51,9 +51,9 @@ class UiDriver {
   void type_keys(const std::string& text, double gap_s);
   /// Replaces the content of a text field, and leaves it.
   void fill_in(const std::string& field, const std::string& text);
-  /// With the brush, which is taken up before and laid down after.
+  /// Paints the cell with the brush, which is taken up before and laid down after.
   void paint_cell(std::uint32_t query, std::uint32_t key);
-  /// So much time passes: what follows is a new step of the history.
+  /// Lets so much time pass: a later change is a new step of the history.
   void wait(double seconds) { now_s_ += seconds; }
 
   void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F);
@@ -76,7 +76,8 @@ class UiDriver {
 
 /// The playground with a text, and a view.
 State with_text(const std::string& text, const std::string& view = kHeadView);
-/// So many words of the playground, a token each: word0 … word8 extraordinarily9 word10 … extraordinarily49 word0 …
+/// Returns so many words of the playground, a token each: word0 … word8 extraordinarily9 word10 … extraordinarily49
+/// word0 …
 std::string words(std::uint32_t count);
 
 /// The weights tile that the big heatmap shows: exact, the whole matrix.

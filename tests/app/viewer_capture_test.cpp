@@ -248,7 +248,7 @@ TEST_SUITE("gpu") {
     open_file(ui, captured("vision.safetensors"));
     CHECK(ui.window().notice().text == "");
     CHECK_FALSE(ui.sees("capture.note"));
-    // Beside the map there are pixels of the image: the red of its disc.
+    // Pixels of the image are beside the map: the red of its disc.
     const view::Rect map = ui.rect("head.map");
     const shell::PixelImage drawn = ui.ui().read_pixels();
     std::size_t left = 0, above = 0;

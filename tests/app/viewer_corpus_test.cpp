@@ -38,7 +38,7 @@ struct OpenSurvey {
   UiDriver ui;
 };
 
-/// Until it is so, a minute at most: what goes on in other processes.
+/// Draws frames until it is so, a minute at most: it waits for other processes.
 bool becomes(UiDriver& ui, const std::function<bool()>& is_so) {
   for (int moment = 0; moment < 1'200 && !is_so(); ++moment) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -285,8 +285,8 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a survey that the window makes is paused, goes on, and is open when it is whole") {
-    // Many: more than can be measured until "Pause" is clicked, however slow the window is beside other processes, and
-    // never measured to the end, whose time would have a limit. A few are.
+    // kMany texts are more than can be measured until "Pause" is clicked, however slow the window is beside other
+    // processes, and are never measured to the end, since that time would have no limit; kFew are.
     constexpr int kMany = 1'000'000, kFew = 300;
     const TemporaryDirectory folder;
     const auto write = [&](const char* name, int texts) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// From the file's header.
+/// Returns the size that the file's header states.
 glm::uvec2 png_size(const fs::path& path) {
   const std::string bytes = read_file(path);
   REQUIRE(bytes.starts_with("\x89PNG"));

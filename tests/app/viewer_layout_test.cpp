@@ -40,7 +40,7 @@ TEST_SUITE("gpu") {
       ui.show("head");
       const glm::vec2 place = ui.rect("view.title").origin;
       for (const View& view : views()) {
-        // Which wait for a second text, for a survey, and for a training's other steps.
+        // These views wait for a second text, for a survey, and for a training's other steps.
         if (view.id == "patching" || view.id == "corpus" || view.id == "checkpoints") continue;
         ui.show(view.id);
         CAPTURE(std::string(view.id));

@@ -39,7 +39,7 @@ Deed pins(std::uint32_t query, std::uint32_t key) {
 Deed fills(const std::string& field, const std::string& text) {
   return [field, text](UiDriver& ui) { ui.fill_in(field, text); };
 }
-/// Into a number that is dragged, or typed after a double click.
+/// Types into a number that is dragged, or typed after a double click.
 Deed sets(const std::string& number, const std::string& text) {
   return [number, text](UiDriver& ui) {
     ui.click(number);
@@ -64,7 +64,7 @@ Deed chooses(const std::string& list, const std::string& entry) {
 Deed slides(const std::string& slider) {
   return [slider](UiDriver& ui) { ui.click_within(slider, 0.5F, 0.5F); };
 }
-/// Through layers and heads.
+/// Moves through layers and heads.
 Deed moves(int layers, int heads) {
   return [layers, heads](UiDriver& ui) {
     for (int i = 0; i < std::abs(layers); ++i) ui.press(layers > 0 ? Key::Down : Key::Up);

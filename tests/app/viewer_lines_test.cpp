@@ -218,7 +218,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("text.side.0"));
     ui.click("text.source.1");
     CHECK(ui.state().view.locked == LockedToken{MapSide::Key, 1});
-    // Over some of the other side's tokens, the largest weight's in any case, there is room for a number.
+    // Some of the other side's tokens, the largest weight's in any case, have room for a number over them.
     const auto prints = [&](const std::string& side, std::uint32_t tokens) {
       bool is_seen = false;
       for (std::uint32_t i = 0; i < tokens; ++i) is_seen = is_seen || ui.sees(fmt::format("text.{}.{}.weight", side, i));

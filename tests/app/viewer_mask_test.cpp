@@ -199,7 +199,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the notice's Undo takes back what it tells of when the history is full, and not what came after") {
     UiDriver ui({}, fake_factory(std::make_shared<FakeLog>()));
     show_golden_model(ui, "gpt2");
-    // Without waiting until all is drawn, in a small window: each press is a step of its own.
+    // The presses don't wait until all is drawn, in a small window: each press is a step of its own.
     constexpr int kMoreThanSteps = 510;
     double now_s = 1000.0;
     for (int i = 0; i < kMoreThanSteps; ++i) {

@@ -150,7 +150,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the palette knows every button's word") {
-    // From the sources: what a button says, where it is no number or name. What only dialogs have isn't among them.
+    // The sources give each button's label that is no number or name. Buttons that only dialogs have aren't among them.
     const std::regex call(
         R"((?:\b[Bb]utton|draw_control|draw_button|draw_caption_button)\(((?:[^;{]|\{[^;{}]*\})*?)\)\s*[;){&|?,])");
     const std::regex literal(R"re("((?:[^"\\]|\\.)*)")re");

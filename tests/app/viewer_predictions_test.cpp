@@ -38,7 +38,7 @@ std::optional<std::vector<std::string>> names_of_rows(UiDriver& ui, State state)
   return written_tokens(frame, state.selection.block.kind);
 }
 
-/// From the palette, as where the Generate button isn't on screen; draws no frame after it.
+/// Generates from the palette, as where the Generate button isn't on screen; draws no frame after it.
 void generate(UiDriver& ui) {
   ui.press(Key::P, kControl);
   ui.type("Generate");

@@ -46,7 +46,7 @@ TEST_SUITE("gpu") {
     ui.feed(shell::drag(on_bar(0.95F), on_bar(0.5F)));
     CHECK(limits.at(Stage::Weights).low > 0.0F);
     CHECK(limits.at(Stage::Weights).low < limits.at(Stage::Weights).high);
-    // From another place: at the same one it would be a double click.
+    // The drag begins at another place: at the same one it would be a double click.
     ui.feed(shell::drag(on_bar(0.8F), on_bar(-1.0F)));
     CHECK(limits.at(Stage::Weights).low < limits.at(Stage::Weights).high);
     ui.feed(shell::click_at(on_bar(0.4F)));

@@ -188,7 +188,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.window().title() == "notes* \u2013 Headlight");
     const State changed = ui.state();
 
-    // Another session, dropped: Stay, by the button and by Escape, leaves all as it is.
+    // Another session is dropped: Stay, by the button and by Escape, leaves all as it is.
     for (const bool by_key : {false, true}) {
       ui.window().open_files({other.string()});
       ui.settle();

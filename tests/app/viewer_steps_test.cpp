@@ -37,7 +37,7 @@ class Numbers {
         frame_{.ui = ui.ui(), .state = state_, .transient = transient_, .result = ui.result(), .queries = queries_},
         subject_(selected_subject(frame_)) {}
 
-  /// All of a matrix that is no stage where `window` is empty.
+  /// Returns all of a matrix that is no stage where `window` is empty.
   std::vector<float> of(StepMatrix matrix, view::Region window = {}) {
     const auto size = size_of(matrix, subject_);
     REQUIRE(size);

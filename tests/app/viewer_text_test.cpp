@@ -225,7 +225,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().text().find('\n') == std::string::npos);
     CHECK(ui.result().input->source.batch == 1);
     CHECK(ui.rect("text.edit").size.y > height + 10.0F);
-    // Up from the end and typing there: the caret moves by the lines that are seen.
+    // The caret moves up from the end by the lines that are seen, and typing goes there.
     ui.press(Key::Up);
     ui.type("X");
     CHECK(ui.state().text().find('X') < ui.state().text().size() - 10);

@@ -1,4 +1,4 @@
-// Which families' residual streams are sums of what was written.
+// Families whose residual streams are sums of what was written.
 #include <doctest/doctest.h>
 
 #include <string>

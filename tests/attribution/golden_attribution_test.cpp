@@ -39,7 +39,7 @@ std::vector<TokenShares> shares_of(const AttributionCase& golden, std::uint32_t 
   for (std::uint32_t head = 0; head < golden.layer(layer).config.heads; ++head) {
     const std::vector<float> values = golden.values(layer, head);
     const std::size_t d_v = golden.layer(layer).config.d_v;
-    // In two pieces, as a long text's keys come.
+    // The keys come in two pieces, as a long text's do.
     for (std::uint32_t first = 0; first < golden.tokens; first += 5) {
       const std::size_t count = std::min(5U, golden.tokens - first);
       std::vector<std::vector<float>> weights;

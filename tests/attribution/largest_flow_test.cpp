@@ -26,7 +26,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a path that was taken first is given back where a larger flow needs it") {
-    // From token 2: all through token 0 or 1; the second layer's capacities force the flow apart.
+    // The flow from token 2 goes all through token 0 or 1; the second layer's capacities force the flow apart.
     const std::vector<std::vector<double>> capacities{{0.3, 0.0, 0.0, 0.3, 0.7, 0.0, 0.0, 0.0, 1.0},
                                                       {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.4, 0.1}};
     CHECK(largest_flow(capacities, 2, 0, 0.0).value == doctest::Approx(0.6));

@@ -21,7 +21,7 @@
 namespace headlight::bench {
 namespace {
 
-/// Its HEADLIGHT_PROGRAM is headlight-bench.
+/// Runs headlight-bench, which HEADLIGHT_PROGRAM is here.
 Outcome run_bench(const std::vector<std::string>& arguments) { return run_headlight(arguments); }
 
 struct Cases {

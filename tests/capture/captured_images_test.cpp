@@ -292,7 +292,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("a JPEG that leaves something undefined is refused before it is drawn") {
     const TemporaryDirectory folder;
     const std::string jpeg = read_file(golden_capture("vision.jpg"));
-    /// Without the segments of this marker, from the `first` one on.
+    /// Removes the segments of this marker, from the `first` one on.
     const auto without = [&](unsigned char marker, int first) {
       std::string left = jpeg.substr(0, 2);
       std::size_t at = 2;

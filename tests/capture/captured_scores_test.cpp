@@ -286,7 +286,7 @@ TEST_SUITE("cpu") {
     CHECK(made_tile.values[8] == 1.0F / 3.0F);
     CHECK(tile_of(*computed, whole(*computed, kFirst, 0, 0, Stage::Q)).values == std::vector<float>{0, 0, 0, 0, 0.5F, 0.5F});
     CHECK(tile_of(*computed, whole(*computed, kFirst, 0, 0, Stage::K)).values[0] == 1.0F);
-    // Any part of it.
+    // A tile may be any part of the matrix.
     CHECK(tile_of(*weights, {.block = kFirst, .row = 1, .rows = 2, .column = 1, .columns = 2}).values ==
           std::vector<float>{0, 0, 0.25F, 0.25F});
   }

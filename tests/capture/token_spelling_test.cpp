@@ -16,7 +16,7 @@ Spelling spelling_of_line(const Line& line) { return spelling_of(std::span(&line
 
 Line labels_of(const Line& line) { return spell(line, spelling_of_line(line)).labels; }
 
-/// Which tokens go on where the one before ends, as digits.
+/// Returns as digits which tokens go on where the one before ends.
 std::string joins(const Line& line) {
   const std::vector<text::Token> tokens = spell(line, spelling_of_line(line)).tokens;
   std::string found;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kTypes = {"bleu", "perplexity", "previous_stripe", "duplicate_stripe", "induction_stripe"};
 
-/// From "model-index:" to the end of the front matter, which is between lines of three dashes.
+/// Returns the part from "model-index:" to the end of the front matter, which is between lines of three dashes.
 std::string index_of(std::string_view card) {
   constexpr std::string_view kBegin = "---\n", kEnd = "\n---\n", kIndex = "\nmodel-index:\n";
   const std::size_t end = card.find(kEnd, kBegin.size() - 1);

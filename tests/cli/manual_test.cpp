@@ -89,7 +89,7 @@ std::set<std::string> offered(const fs::path& script, const std::vector<std::str
 
 bool has_program(const std::string& name) { return std::system(("command -v " + name + " > /dev/null").c_str()) == 0; }
 
-/// Not in a chroot without /dev/pts.
+/// Are there terminals? A chroot without /dev/pts has none.
 bool has_terminals() {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   const char* name = terminal < 0 ? nullptr : ::ptsname(terminal);

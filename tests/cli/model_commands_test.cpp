@@ -26,7 +26,7 @@ namespace {
 
 std::string golden_path(std::string_view name) { return test::golden_model_path(name).string(); }
 
-/// Why nothing is exported of a model with these flags.
+/// Returns the reason why nothing is exported of a model with these flags.
 std::string refusal(std::string_view model, std::vector<std::string> more, int status) {
   more.insert(more.begin(), {"--model", golden_path(model), "--format", "npy"});
   return test::export_complaint(more, status);

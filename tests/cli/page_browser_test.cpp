@@ -243,7 +243,8 @@ TEST_SUITE("given") {
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
     const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
-    // When the image is decoded: the map's axes, the readout, and the image in Text, where the pointer chooses a patch.
+    // The probe waits until the image is decoded: the map's axes, the readout, and the image in Text, where the pointer
+    // chooses a patch.
     const std::string probe = R"(
       const told = {}, find = (id) => document.getElementById(id);
       const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));

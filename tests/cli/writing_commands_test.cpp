@@ -148,7 +148,7 @@ TEST_SUITE("gpu") {
     }
     CHECK(lines[1] == "");
     CHECK(lines[3] == "");
-    // One by one, as flags, and in half precision it is the same.
+    // The output is the same one by one and as flags; half precision gives as many lines.
     CHECK(answer(command("translate", "marian", {"--max-tokens", "9", "--batch", "1"}), input) == out);
     CHECK(answer(command("translate", "marian", {"--max-tokens", "9", "--text", "the dog"})) == lines[2] + "\n");
     CHECK(lines_of(answer(command("translate", "marian", {"--precision", "f16"}), input)).size() == 5);

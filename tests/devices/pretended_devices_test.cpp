@@ -185,7 +185,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const std::string prefix =
         "HEADLIGHT_KERNELS=shaders HEADLIGHT_VALIDATION=0 XDG_CACHE_HOME='" + folder.path().string() + "'";
-    // To a kernel, or to the one that is the fastest on most devices of the kind.
+    // Saves a tuning that has this kernel, or the one that is the fastest on most devices of the kind.
     const auto tune = [&](std::optional<ops::LinearKernel> wanted) {
       const gpu::Context context({.shaders_only = true});
       const ops::LinearKernel kernel = wanted.value_or(ops::default_shader(context.device()));
@@ -207,7 +207,7 @@ TEST_SUITE("gpu") {
     CHECK(good.status == 0);
     CHECK(counted(good, "ok ") == 4);
 
-    // One part in a thousand in what a linear layer stores.
+    // The shader's error is one part in a thousand of the numbers that a linear layer stores.
     const fs::path shaders = folder.path() / "shaders";
     fs::copy(HEADLIGHT_SHADER_SOURCES, shaders, fs::copy_options::recursive);
     std::string source = read_file(shaders / "lib" / "linear.glsl");

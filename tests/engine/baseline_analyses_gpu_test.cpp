@@ -209,7 +209,7 @@ TEST_SUITE("gpu") {
       worst = std::max(worst, difference);
     }
     MESSAGE("logits against the reference: ", worst);
-    // Nothing is subtracted of a run from itself: the mean of its own text.
+    // A run against itself subtracts nothing: the mean is of its own text.
     const auto own = runs.find<HeadKnockouts>(present, present, knockout_query(choices, 0, 6, 3, 8));
     const auto mean = runs.find<HeadKnockouts>(
         present, present, knockout_query(Choices().set(kWhatIfView.ablation, Ablation::Mean), 0, 6, 3, 8));

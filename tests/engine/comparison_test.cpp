@@ -56,7 +56,7 @@ TEST_SUITE("cpu") {
     REQUIRE(result.analysed(kQuery));
     const auto& found = found_in<ChangedHeads>(*result.analysed(kQuery));
     CHECK(found.all_heads == then.size());
-    // In the first layer only the masked head, in the next one all.
+    // Only the masked head changes in the first layer, all heads in the next one.
     const std::size_t in_first = static_cast<std::size_t>(
         std::ranges::count_if(found.heads, [](const ChangedHead& changed) { return changed.head.block.layer.value == 0; }));
     CHECK(in_first == 1);

@@ -120,7 +120,7 @@ ExportOptions options_of(const State& state, const fs::path& folder) {
   return options;
 }
 
-/// All that a file says: its bytes, the session in it, and what is deflated in a PDF.
+/// Returns all that a file states: its bytes, the session in it, and the deflated parts of a PDF.
 std::string said_by(const fs::path& file) {
   const std::string bytes = read_file(file);
   std::string all = bytes + '\n' + exporting::session_of_figure(bytes).value_or("");

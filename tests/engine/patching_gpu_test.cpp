@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
           for (std::size_t column = 0; column < found.columns; ++column) {
             CAPTURE(row);
             CAPTURE(column);
-            // Without numbers: a weight that the mask hides in both runs, so that nothing is put.
+            // A cell without numbers is a weight that the mask hides in both runs, so that nothing is put.
             CHECK((found.at(row, column) || what == "weights"));
             check(found.at(row, column).value_or(found.target), cells[row][column]);
           }
@@ -192,7 +192,7 @@ TEST_SUITE("cpu") {
     CHECK(*recovery(PatchMeasure::Logit, target, source, numbers(-3.0, 0.3)) == doctest::Approx(-0.5));
     CHECK(*recovery(PatchMeasure::Probability, target, source, numbers(0.0, 0.3)) == doctest::Approx(0.25));
     CHECK(*recovery(PatchMeasure::Loss, target, source, numbers(0.0, 0.2 * std::sqrt(3.0))) == doctest::Approx(0.5));
-    // Nothing to recover.
+    // There is nothing to recover.
     CHECK_FALSE(recovery(PatchMeasure::Logit, target, numbers(-1.00001, 0.6), source));
     CHECK_FALSE(recovery(PatchMeasure::Probability, target, numbers(3.0, 0.20001), source));
     CHECK(recovery(PatchMeasure::Probability, numbers(0.0, 1e-9), numbers(0.0, 2e-9), source));

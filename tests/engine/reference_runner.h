@@ -33,7 +33,7 @@ class ReferenceRun : public inference::Run {
   std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override;
 
  private:
-  /// In float32; an empty tensor of an array that isn't there.
+  /// Returns the array in float32; an empty tensor for an array that isn't there.
   static Tensor rounded(const model::reference::Array& array);
 
   attention::Tile tile(const attention::TileRequest& request) const;

@@ -43,7 +43,7 @@ struct Exporter {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(directory.path()), std::filesystem::directory_iterator()));
   }
-  /// Why it isn't exported; empty where it was.
+  /// Returns the reason why it isn't exported; empty where it was.
   std::string refusal(const ExportOptions& options) {
     return test::error_message([&] { run_export(runner, options); });
   }

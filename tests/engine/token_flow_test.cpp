@@ -78,7 +78,7 @@ TEST_SUITE("cpu") {
       CHECK(found.inputs[token] >= rolled.inputs[token] - 1e-6);
       CHECK(found.inputs[kToken + 1] == 0.0);
     }
-    // All of the residual stream: the token alone.
+    // The residual stream has all of the flow: the token is alone.
     query.residual_weight = 1000;
     query.source = kToken;
     const Analysed alone = asked.ask(query);

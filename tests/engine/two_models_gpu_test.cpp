@@ -66,7 +66,7 @@ TEST_SUITE("gpu") {
     const EngineResult typed = runs.ask(longer, two, {plain, baseline});
     CHECK(typed.timing.reused_tokens == 6);
     CHECK(tile_of(typed, baseline).values == b.values);
-    // And the other way round.
+    // The answer is the same the other way round.
     const EngineResult back = runs.ask(two, one, {plain, baseline});
     REQUIRE(back.baseline_error == "");
     CHECK(tile_of(back, plain).values == b.values);
@@ -84,7 +84,7 @@ TEST_SUITE("gpu") {
     TwoRuns runs;
     const EngineResult before = runs.ask(first, std::nullopt, {plain});
     test::retrained(path);
-    // Nothing is asked anew: what is on screen stays.
+    // Nothing is asked anew: the numbers on screen stay.
     CHECK(tile_of(runs.ask(first, first, {plain}), plain).values == tile_of(before, plain).values);
     const EngineResult after = runs.ask(longer, first, {plain, baseline});
     CHECK(after.error == "");
@@ -119,7 +119,7 @@ TEST_SUITE("gpu") {
     CHECK(after.model_changes == 1);
     TwoRuns alone;
     CHECK(tile_of(after, plain).values == tile_of(alone.ask(longer, std::nullopt, {plain}), plain).values);
-    // Half written: the line says so, and the next inputs try again.
+    // The file is half written: the line says so, and the next inputs try again.
     const std::string whole = read_file(weights);
     fs::resize_file(weights, whole.size() / 2);
     const EngineResult broken = runs.ask(first, std::nullopt, {plain});

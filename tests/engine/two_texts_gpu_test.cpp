@@ -1,4 +1,4 @@
-// Two texts of different lengths: what is compared belongs to the same tokens.
+// Comparisons of two texts of different lengths concern the same tokens.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -222,7 +222,8 @@ TEST_CASE("paths go into the run whose tokens all have counterparts") {
   const auto query = [&](bool into_other, std::uint32_t position) {
     return path_patching_query({.into_baseline = into_other}, receiver, model::BlockKind::EncoderSelf, 0, position, 3, {});
   };
-  // Into the longer text: asked from either side it is one question, but from the shorter one some tokens can't be named.
+  // Patching into the longer text is one question asked from either side, but from the shorter one some tokens can't be
+  // named.
   const AnalysisQuery refused = query(true, 6);
   const EngineResult result = runs.ask(shorter, longer, {refused});
   REQUIRE(result.analysed(refused));

@@ -154,7 +154,7 @@ TEST_SUITE("cpu") {
     }
     CHECK(changes == 2);
     CHECK(walked < 400.0F);  // in the order of the line 209; by index 2,600
-    // All the same: any order, but one.
+    // Heads that are all the same may come in any order, but each once.
     CHECK(order_by_similarity(std::vector<float>(25, 1.0F), 5).size() == 5);
   }
 }

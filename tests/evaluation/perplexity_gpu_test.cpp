@@ -151,7 +151,7 @@ TEST_SUITE("cpu") {
     CHECK(pair.tokens.back() == marian->description.ids.eos.front());
     CHECK(pair.tokens.size() == marian->target_tokenizer->encode("sat").size() + 1);  // its end token is there already
     CHECK(pair.source.size() == marian->tokenizer->encode("the cat").size());
-    // With a tokenizer that adds these tokens itself, they aren't added twice.
+    // A tokenizer that adds these tokens itself doesn't make them come twice.
     const auto llama = test::open_golden_model("llama");
     const ScoredLine framed = evaluation::scored_line(*llama, "the cat");
     CHECK(std::count(framed.tokens.begin(), framed.tokens.end(), llama->description.ids.bos.value()) == 1);

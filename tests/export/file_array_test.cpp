@@ -53,7 +53,7 @@ std::size_t files_in(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-/// No file may grow beyond `bytes`, as on a full disk, until the destructor.
+/// Keeps every file from growing beyond `bytes`, as on a full disk, until the destructor.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) {

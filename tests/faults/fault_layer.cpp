@@ -214,7 +214,7 @@ VKAPI_ATTR VkResult VKAPI_CALL fault_CreateInstance(const VkInstanceCreateInfo* 
   const VkResult result = create(info, allocator, instance);
   if (result != VK_SUCCESS) return result;
   const std::lock_guard lock(g_mutex);
-  // Later, the loader would return the top of the chain.
+  // The command is looked up here, because the loader would return the top of the chain later.
   const auto extensions =
       reinterpret_cast<PFN_vkEnumerateDeviceExtensionProperties>(next(*instance, "vkEnumerateDeviceExtensionProperties"));
   g_instances[key_of(*instance)] = {*instance, next, extensions};

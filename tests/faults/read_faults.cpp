@@ -63,7 +63,8 @@ bool is_watched(int descriptor) {
   return length > 0 && std::string_view(path.data(), static_cast<std::size_t>(length)).ends_with(fault().name);
 }
 
-/// Half of what is left of a file from `at` on, of what is asked for: 1 at least, so that it isn't taken for the end.
+/// Returns half of the bytes that are left of a file from `at` on, among those asked for: 1 at least, so that it isn't
+/// taken for the end.
 std::size_t half(int descriptor, off_t at, std::size_t count) {
   struct stat status {};
   const off_t left = ::fstat(descriptor, &status) == 0 && at < status.st_size ? status.st_size - at : 0;
@@ -136,7 +137,7 @@ __attribute__((destructor)) void write_count() {
 HEADLIGHT_EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                                       void* argument) {
   static const auto kCreate = next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
-  // Those of std::thread: a driver that can't start its own waits for them for ever.
+  // Threads of std::thread alone fail: a driver that can't start its own waits for them for ever.
   Dl_info caller{};
   const bool is_ours = ::dladdr(__builtin_return_address(0), &caller) != 0 && caller.dli_fname != nullptr &&
                        std::string_view(caller.dli_fname).find("libstdc++") != std::string_view::npos;

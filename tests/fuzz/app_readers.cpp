@@ -54,7 +54,7 @@ void read_session(std::string_view bytes) {
   if (state && *app::state_from_json(app::to_json(*state)) != *state) std::abort();
 }
 
-/// No settings file may keep the app from starting, so this must not throw.
+/// Reads settings. No settings file may keep the app from starting, so this must not throw.
 void read_settings(std::string_view bytes) {
   const fs::path path = write_scratch("settings.json", bytes);
   const app::LoadedSettings loaded = app::load_settings(path);
@@ -80,7 +80,7 @@ void read_expression(std::string_view bytes) {
   }
 }
 
-/// All that a program sends over a live link. The server answers, or closes the connection, and goes on serving.
+/// Reads all that a program sends over a live link. The server answers, or closes the connection, and goes on serving.
 void read_link(std::string_view bytes) {
   static app::LinkServer server({.folder = empty_folder("link"), .most_capture_bytes = std::uint64_t{1} << 20});
   app::LinkProgram program(server.socket_path());

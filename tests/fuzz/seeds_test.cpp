@@ -49,7 +49,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kGoldenS
      {"prompts", ".jsonl"},
      {"lesson", "1-what-a-query-is.json"}}};
 
-/// Those of a reader beside seeds_of(): small ones.
+/// Returns the small golden files that are seeds of a reader beside seeds_of().
 std::vector<std::string> golden_seeds_of(const Reader& reader) {
   constexpr std::uintmax_t kLargest = 40'000;
   std::vector<fs::path> paths;
@@ -67,7 +67,7 @@ std::vector<std::string> golden_seeds_of(const Reader& reader) {
   return seeds;
 }
 
-/// Some bits, bytes and parts of a seed changed, by parts of another one too.
+/// Returns a seed with some bits, bytes and parts changed, by parts of another one too.
 std::string damaged(const std::string& seed, const std::string& other, std::mt19937_64& random) {
   std::string bytes = seed;
   const auto place = [&](std::size_t size) { return size == 0 ? 0 : random() % size; };

@@ -42,7 +42,7 @@ std::vector<float> fresh_logits(test::RunningSession& session, const LanguageMod
   return {logits.values.end() - logits.axis(2), logits.values.end()};
 }
 
-/// Greedy decoding as its definition says, without anything that makes it fast.
+/// Decodes greedily as the definition says, without anything that makes it fast.
 Plain decode_plainly(test::RunningSession& session, const LanguageModel& model, const Ids& line, std::uint32_t most_tokens) {
   const bool has_target = model.description.is_encoder_decoder;
   Ids source = line;
@@ -123,7 +123,7 @@ TEST_SUITE("gpu") {
     const std::vector<Decoded> whole = decode(session, *model, text, {.most_tokens = 8});
     const std::uint32_t start = model->description.ids.decoder_start.value();
     for (std::size_t line = 0; line < 2; ++line) REQUIRE(whole[line].ids.size() == 8);
-    // Three tokens of the first line and none of the second.
+    // The targets begin with three tokens for the first line and none for the second.
     text.target_ids = {{start, whole[0].ids[0], whole[0].ids[1], whole[0].ids[2]}, {start}};
     const std::vector<Decoded> rest = decode(session, *model, text, {.most_tokens = 5});
     CHECK(rest[0].ids == Ids(whole[0].ids.begin() + 3, whole[0].ids.end()));

@@ -198,7 +198,7 @@ TEST_SUITE("gpu") {
                                   : sum / (65.0 * 65.0);
       CHECK(static_cast<double>(session.evaluate({&request, 1})[0].values[0]) == doctest::Approx(expected).epsilon(1e-5));
     }
-    // Off, every bit is as it was.
+    // Every bit is as it was when dropout is off.
     session.run(subject.network, subject.input, subject.masks, dropout_at(Site::Weights, 0.0f, 3));
     CHECK(session.stage({}, Stage::Weights).values == plain.values);
   }

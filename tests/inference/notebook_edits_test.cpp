@@ -36,7 +36,7 @@ NotebookMatrix matrix_of(std::string_view preset, std::string_view name, const N
   throw Error("no {} in {}", name, preset);
 }
 
-/// Why the notebook can't be made with these; "made" where it can.
+/// Returns the reason why the notebook can't be made with these; "made" where it can.
 std::string refusal_of(std::string_view preset, const NotebookEdits& edits) {
   try {
     make_notebook(preset, edits);

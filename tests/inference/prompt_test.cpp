@@ -54,7 +54,7 @@ TEST_SUITE("cpu") {
     const model::ModelInput many = make_prompt(*gpt2, {.lines = {}, .ids = std::vector<Ids>(10, Ids(32, 5))}).input;
     const std::uint64_t bytes = least_run_bytes(*gpt2->network, one);
     CHECK(bytes <= estimate_memory(*gpt2->network, Precision::F32, 32).run);
-    // Without what the feed-forward and the scores are computed in (observed: 2.53 times).
+    // The bytes leave out the scratch of the feed-forward and of scores (observed: 2.53 times).
     CHECK(3 * bytes > estimate_memory(*gpt2->network, Precision::F32, 32).run);
     CHECK(least_run_bytes(*gpt2->network, many) == 10 * bytes);
     gpu::DeviceInfo device;

@@ -30,8 +30,8 @@ NetworkCase random_network(Random& random);
 /// Rule, fill, matrix and painted cells at random, for each kind of block.
 attention::MaskSet random_masks(Random& random, const model::Network& network, const model::ModelInput& input);
 
-/// One on any site, of a block, of all blocks of a layer or kind, or of the whole network; of one head or all, and of one
-/// batch item or all.
+/// Returns an intervention on any site, of a block, of all blocks of a layer or kind, or of the whole network; of one
+/// head or all, and of one batch item or all.
 inference::Intervention random_intervention(Random& random, const model::Network& network);
 
 }  // namespace headlight::test

@@ -35,7 +35,7 @@ TEST_SUITE("cpu") {
     CHECK(shares[1] == doctest::Approx(0.25).epsilon(1e-6));
     CHECK(shares[2] == doctest::Approx(0.625).epsilon(1e-6));
     CHECK(shares[3] == 0.0);
-    // At temperature ½ the odds are squared: 1 : 4 : 25.
+    // The odds are squared at temperature ½: 1 : 4 : 25.
     const std::vector<double> sharp = probabilities(logits, 0.5);
     CHECK(sharp[2] == doctest::Approx(25.0 / 30.0).epsilon(1e-6));
     CHECK(entropy(logits) ==
@@ -98,7 +98,7 @@ TEST_SUITE("cpu") {
     for (const std::uint32_t id : draw(settings, logits, kDraws)) ++counts[id];
     CHECK_FALSE(counts.contains(0));
     CHECK(std::abs(counts[1] / double{kDraws} - nucleus.chances[1]) < 0.013);  // five standard deviations
-    // Greedy: the softmax, regardless of other settings.
+    // Greedy sampling has the softmax, regardless of other settings.
     settings.method = SamplingMethod::Greedy;
     CHECK(distribution(logits, settings).chances[0] == doctest::Approx(0.125).epsilon(1e-6));
   }

@@ -1,4 +1,4 @@
-// Whole passes at random against the double-precision reference, and how a session behaves.
+// Random whole passes against the double-precision reference, and the behaviour of a session.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// From one token to 4,096, d_model up to 8,192, 64 heads, and devices that can't.
+// Sizes from one token to 4,096, d_model up to 8,192, 64 heads, and devices that can't take them.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -90,7 +90,7 @@ TEST_SUITE("gpu") {
       for (const model::AttentionLayer& layer : stored->layers->encoder) {
         numbers += layer.weights->query.weight.element_count() + layer.weights->key.weight.element_count();
       }
-      // Two bytes less of each, at the least.
+      // A stored weight takes two bytes less for each number, at the least.
       CHECK(weight_bytes(*stored) + 2 * numbers < weight_bytes(*wide));
       for (const test::GoldenCase& golden : test::load_golden_cases(name)) {
         test::RunningSession session(context);

@@ -1,4 +1,4 @@
-// Which keys of config.json each family's networks depend on: those in its table, and no others.
+// The keys of config.json that each family's networks depend on: those in its table, and no others.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which metadata each architecture's networks depend on: the keys in its table, and no others.
+// The metadata that each architecture's networks depend on: the keys in its table, and no others.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ struct Golden {
     const std::string needle = FileBytes().text(fmt::format("{}.{}", architecture, key)).bytes();
     return bytes.find(needle) + needle.size();
   }
-  /// With another value of the key; the same bytes where it is a text.
+  /// Returns the file with another value of the key; the same bytes where it is a text.
   std::string with_other_value(const std::string& key) const {
     std::string changed = bytes;
     std::size_t at = place(key);

@@ -167,7 +167,7 @@ TEST_SUITE("cpu") {
       CAPTURE(size);
       CHECK_FALSE(complaint(bytes.substr(0, size)).empty());
     }
-    // Eight bytes of ones wherever the header may hold a length: an error or a file, never a crash.
+    // Eight bytes of ones are put wherever the header may hold a length: an error or a file, never a crash.
     for (std::size_t at = 8; at + 8 < bytes.size(); ++at) {
       std::string damaged = bytes;
       damaged.replace(at, 8, 8, '\xff');

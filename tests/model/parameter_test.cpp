@@ -225,7 +225,7 @@ TEST_SUITE("cpu") {
       to_halves(eight.data(), eight.size(), wide.data());
       CHECK(wide == std::vector<std::uint16_t>(8, bits));
     }
-    // One of every 4,099 float32 numbers.
+    // The test takes one of every 4,099 float32 numbers.
     std::vector<float> many;
     for (std::uint64_t bits = 0; bits <= 0xffffffffu; bits += 4099)
       many.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));

@@ -1,4 +1,4 @@
-// Which tensor of a file a weight is, and which part of it.
+// The tensor of a file that a weight is, and the part of it.
 #include "model/stored_name.h"
 
 #include <doctest/doctest.h>

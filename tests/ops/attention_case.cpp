@@ -243,7 +243,8 @@ AttentionCase expressed_attention(Random& random, std::uint32_t number) {
     one.mask.painted[{}].paint({3, 60}, true);
     one.mask.painted[{.head = 1}].paint({4, 4}, false);
   } else if (number == 3) {
-    // Without functions, whose errors differ between drivers: where few keys are visible, they are a larger part of a sum.
+    // The expression has no functions, whose errors differ between drivers: where few keys are visible, these errors
+    // are a larger part of a sum.
     score = "score * 0.5 - 0.1 * float(abs(q - k))";
     one.replace_patterns(random);
   }

@@ -48,7 +48,7 @@ AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t
 /// Padded, grouped and with ids, under a mask and a score expression that read everything that a map has; `number` of four,
 /// of which the last has replaced patterns.
 AttentionCase expressed_attention(Random& random, std::uint32_t number);
-/// For messages: sizes, rule and fill.
+/// Returns sizes, rule and fill, for messages.
 std::string describe(const AttentionCase& one);
 
 /// The results of attention(), or the expected ones.

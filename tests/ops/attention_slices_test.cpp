@@ -20,7 +20,7 @@ constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,    
                             AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel,
                             AttentionKernel::Host};
 
-/// Computed by functions of the program; elsewhere their place is taken by a shader.
+/// Does the program compute it by functions of its own? A shader takes their place elsewhere.
 bool is_on_host(const Kernels& kernels, AttentionKernel kind) {
   return is_host(kind) && kernels.context().device().runs_host_steps;
 }

@@ -76,7 +76,7 @@ TEST_SUITE("cpu") {
           }
         }
         CHECK(worst < 5e-6);  // observed 1.3e-6
-        // In two parts, and each row by itself: the same bits.
+        // The bits are the same in two parts, and with each row by itself.
         std::vector<float> parts(sums.size(), std::numeric_limits<float>::quiet_NaN());
         for (std::uint32_t row = 0; row < rows; ++row) {
           HostTile::Product part = whole;

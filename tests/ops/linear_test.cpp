@@ -28,7 +28,7 @@ using test::fill_numbers;
 using test::LinearCase;
 using test::run;
 
-/// Computed by functions of the program; elsewhere their place is taken by a shader.
+/// Does the program compute it by functions of its own? A shader takes their place elsewhere.
 bool is_on_host(const Kernels& kernels, LinearKernel kind) {
   return kind == LinearKernel::Host && kernels.context().device().runs_host_steps;
 }
@@ -175,7 +175,7 @@ TEST_SUITE("gpu") {
         // Squares double the error of a sum: observed 1.2e-12.
         const double most_nmse = activation == Activation::Relu2 ? 4e-12 : 1e-12;
         const test::Deviation deviation = check_all(kernels, one, most_nmse, kTiled);
-        // Observed 2e-5: sums of 1,029 products up to 1; of their squares 9.2e-4.
+        // The observed error is 2e-5 for sums of 1,029 products up to 1, and 9.2e-4 for their squares.
         CHECK(deviation.max_abs < (activation == Activation::Relu2 ? 5e-3 : 1e-4));
         const LinearTiles division =
             choose_tiles(context->device(), shape.items * (shape.tokens - 1), (shape.out + 63) / 64, (shape.in + 3) / 4);

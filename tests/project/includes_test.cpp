@@ -62,7 +62,7 @@ const Table& rooms() {
 
 std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
 
-/// Empty, or why a file of src/<folder> must not include `name`.
+/// Returns why a file of src/<folder> must not include `name`; empty where it may.
 std::string objection(const std::string& folder, const std::string& name, const Table& rules) {
   static const std::set<std::string> kVulkanUsers = {"gpu"};
   const bool is_vulkan = name.starts_with("<vulkan/");
@@ -82,7 +82,7 @@ std::string objection(const std::string& folder, const std::string& name, const 
 /// "state" of app/state/undo.cpp, "frame.h" of app/frame.h.
 std::string room_of(const std::string& path) { return first_folder(path.substr(4)); }
 
-/// Empty, or why the file `path` of app/ must not include `name`.
+/// Returns why the file `path` of app/ must not include `name`; empty where it may.
 std::string objection_in_app(const std::string& path, const std::string& name, const Table& rules) {
   if (!name.starts_with("app/")) return name.starts_with("tests/") ? "app/ must not depend on tests/" : "";
   const std::string from = room_of(path);

@@ -40,7 +40,7 @@ TEST_SUITE("cpu") {
       State fresh;
       if (is_of_preset) change_to_notebook(fresh, "notebook-000");
       const json unusual = to_json(unusual_values);
-      // This field alone is another one than in a new state.
+      // This field alone differs from a new state's.
       const json& value = field.group.empty() ? unusual[field.key] : unusual[field.group][field.key];
       json alone = field.group.empty() ? json{{field.key, value}} : json{{field.group, {{field.key, value}}}};
       if (is_of_preset) alone["preset"] = "notebook-000";

@@ -198,7 +198,7 @@ TEST_SUITE("cpu") {
       CHECK(start.loaded.settings.state.text() == "newer");
       CHECK(start.resumed.words == "File, Lost windows has what ended without being closed: 1.");
     }
-    // Two that were killed: the one that was kept last, while the other one is offered.
+    // Two windows were killed: the one that was kept last is taken, while the other one is offered.
     auto third = open_window(folder.path(), "third");
     auto fourth = open_window(folder.path(), "fourth");
     keep_at_once(*fourth, window_of("kept before"));

@@ -4,7 +4,7 @@
 
 namespace headlight::test {
 
-/// Every member is another one than in a new state, so that a forgotten one shows. A model is shown, and a baseline is
+/// Every member differs from a new state's, so that a forgotten one shows. A model is shown, and a baseline is
 /// kept.
 app::State unusual_state();
 /// Return such a state with a notebook or a capture.

@@ -88,7 +88,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Another name, sign or number in the place of one.
+/// Puts another name, sign or number in the place of one.
 void exchange_word(std::string& word, Random& random) {
   const auto choose = [&](std::span<const std::string_view> kind) {
     if (std::ranges::find(kind, word) == kind.end()) return false;
@@ -137,7 +137,7 @@ void splice(std::string& text, Random& random) {
   text = joined(words);
 }
 
-/// Up to a little more than what an expression may have inside of each other.
+/// Nests up to a little deeper than an expression may.
 void nest(std::string& text, Random& random) {
   const std::string opening = random.pick<const char*>({"(", "-(", "!(", "abs(", "min(1, ", "(true ? 1 : ", "~"});
   const bool closes = opening.back() != '~';

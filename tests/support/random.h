@@ -18,7 +18,7 @@ class Random {
   /// first … last.
   std::uint32_t between(std::uint32_t first, std::uint32_t last) { return first + below(last - first + 1); }
   bool chance(double probability) { return static_cast<double>(engine_()) * 0x1p-32 < probability; }
-  /// One of the list.
+  /// Returns one of the list.
   template <typename T>
   T pick(std::initializer_list<T> list) {
     return *(list.begin() + below(static_cast<std::uint32_t>(list.size())));

@@ -21,7 +21,7 @@ inline std::filesystem::path copy_of_golden(const std::string& model, const std:
   return folder;
 }
 
-/// Its weights are others: bits of each float32's mantissa are flipped.
+/// Changes the weights of the model in the folder: bits of each float32's mantissa are flipped.
 inline std::filesystem::path retrained(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "model.safetensors";
   std::string bytes = read_file(path);

@@ -13,7 +13,7 @@ namespace headlight::test {
 /// A session and its newest run, each made from the one before, as a program has them that shows one run at a time.
 class RunningSession : public inference::Session {
  public:
-  /// Without a device.
+  /// Makes a session without a device.
   RunningSession() = default;
   explicit RunningSession(gpu::Context& context, const std::filesystem::path& tuning_file = {})
       : Session(context, tuning_file) {}
@@ -38,7 +38,7 @@ class RunningSession : public inference::Session {
     Session::unload();
   }
 
-  /// Null before the first one.
+  /// Returns the newest run; null before the first one.
   const std::shared_ptr<const inference::Run>& newest() const { return run_; }
   std::vector<model::BlockRef> blocks() const { return run_ ? run_->blocks() : std::vector<model::BlockRef>(); }
   inference::BlockShape shape(model::BlockRef block) const { return run_->shape(block); }

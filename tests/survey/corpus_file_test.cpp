@@ -47,7 +47,7 @@ TEST_SUITE("cpu") {
       std::vector<Line> expected;
       const bool has_returns = round % 2 == 1;
       for (int i = 0; i < 300; ++i) {
-        // Some of them longer than shards, some that end just where a shard does.
+        // Some texts are longer than shards, some end just where a shard does.
         std::size_t size = generator() % 200;
         if (generator() % 25 == 0) size = generator() % (3 * kShardBytes);
         if (generator() % 10 == 0) size = kShardBytes - text.size() % kShardBytes - 1;

@@ -15,7 +15,7 @@ namespace head_notes_test {
 using namespace headlight;
 using namespace headlight::app;
 
-/// Until what is read is there, and what was written before.
+/// Updates the room until the folder is read and earlier notes are written.
 void open(SurveyRoom& room, const std::filesystem::path& folder, double now_s = 0.0) {
   constexpr double kBusy_s = 0.1;
   do {

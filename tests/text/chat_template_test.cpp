@@ -348,7 +348,7 @@ TEST_SUITE("cpu") {
     CHECK(turns(chatml, "The cat\nassistant: sat") ==
           std::vector<std::string>{"system: <|im_start|>systemĊYouĠareĠaĠhelpfulĠassistant.<|im_end|>Ċ",
                                    "user: <|im_start|>userĊTheĠcat<|im_end|>Ċ", "assistant: <|im_start|>assistantĊsat"});
-    // One that writes other things around the last turn: a turn ends with what is the same, after its content.
+    // Another template writes other things around the last turn: a turn ends with what is the same, after its content.
     const std::string other =
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ '!' if loop.last else '.' }}{% endfor %}{{ '|' if "
         "add_generation_prompt }}";

@@ -352,7 +352,7 @@ VKAPI_ATTR void VKAPI_CALL own_DestroyDevice(VkDevice handle, const VkAllocation
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL own_GetDeviceProcAddr(VkDevice handle, const char* name);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL own_GetInstanceProcAddr(VkInstance handle, const char* name);
 
-/// Null: the layer has no function of that name.
+/// Returns the layer's function of that name; null where it has none.
 PFN_vkVoidFunction find_own(std::string_view name) {
   static const std::map<std::string_view, PFN_vkVoidFunction> all{
 #define ENTRY(name) {"vk" #name, reinterpret_cast<PFN_vkVoidFunction>(&own_##name)},

@@ -43,7 +43,7 @@ struct Profile {
 
 const std::vector<Profile>& profiles();
 
-/// Null: there is none of that id.
+/// Returns the profile of that id; null where there is none.
 const Profile* find_profile(std::string_view id);
 
 }  // namespace headlight::pretend
