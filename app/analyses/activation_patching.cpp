@@ -95,7 +95,7 @@ std::vector<Unit> list_units(const PatchingQuestion& question, const AnalysisSub
   return units;
 }
 
-/// Of the unit's head number `head`.
+/// Returns the place of head number `head` of the unit.
 PatchPlace place_of(const PatchingQuestion& question, const Unit& unit, std::uint32_t head) {
   return {.site = question.site,
           .block = unit.block,

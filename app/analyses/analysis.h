@@ -12,12 +12,12 @@ inline model::BlockRef encoder_block(std::uint32_t layer) {
   return {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}};
 }
 
-// An analysis is a question, a plain value whose equal ones are the same question; what it finds, a result; and a function
+// An analysis is a question, a plain value whose equal ones are the same question; a result; and a function
 // analyse(question, subject), a Task of the result. It throws Error in one line where the run can't be analysed, or the
 // question names nothing in it: the message is shown in place of a result. app/analyses/analysis_query.h lists the
 // questions.
 
-/// What an analysis found; each has a type of its own.
+/// The result of an analysis; each analysis has a type of its own.
 struct AnalysisResult {
   AnalysisResult() = default;
   virtual ~AnalysisResult() = default;
@@ -35,7 +35,7 @@ struct AnalysisSubject {
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< null: not a model's, or the baseline's
   BlockShapes shapes;
   bool has_logits = false;
-  /// Of analyses that compare: every token of the run that is compared with has a counterpart in this one.
+  /// For analyses that compare: every token of the baseline has a counterpart in this run.
   bool covers_baseline = true;
 };
 

@@ -5,7 +5,7 @@ namespace {
 
 using SharedResult = std::shared_ptr<const AnalysisResult>;
 
-/// Forgets the type of what is found. Of the baseline alone all is read by its own positions.
+/// Forgets the type of the result. A task about the baseline alone reads everything by the baseline's own positions.
 template <typename Found>
 Task<SharedResult> untyped(Task<Found> task, bool is_of_baseline) {
   SharedResult told;

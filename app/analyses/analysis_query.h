@@ -34,7 +34,7 @@ struct AnalysisQuery {
                                 LensQuestion, LensTableQuestion, VocabularyQuestion, TokenLossesQuestion, RetrievalQuestion>;
 
   Question question = {};
-  /// The same question about the baseline; of questions that don't compare.
+  /// The question is about the baseline instead of the run. For questions that don't compare.
   bool is_of_baseline = false;
 
   AnalysisQuery() = default;

@@ -79,7 +79,7 @@ Task<ChangedCells> analyse(ChangedCellsQuestion question, AnalysisSubject subjec
 ChangedCellsQuestion changed_cells_query(const Selection& selection) {
   ChangedCellsQuestion question{.block = selection.block, .batch = selection.batch, .mean = selection.mean};
   if (selection.mean == HeadMean::None) question.head = selection.head;
-  if (selection.mean == HeadMean::Kind) question.block.layer.value = 0;  // the same for every layer
+  if (selection.mean == HeadMean::Kind) question.block.layer.value = 0;  // the question is the same for every layer
   return question;
 }
 

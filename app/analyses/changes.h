@@ -6,7 +6,7 @@
 namespace headlight::app {
 
 /// The cells of one map whose weights differ most from the baseline's: of a head, or of a mean over the heads of a layer or
-/// of a kind of attention. Of a text of more than 2,048 tokens strips of rows are read (measured_rows()).
+/// of a kind of attention. Strips of rows are read where a text has more than 2,048 tokens (measured_rows()).
 struct ChangedCellsQuestion {
   model::BlockRef block = {};
   std::uint32_t batch = 0, head = 0;
@@ -34,8 +34,8 @@ struct ChangedCells final : AnalysisResult {
 
 Task<ChangedCells> analyse(ChangedCellsQuestion question, AnalysisSubject subject);
 
-/// How much the weights of each head, of all kinds of attention, differ from the baseline's. Of a text of more than 2,048
-/// tokens strips of rows are read (measured_rows()).
+/// Asks how much the weights of each head, of all kinds of attention, differ from the baseline's. Strips of rows are read
+/// where a text has more than 2,048 tokens (measured_rows()).
 struct ChangedHeadsQuestion {
   std::uint32_t batch = 0;
 

@@ -10,7 +10,7 @@
 namespace headlight::app {
 
 /// Complete results of the layers that were asked about last. Weights don't change, so the next run of the same layers has
-/// them at once. Used by the threads of several engines.
+/// them at once. The threads of several engines use the cache.
 template <typename Key, typename Found>
 class CircuitCache {
  public:

@@ -107,7 +107,7 @@ std::vector<attribution::TokenRows> token_rows(const Answers& read, const std::v
   return tokens;
 }
 
-/// Of each piece the values, and the weights of the reached tokens.
+/// Reads the values of each piece, and the weights of the reached tokens.
 Reads keys_of(const LayerTiles& layer, const std::vector<Piece>& pieces, const std::vector<TokenRun>& runs,
               std::uint32_t d_v) {
   Reads reads;

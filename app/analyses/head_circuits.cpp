@@ -16,7 +16,7 @@ using SharedLayers = std::shared_ptr<const model::Layers>;
 constexpr std::size_t kStepWork = std::size_t{1} << 23;
 /// Heads after which an incomplete result is reported.
 constexpr std::size_t kToldHeads = 32;
-/// How long a step waits for the thread that computes eigenvalues.
+/// The time that a step waits for the thread that computes eigenvalues.
 constexpr std::chrono::milliseconds kStepTime{10};
 
 std::vector<HeadRef> heads_that_can_copy(const model::Network& network) {

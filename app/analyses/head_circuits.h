@@ -5,18 +5,19 @@
 
 namespace headlight::app {
 
-/// How much one head composes with every other one, by their weights alone (attribution/head_composition.h). What is known
-/// of a network's layers is kept for its next runs.
+/// Asks how much one head composes with every other one, by their weights alone (attribution/head_composition.h). Results of
+/// a network's layers are kept for its next runs.
 struct CompositionQuestion {
   HeadRef head = {};
 
   auto operator<=>(const CompositionQuestion&) const = default;
 };
-/// The same of every two heads. Likewise kept.
+/// Asks how much every two heads compose. Results are kept for the network's next runs.
 struct CompositionGraphQuestion {
   auto operator<=>(const CompositionGraphQuestion&) const = default;
 };
-/// Does each head copy, by its weights alone (attribution/ov_copying.h)? Likewise kept.
+/// Asks whether each head copies, by its weights alone (attribution/ov_copying.h). Results are kept for the network's next
+/// runs.
 struct OvCopyingQuestion {
   auto operator<=>(const OvCopyingQuestion&) const = default;
 };

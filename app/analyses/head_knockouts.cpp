@@ -99,9 +99,9 @@ void read(const KnockoutsQuestion& question, const Reading& reading, std::span<c
   numbers.probability = std::exp(log_probability);
 }
 
-/// What passes predict, of the first ones as many as are computed together; without passes the run as it is. What was read
-/// of a pass stays right where it is computed again beside fewer or more others: the first ones go on, the others are left
-/// out.
+/// Returns what the first passes predict, as many as are computed together; without passes, what the run as it is predicts.
+/// Numbers that were read of a pass stay right where it is computed again beside fewer or more others: the first passes go
+/// on, the others are left out.
 Task<std::vector<PredictedNumbers>> predicted(KnockoutsQuestion question, std::vector<Reading> readings,
                                               std::size_t vocabulary, std::vector<inference::Interventions> passes) {
   std::vector<PredictedNumbers> numbers;

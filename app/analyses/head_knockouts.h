@@ -5,14 +5,14 @@
 
 namespace headlight::app {
 
-/// What knocking out each head, one after the other, changes about a prediction or about the loss: for every head of every
-/// kind of attention one pass in which that head's output is 0, its mean over the text, or its mean over the line's tokens
-/// in the baseline ("mean ablation" over another text), after the run's own interventions.
+/// Asks how knocking out each head, one after the other, changes a prediction or the loss: for every head of every kind of
+/// attention, in one pass that head's output is 0, its mean over the text, or its mean over the line's tokens in the
+/// baseline ("mean ablation" over another text), after the run's own interventions.
 struct KnockoutsQuestion {
   Ablation ablation = Ablation::Zero;
   bool measures_loss = false;
   std::uint32_t batch = 0;
-  // Of a prediction, else 0 and none:
+  // The next three members describe a prediction; they are 0 and none where the question isn't about one.
   std::uint32_t position = 0;               ///< of the token after which is predicted, padding counted
   std::uint32_t token = 0;                  ///< its id
   std::optional<std::uint32_t> other = {};  ///< whose logit is subtracted
@@ -21,11 +21,11 @@ struct KnockoutsQuestion {
   bool compares() const { return ablation == Ablation::BaselineMean; }
 };
 
-/// The choices' question; logit and probability are the same one.
+/// Returns the question for the choices; logit and probability have the same one.
 KnockoutsQuestion knockout_query(const Choices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                                  std::optional<std::uint32_t> other);
 
-/// What a pass predicts.
+/// The numbers that a pass predicts.
 struct PredictedNumbers {
   double logit = 0.0;        ///< the token's, less the other's where there is one
   double probability = 0.0;  ///< the token's, by softmax over the vocabulary

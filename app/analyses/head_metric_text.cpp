@@ -11,7 +11,7 @@ using evaluation::HeadMetrics;
 using evaluation::kHeadMetrics;
 using evaluation::PatternScoring;
 
-/// In the order of HeadMetric.
+/// The texts are in the order of HeadMetric.
 constexpr std::array<HeadMetricText, kHeadMetrics> kTexts = {{
     {.badge = "prev",
      .sentence = "looks at the previous token",

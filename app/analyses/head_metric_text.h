@@ -16,7 +16,7 @@ struct HeadMetricText {
 };
 /// The value from which on a metric with a badge is true of a head: most of the attention goes there.
 inline constexpr double kClearScore = 0.5;
-/// What a NumberRef calls a metric; its column is an evaluation::HeadMetric.
+/// NumberRef::of for a metric of a head; the reference's column is an evaluation::HeadMetric.
 inline constexpr std::string_view kHeadMetricNumber = "head-metric";
 
 const HeadMetricText& text_of(evaluation::HeadMetric metric);
@@ -32,8 +32,9 @@ std::string metric_title(evaluation::HeadMetric metric, const evaluation::Patter
 
 /// Has the metric a badge, and does the head do what it says?
 bool is_clear(evaluation::HeadMetric metric, const evaluation::HeadMetrics& metrics);
-/// What a head does: of the clear patterns the one with the highest mean, else sink, else evenness. None: no metric is
-/// clear, or no query sees two keys. Badges and sentences use the mean, whatever the table of heads shows.
+/// Returns the metric that describes a head best: of the clear patterns the one with the highest mean, else sink, else
+/// evenness. None: no metric is clear, or no query sees two keys. Badges and sentences use the mean, whatever the table of
+/// heads shows.
 std::optional<evaluation::HeadMetric> strongest_metric(const evaluation::HeadMetrics& metrics);
 
 /// "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
@@ -42,7 +43,8 @@ std::string badge_text(const evaluation::HeadMetrics& metrics);
 /// "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear.
 std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics);
 
-/// Where the metric's number comes from can be asked of this; nullopt where it isn't defined.
+/// Returns the reference by which the provenance of the metric's number can be shown; nullopt where the metric isn't
+/// defined.
 std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, evaluation::HeadMetric metric,
                                    const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 

@@ -14,7 +14,7 @@ constexpr std::size_t kMetricStepCells = std::size_t{1} << 17;
 constexpr std::size_t kLongMetricWork = std::size_t{1} << 25;
 constexpr std::uint32_t kMetricStrips = 32;
 
-/// Of self-attention, whose queries are its keys; none: attention between two texts.
+/// Returns the repeats of tokens for self-attention, whose queries are its keys; none for attention between two texts.
 std::optional<evaluation::TokenRepeats> repeats_of(const HeadMetricsQuestion& question, const LineMaps& maps,
                                                    const AnalysisSubject& subject) {
   if (question.kind == model::BlockKind::Cross || maps.shape.queries != maps.shape.keys) return std::nullopt;

@@ -6,9 +6,9 @@
 
 namespace headlight::app {
 
-/// What every head of one kind of attention does with a batch item (evaluation/head_metric.h). Maps are read in strips of
-/// rows, layer by layer; of a short text everything is reported at once, so that numbers of the previous run stay until
-/// those of the new one are complete.
+/// Asks for the metrics of every head of one kind of attention in a batch item (evaluation/head_metric.h). Maps are read in
+/// strips of rows, layer by layer; numbers of a short text are reported all at once, so that those of the previous run stay
+/// until those of the new one are complete.
 struct HeadMetricsQuestion {
   model::BlockKind kind = {};
   std::uint32_t batch = 0;

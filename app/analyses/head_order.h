@@ -12,14 +12,15 @@ std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind k
 /// a metric; heads whose metric isn't defined come last as well. `found`: null while nothing is measured.
 std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
                                   const HeadMetricsFound* found);
-/// The same of these heads.
+/// Filters and orders the given heads likewise.
 std::vector<HeadRef> listed_heads(std::vector<HeadRef> heads, const HeadChoices& choices, const HeadMetricsFound* found);
 
-/// By a number, the largest first or last; heads without one come last in both orders.
+/// Orders heads by a number, the largest first or last; heads without one come last in both orders.
 void order_heads(std::vector<HeadRef>& heads, bool lowest_first,
                  const std::function<std::optional<double>(const HeadRef&)>& value);
 
-/// "L3 H1  prev 0.98": the head and the metric by which heads are ordered, else what it does most, where its badge is shown.
+/// Returns "L3 H1  prev 0.98": the head and the metric by which heads are ordered, else its strongest metric, where its
+/// badge is shown.
 std::string head_caption(const HeadRef& head, const evaluation::HeadMetrics* metrics, const HeadChoices& choices);
 
 }  // namespace headlight::app

@@ -115,7 +115,7 @@ Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject) {  /
   return ranked(std::move(maps), question.batch, nullptr, false);
 }
 
-Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject) {  // NOLINT: likewise
+Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject) {  // NOLINT: a coroutine keeps its own values
   LineMaps maps = maps_of(question.kind, question.batch, subject);
   if (maps.queries.begin == maps.queries.end || maps.columns() == 0) throw Error("this line has no tokens");
   auto pattern = std::make_unique<const PatternRows>(question, subject, maps.queries, maps.keys);

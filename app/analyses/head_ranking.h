@@ -9,8 +9,8 @@
 
 namespace headlight::app {
 
-/// How much each head of one kind of attention looks from some tokens at some tokens: the mean over these queries of the sum
-/// of their weights on these keys.
+/// Asks how much each head of one kind of attention attends from some tokens to some tokens: the mean over these queries of
+/// the sum of their weights on these keys.
 struct FromToQuestion {
   model::BlockKind kind = {};
   std::uint32_t batch = 0;
@@ -18,18 +18,19 @@ struct FromToQuestion {
 
   auto operator<=>(const FromToQuestion&) const = default;
 };
-/// How well the attention of each head of one kind matches a pattern.
+/// Asks how well the attention of each head of one kind matches a pattern.
 struct PatternQuestion {
   model::BlockKind kind = {};
   std::uint32_t batch = 0;
   HeadPattern pattern = {};
-  std::string typed = {};  ///< a mask's expression, of HeadPattern::Typed
+  std::string typed = {};  ///< a mask's expression, for HeadPattern::Typed
 
   auto operator<=>(const PatternQuestion&) const = default;
 };
 
 struct HeadRanking final : AnalysisResult {
-  /// By the queries so far; none: no query has a key of the pattern, or a weight isn't a number.
+  /// Each head's match over the queries that are ranked so far; none: no query has a key of the pattern, or a weight isn't a
+  /// number.
   std::map<HeadRef, std::optional<evaluation::PatternMatch>> heads;
   std::uint32_t queries = 0;         ///< that are to be compared
   std::uint32_t ranked_queries = 0;  ///< that are compared so far; of a long text fewer in the end
@@ -42,7 +43,7 @@ struct HeadRanking final : AnalysisResult {
   }
 };
 
-/// Of a long text tells heads as rows are compared.
+/// Answers the question. Heads of a long text are reported while rows are compared.
 Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject);
 Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject);
 
@@ -58,8 +59,8 @@ bool is_of_one_text(HeadPattern pattern);
 /// host, a typed one in double precision.
 class PatternRows {
  public:
-  /// Of the question's line. Throws Error in one line where the pattern means nothing for this kind of attention, or
-  /// where what was typed is no expression.
+  /// Prepares the pattern for the question's line. Throws Error in one line where the pattern means nothing for this kind of
+  /// attention, or where the text that the user typed is no expression.
   PatternRows(const PatternQuestion& question, const AnalysisSubject& subject, attention::KeyRange queries,
               attention::KeyRange keys);
   // mask tokens refer to the mask

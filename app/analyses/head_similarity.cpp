@@ -16,7 +16,7 @@ constexpr std::size_t kKeptCells = std::size_t{1} << 19;
 constexpr std::size_t kPartCells = std::size_t{1} << 16;
 constexpr std::uint32_t kSimilarityStrips = 16;
 
-/// The same rectangles of every head's map, which are compared one after the other.
+/// Returns rectangles that are the same in every head's map; heads are compared in one after the other.
 std::vector<attention::TileRequest> parts_of(const LineMaps& maps, std::uint32_t batch, const std::vector<RowStrip>& rows) {
   const std::size_t most = std::min(kKeptCells / maps.heads.size(), kPartCells);
   const auto columns = static_cast<std::uint32_t>(std::min<std::size_t>(maps.columns(), most));

@@ -6,8 +6,8 @@
 
 namespace headlight::app {
 
-/// How alike all heads of one kind of attention look at a batch item (evaluation/head_divergence.h). Pairs are many, so of a
-/// long text or a large model some queries at equal distances are compared.
+/// Asks how alike the attention of all heads of one kind is in a batch item (evaluation/head_divergence.h). Pairs are many,
+/// so in a long text or a large model only some queries at equal distances are compared.
 struct SimilarityQuestion {
   model::BlockKind kind = {};
   std::uint32_t batch = 0;

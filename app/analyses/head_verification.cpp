@@ -55,7 +55,8 @@ Array rows_to_array(std::span<const float> values, std::size_t width) {
           .values = {values.begin(), values.end()}};
 }
 
-/// Of one head: its vectors q of some rows and all its k, put in as they are known, and the weights that follow.
+/// The double-precision reference of one head: its vectors q of some rows and all its k, put in as they are known, and the
+/// weights that follow.
 class HeadReference {
  public:
   HeadReference(const VerificationQuestion& question, const AnalysisSubject& subject);
@@ -67,9 +68,9 @@ class HeadReference {
   /// Queries that are compared.
   const std::vector<std::uint32_t>& rows() const { return rows_; }
   bool has_weights() const { return layer_.weights.has_value(); }
-  /// The self-attention's keys come from the same x as its queries.
+  /// Cross-attention reads its keys from the memory; in self-attention keys and queries come from the same x.
   bool has_memory() const { return question_.block.kind == model::BlockKind::Cross; }
-  /// How many tokens from this one on are read at once.
+  /// Returns how many tokens from this one on are read at once.
   std::uint32_t chunk(std::uint32_t token, std::uint32_t tokens) const;
   attention::TileRequest inputs(attention::Stage stage, std::uint32_t token, std::uint32_t tokens) const;
 

@@ -14,7 +14,7 @@ struct LogitQuestion {
 
   auto operator<=>(const LogitQuestion&) const = default;
 };
-/// What each source token gives to the same logit by way of the heads.
+/// Asks what each source token gives to the same logit by way of the heads.
 struct LogitSourcesQuestion : LogitQuestion {
   std::optional<HeadRef> head = {};  ///< that alone; none: the sum of all heads
 
@@ -29,9 +29,9 @@ struct LogitAttribution final : AnalysisResult {
   std::uint32_t all_layers = 0;
 
   bool is_complete() const { return layers.size() == all_layers; }
-  /// Of all parts: the logit, up to rounding, once it is complete.
+  /// Returns the sum of all parts: the logit, up to rounding, once the attribution is complete.
   double sum() const;
-  /// Part by part; of one with these layers and heads.
+  /// Subtracts part by part; `other` must have these layers and heads.
   LogitAttribution operator-(const LogitAttribution& other) const;
 };
 

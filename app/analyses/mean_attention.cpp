@@ -37,7 +37,7 @@ Reads rows_from(model::BlockRef block, const inference::BlockShape& shape, std::
   return reads;
 }
 
-/// What is done with the mean weights of each layer, from the last one down.
+/// Callbacks that receive the mean weights of each layer, from the last one down.
 struct LayerWalk {
   std::function<bool(std::uint32_t query)> is_reached;  ///< after the layer; other rows aren't read
   std::function<void(std::uint32_t layer, std::uint32_t query, std::span<const double> weights)> take_row;

@@ -16,7 +16,7 @@ struct MeasuredToken {
   auto operator<=>(const MeasuredToken&) const = default;
 };
 
-/// What a pass says of a token at a position.
+/// The numbers that a pass predicts for a token at a position.
 struct PatchedNumbers {
   double logit = 0.0;            ///< the token's, less the other's where there is one
   double log_probability = 0.0;  ///< the token's: ln of softmax over the vocabulary
@@ -25,8 +25,8 @@ struct PatchedNumbers {
   double of(PatchMeasure measure) const;
 };
 
-/// Of a row of logits [vocabulary]. Throws Error where they are NaN, as those of a token that the other text has no
-/// counterpart of.
+/// Returns the numbers for a row of logits [vocabulary]. Throws Error where they are NaN, as those of a token without a
+/// counterpart in the other text are.
 PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToken& measured);
 
 /// (patched − target) / (source − target): 0 where a patch leaves the target as it is, 1 where it does what the whole of the
@@ -36,7 +36,7 @@ PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToke
 std::optional<double> recovery(PatchMeasure measure, const PatchedNumbers& target, const PatchedNumbers& source,
                                const PatchedNumbers& patched);
 
-/// What patching each cell of a map does: a layer and a token, or a layer and a head; or a query and a key of one head.
+/// The effects of patching each cell of a map: a layer and a token, or a layer and a head; or a query and a key of one head.
 struct PatchEffects final : AnalysisResult {
   PatchedNumbers target;                               ///< of the run that is patched, as it is
   PatchedNumbers source;                               ///< of the run that the activations come from
@@ -87,18 +87,18 @@ model::Site patched_site(const PatchingChoices& choices);
 const model::TokenBatch& patched_tokens(model::Site site, model::BlockKind kind, const model::ModelInput& input);
 /// Numbers of a token's activations: of weights one for each key.
 std::uint32_t patch_width(model::Site site, const inference::BlockShape& shape);
-/// How many query heads receive what is put at the site of one: of keys and values all that share the KV head.
+/// Returns how many query heads receive what is put at the site of one: for keys and values, all that share the KV head.
 std::uint32_t patched_heads(model::Site site, const inference::BlockShape& shape);
 /// Reads them, of a run with such a shape.
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads);
-/// What was read [token, width], of several places one after the other.
+/// Returns the values [token, width] that were read, of several places one after the other.
 std::vector<float> place_values(const Answers& answers);
 /// The mean of rows [row, width], in double precision, without those of tokens that the run has no counterpart of (NaN).
 /// Throws Error where nothing is left.
 std::vector<double> mean_row(std::span<const float> rows, std::size_t width);
 /// Each of some rows becomes their mean.
 void spread_mean(std::span<float> rows, std::size_t width);
-/// Makes activations of two runs the same where either has none (NaN): a token without a counterpart stays as it is.
+/// Makes activations of two runs equal where either has none (NaN): a token without a counterpart stays as it is.
 void match_missing(std::span<float> source, std::span<float> target);
 /// Tokens, padding counted.
 struct TokenRange {
@@ -107,12 +107,13 @@ struct TokenRange {
 
 /// The state whose prediction is measured, after the last layer. Throws Error where the run has none, or no such ids.
 inference::StateRef measured_state(const MeasuredToken& measured, const AnalysisSubject& subject);
-/// What the state predicts in one of the runs, unchanged.
+/// Returns what the state predicts in one of the runs, unchanged.
 Task<PatchedNumbers> prediction_in(WhichRun run, inference::StateRef state, MeasuredToken measured);
-/// These rows [token, width] take their place. Rows of weights become a painted pattern: a query attends by them to the keys
-/// that its own mask shows, divided by their sum; one whose weights are all 0 or not numbers keeps its own.
+/// Returns an intervention that puts these rows [token, width] at the place. Rows of weights become a painted pattern: a
+/// query attends by them to the keys that its own mask shows, divided by their sum; one whose weights are all 0 or not
+/// numbers keeps its own.
 inference::Intervention replaced(const PatchPlace& place, const inference::BlockShape& shape, std::vector<float> rows);
-/// Where an intervention finds them, without an operation.
+/// Returns an intervention at the place, without an operation.
 inference::Intervention intervention_at(const PatchPlace& place, const inference::BlockShape& shape);
 
 /// Activation patching between the run and the baseline (Meng et al. 2022; Wang et al. 2022): for every cell of a map one
@@ -141,10 +142,10 @@ PatchingQuestion patching_query(const PatchingChoices& choices, model::BlockKind
 /// Queries, and keys, of a head whose weights are patched one by one, at most: a pass each.
 inline constexpr std::uint32_t kMaxPatchedWeights = 64;
 
-/// For every query and key of a head a pass in which this one weight is the other run's: the query's output becomes
-/// z + (w' − w) · v of the key. The row's other weights stay, so that their sum changes. A weight that is 0 in both has no
-/// numbers. Throws Error where a line has more than kMaxPatchedWeights tokens, and where the head's output isn't the sum of
-/// its weighted values: it is changed.
+/// Asks for one pass for every query and key of a head, in which this one weight is the other run's: the query's output
+/// becomes z + (w' − w) · v of the key. The row's other weights stay, so that their sum changes. A weight that is 0 in both
+/// has no numbers. Throws Error where a line has more than kMaxPatchedWeights tokens, and where the head's output isn't the
+/// sum of its weighted values: it is changed.
 struct WeightPatchingQuestion {
   HeadRef head = {};
   bool into_baseline = false;  ///< the run's weights go into the baseline
@@ -162,14 +163,14 @@ std::vector<float> output_with_weight(std::span<const float> output, double chan
 /// The choices' question.
 WeightPatchingQuestion weight_patching_query(const PatchingChoices& choices, const HeadRef& head, MeasuredToken measured);
 
-/// Path patching between the run and the baseline (Wang et al. 2022; Goldowsky-Dill et al. 2023): for every head of a kind
-/// (a sender) what its output in the other run does to a prediction where only one input of another head (the receiver)
-/// learns of it. Two passes a sender. In the first the sender's output z is the other run's; the attention outputs of all
-/// blocks between sender and receiver are those of the patched run, and so are the outputs of the MLPs between, unless they
-/// are recomputed; norms are. What the receiver's queries, keys or values become there is read. In the second they alone are
-/// replaced, in the run that is patched. Passes of senders of one layer are computed together (Reads::passes). Of keys and
-/// values several heads may share one KV head: all of them receive then. A sender whose output is the same in both runs, bit
-/// by bit, needs no pass.
+/// Path patching between the run and the baseline (Wang et al. 2022; Goldowsky-Dill et al. 2023): it asks, for every head of
+/// a kind (a sender), how its output in the other run changes a prediction where only one input of another head (the
+/// receiver) receives it. Two passes a sender. In the first the sender's output z is the other run's; the attention outputs
+/// of all blocks between sender and receiver are those of the patched run, and so are the outputs of the MLPs between,
+/// unless they are recomputed; norms always are. The receiver's queries, keys or values are read there. In the second they
+/// alone are replaced, in the run that is patched. Passes of senders of one layer are computed together (Reads::passes).
+/// Several heads may share one KV head's keys and values: all of them receive then. A sender whose output is the same in
+/// both runs, bit by bit, needs no pass.
 struct PathQuestion {
   HeadRef receiver = {};
   PathInput input = PathInput::Query;
@@ -215,19 +216,19 @@ struct KeptActivation final : AnalysisResult {
 
 Task<KeptActivation> analyse(KeptActivationQuestion question, AnalysisSubject subject);
 
-/// Questions about tokens [first, first + count). Of a steering vector the mean over these is taken, of the residual stream.
+/// Return questions about tokens [first, first + count). A steering vector is the mean of the residual stream over them.
 KeptActivationQuestion keeping_query(model::Site site, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
                                      std::uint32_t first, std::uint32_t count);
 KeptActivationQuestion steering_query(model::BlockRef block, std::uint32_t batch, std::uint32_t first, std::uint32_t count);
-/// What a head gives on the mean over these tokens of the baseline, for each of them.
+/// Returns the question about a head's mean output over these tokens of the baseline, repeated for each of them.
 KeptActivationQuestion baseline_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
                                            std::uint32_t first, std::uint32_t count);
 
-/// The one weight of a head.
+/// Returns the question about one weight of a head.
 KeptActivationQuestion weight_query(const HeadRef& head, std::uint32_t batch, std::uint32_t query, std::uint32_t key);
 
-/// The same activations at another place of the same kind: in another layer or head (of keys and values a KV head), from
-/// another token on, which patterns don't have. They must be as wide there.
+/// Moves the activations to another place of the same kind: another layer or head (for keys and values, a KV head) and,
+/// except for patterns, another first token. They must be as wide there.
 inference::Intervention moved(inference::Intervention patch, std::uint32_t layer, std::uint32_t head, std::uint32_t first);
 
 }  // namespace headlight::app

@@ -49,7 +49,7 @@ TokenRange tokens_of_line(const model::TokenBatch& tokens, std::uint32_t batch) 
   return {.first = tokens.start(batch), .count = tokens.lengths[batch]};
 }
 
-/// What a block gave in the patched run before anything was changed.
+/// The outputs of a block in the patched run before anything was changed.
 struct FrozenBlock {
   model::BlockRef block;
   bool freezes_attention = false, freezes_mlp = false;
@@ -67,7 +67,7 @@ struct Begun {
   std::vector<float> values;  ///< [token, d_v] its output in the source; then [token, d] what the receiver reads
 };
 
-/// What paths of a question lead through.
+/// The blocks that a question's paths lead through, and the passes that it needs.
 class Paths {
  public:
   Paths(const PathQuestion& question, const AnalysisSubject& subject);
@@ -80,7 +80,7 @@ class Paths {
   /// From the next sender on, of one layer, as many as may be offered together.
   std::size_t offered(std::span<const Sender> senders) const;
   Reads outputs_of(std::span<const Sender> senders, WhichRun of) const;
-  /// What the receiver reads.
+  /// Returns the place of the receiver's input.
   PatchPlace received() const;
   void read(const PatchPlace& place, Reads& reads) const { read_place(place, shapes_.at(place.block), reads); }
   inference::Intervention put(const PatchPlace& place, std::vector<float> rows) const {

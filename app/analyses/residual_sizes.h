@@ -4,8 +4,8 @@
 
 namespace headlight::app {
 
-/// Euclidean lengths of the residual stream's vectors, before the final norm: how much each layer writes. Of cross-attention
-/// the decoder's stream.
+/// Asks for the Euclidean lengths of the residual stream's vectors, before the final norm: how much each layer writes. For
+/// cross-attention it is the decoder's stream.
 struct ResidualSizesQuestion {
   model::BlockKind kind = {};
   std::uint32_t batch = 0;
@@ -22,8 +22,8 @@ struct ResidualSizes final : AnalysisResult {
 /// Tells each layer.
 Task<ResidualSizes> analyse(ResidualSizesQuestion question, AnalysisSubject subject);
 
-/// The largest numbers of the residual stream's vectors, of the same stream (Sun et al. 2024, "Massive Activations in Large
-/// Language Models").
+/// Asks for the largest numbers of the residual stream's vectors, of the same stream (Sun et al. 2024, "Massive Activations
+/// in Large Language Models").
 struct LargestActivationsQuestion : ResidualSizesQuestion {
   auto operator<=>(const LargestActivationsQuestion&) const = default;
 };
@@ -62,7 +62,8 @@ struct LargestActivations final : AnalysisResult {
 /// Tells each layer. Throws Error in one line also where a number isn't finite.
 Task<LargestActivations> analyse(LargestActivationsQuestion question, AnalysisSubject subject);
 
-/// Of states [token, width], whose first token is `first`. Throws Error where a number isn't finite.
+/// Returns the largest activations among states [token, width], whose first token is `first`. Throws Error where a number
+/// isn't finite.
 LayerActivations largest_activations(std::span<const float> states, std::size_t width, std::uint32_t first);
 
 }  // namespace headlight::app

@@ -5,8 +5,8 @@
 
 namespace headlight::app {
 
-/// Which heads find a needle in a haystack that repeats a batch item's text: passes of texts of their own, with the weights,
-/// networks and masks of the model as it was trained.
+/// Asks which heads find a needle in a haystack that repeats a batch item's text. Needs passes of texts of their own, with
+/// the weights, networks and masks of the model as it was trained.
 struct RetrievalQuestion {
   std::uint32_t batch = 0;
   evaluation::NeedleGrid grid = {};

@@ -58,7 +58,7 @@ std::uint32_t checksum(const model::Network& network) {
   return crc;
 }
 
-/// Of the first line, of both texts where there are two, without padding.
+/// Returns the token ids of the first line, of both texts where there are two, without padding.
 std::vector<std::uint32_t> ids_of(const model::ModelInput& input) {
   std::vector<std::uint32_t> ids;
   const auto add = [&](const model::TokenBatch& tokens) {

@@ -6,7 +6,7 @@
 namespace headlight::app {
 
 /// Some weights of many heads, some logits of the last token, and a checksum of the model: what a session's record keeps.
-/// Which numbers follows from the run's shapes alone.
+/// The choice of numbers follows from the run's shapes alone.
 struct RunSampleQuestion {
   auto operator<=>(const RunSampleQuestion&) const = default;
 };

@@ -6,14 +6,14 @@
 
 namespace headlight::app {
 
-/// What flows into the last state of one token of a model with one stack: information-flow routes
+/// Asks what flows into the last state of one token of a model with one stack: information-flow routes
 /// (attribution/flow_graph.h), from the last layer down, only of what is reached; attention rollout, of texts of at most
 /// kMaxRolloutTokens; or attention flow to one token vector, of texts of at most most_flow_tokens(). Tokens count padding.
 struct FlowQuestion {
   FlowMethod method = FlowMethod::Routes;
   std::uint32_t batch = 0, position = 0;
-  std::uint32_t least = 0;            ///< of routes: the least share that is followed, in thousandths
-  std::uint32_t residual_weight = 0;  ///< of the others: the residual stream's, in thousandths
+  std::uint32_t least = 0;            ///< for routes: the least share that is followed, in thousandths
+  std::uint32_t residual_weight = 0;  ///< for the other methods: the residual stream's weight, in thousandths
   std::uint32_t source = 0;           ///< of a maximum flow: the token vector
 
   auto operator<=>(const FlowQuestion&) const = default;
@@ -33,7 +33,7 @@ struct TokenFlowFound final : AnalysisResult {
 };
 
 Task<TokenFlowFound> analyse(FlowQuestion question, AnalysisSubject subject);
-/// Of the methods.
+/// Each of these answers the question by one method.
 Task<TokenFlowFound> flow_routes(FlowQuestion question, AnalysisSubject subject);
 Task<TokenFlowFound> attention_rollout(FlowQuestion question, AnalysisSubject subject);
 Task<TokenFlowFound> attention_flow(FlowQuestion question, AnalysisSubject subject);

@@ -12,7 +12,7 @@ using Entry = VocabularyTokens::Entry;
 /// Numbers of token vectors that are made in one step: some 10 ms.
 constexpr std::uint32_t kChunkNumbers = 1U << 20;
 constexpr std::uint32_t kMinChunk = 64;
-/// Chunks after which an incomplete result is told.
+/// Chunks after which an incomplete result is reported.
 constexpr std::uint32_t kToldChunks = 4;
 
 /// Adds the values of tokens from `found.known` on.

@@ -5,8 +5,8 @@
 
 namespace headlight::app {
 
-/// Which tokens of the whole vocabulary a head's circuit (attribution/vocabulary_circuits.h) gives the largest and smallest
-/// numbers beside one token. What is known of a network's layers is kept for its next runs.
+/// Asks which tokens of the whole vocabulary a head's circuit (attribution/vocabulary_circuits.h) gives the largest and
+/// smallest numbers beside one token. Results of a network's layers are kept for its next runs.
 struct VocabularyQuestion {
   HeadRef head = {};
   attribution::TokenCircuit circuit = attribution::TokenCircuit::Written;

@@ -12,7 +12,7 @@ constexpr std::size_t kMaxWeights = 32;
 /// A head's output that is farther from its weighted values than this part of the largest of them was changed.
 constexpr double kMaxOff = 1e-3;
 
-/// What a head has in the run that is patched, and its weights in the other one.
+/// A head's numbers in the run that is patched, and its weights in the other one.
 struct HeadParts {
   std::vector<float> weights, other;   ///< [query, key]
   std::vector<float> values, outputs;  ///< v [key, d_v] and z [query, d_v]
@@ -46,7 +46,7 @@ void check_output(const HeadParts& parts, std::size_t query) {
   }
 }
 
-/// Of queries and keys that aren't padding.
+/// Reads them for queries and keys that aren't padding.
 Task<HeadParts> read_parts(HeadRef head, std::uint32_t batch, TokenRange queries, TokenRange keys, WhichRun target,
                            WhichRun source, inference::BlockShape shape) {
   const auto place = [&](Site site, TokenRange tokens) {
