@@ -10,7 +10,7 @@ struct Compared {
   Value now = {};
   std::optional<Value> baseline = {};
 
-  /// What is drawn: the run's, or by how much it differs from the baseline's.
+  /// Returns the drawn value: the run's, or its difference from the baseline's.
   Value shown() const { return baseline ? now - *baseline : now; }
   /// A part of both.
   template <typename Part>

@@ -55,7 +55,7 @@ Comparison::Comparison(const TileQuery& asked, const EvaluationSubject& subject)
 
 std::uint32_t Comparison::rows_from(std::uint32_t row) const {
   if (!pools_itself) return query.rows;
-  // Of a sample a strip for each row of squares.
+  // A sampled map has one strip for each row of squares.
   const std::uint32_t pools =
       query.sampled_rows > 0 ? 1U : std::max(kStripCells / std::max(query.columns, 1U) / query.pool, 1U);
   return std::min(pools * query.pool, query.row + query.rows - row);

@@ -10,13 +10,14 @@
 
 namespace headlight::app {
 
-/// What an evaluation knows of the runs from its beginning. Their numbers are what its steps read.
+/// The facts about the runs that an evaluation knows from its beginning. The runs' numbers are what its steps read.
 struct EvaluationSubject {
   struct Side {
     std::shared_ptr<const model::Network> network = {};
     inference::Interventions interventions = {};
     std::map<model::BlockRef, std::uint64_t> versions = {};  ///< Run::version
-    /// Of the baseline, where its text has other tokens than the run's: which of them correspond.
+    /// Only the baseline has these pairs, where its text has other tokens than the run's: they name the tokens that
+    /// correspond.
     std::shared_ptr<const inference::InputCounterparts> pairs = {};
   };
   BlockShapes shapes = {};  ///< of both runs
@@ -33,17 +34,17 @@ using Evaluation = Task<attention::Tile>;
 /// Evaluation of a tile that a run has as it is.
 Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// Evaluation of run − baseline, of the base of the query's quantity. Where the base pools by the maximum, both runs'
-/// exact cells are compared, and a square shows its difference that is farthest from 0; other stages pool by the mean, and
-/// so the difference of both means is the mean difference.
+/// Returns the evaluation of run − baseline for the base of the query's quantity. Where the base pools by the maximum, both
+/// runs' exact cells are compared, and a square shows its difference that is farthest from 0; other stages pool by the mean,
+/// and so the difference of both means is the mean difference.
 ///
 /// A cell is masked where it is masked in both runs. Where its query or key has no counterpart in the baseline's text
-/// (EvaluationSubject::Side::pairs), it is NaN and masked; before the mask those cells alone are masked. Of a cell that
-/// only one of them masks, the difference of
-/// masked scores has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
+/// (EvaluationSubject::Side::pairs), it is NaN and masked; before the mask those cells alone are masked. Where only one run
+/// masks a cell, the difference of masked scores has the fill in it and may be infinite. There are no row statistics:
+/// row_max and row_sum are empty.
 Evaluation difference_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// Evaluation of the base of the query's quantity, of the baseline alone.
+/// Returns the evaluation of the base of the query's quantity in the baseline alone.
 Evaluation baseline_tile(const TileQuery& query, const EvaluationSubject& subject);
 
 /// Evaluation of the exact mean of several heads' weights, kMeanOfLayer or kMeanOfKind: strips of whole rows come from the
@@ -62,7 +63,7 @@ Evaluation head_mean_tile(const TileQuery& query, const EvaluationSubject& subje
 /// and row_sum are empty.
 Evaluation norms_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// What quantities are evaluated of.
+/// The runs that quantities are evaluated for.
 struct Runs {
   const inference::Run& run;
   const inference::Run* baseline = nullptr;         ///< for differences; has the shapes of `run` (AlignedRun)

@@ -10,7 +10,8 @@ using attention::LayerNode, attention::LayerOperation, attention::Stage;
 
 constexpr std::size_t kLongestExpression = 48;  // bytes
 
-/// What the softmax is taken of, from `scores`: "S / √d_k", with the layer's softcap and bias and the score expression.
+/// Returns the argument of the softmax, made from `scores`: "S / √d_k", with the layer's softcap and bias and the score
+/// expression.
 std::string scaled_from(const FormulaSubject& subject, const std::string& scores) {
   std::string scaled = scores;
   if (subject.layer && subject.layer->config.distances) {

@@ -9,7 +9,8 @@ namespace headlight::app::formulas {
 /// The formula of a stage, "Q = X W_Q + b_Q", or its symbol where the layer hasn't the stage.
 std::string formula(attention::Stage stage, const FormulaSubject& subject);
 
-/// How much the label of an arrow says: in Steps what is beside it is left out, in Block a layer's switches are said.
+/// The length of an arrow's label: Steps leaves out what is drawn beside it (Brief), Block names the layer's switches
+/// (Full).
 enum class Detail : std::uint8_t { Brief, Full };
 /// The operation that makes a stage from its inputs, in a few letters: "+ x", "LayerNorm", "n · W_1"; empty: none does.
 std::string label(const attention::LayerNode& node, const FormulaSubject& subject, Detail detail);
@@ -22,9 +23,9 @@ const char* activation_name(model::Activation activation);
 /// A map of a head as one formula from Q and K: "softmax( QK^T / √d_k )". `stage`: scores, scaled or weights.
 std::string map(attention::Stage stage, const FormulaSubject& subject);
 
-/// Of kMeanOfLayer and kMeanOfKind.
+/// The formula of kMeanOfLayer and kMeanOfKind.
 std::string mean(const FormulaSubject& subject);
-/// Of kNorms, and of kNormsOfLayer and kNormsOfKind.
+/// The formulas of kNorms, and of kNormsOfLayer and kNormsOfKind.
 std::string norms(const FormulaSubject& subject);
 std::string mean_of_norms(const FormulaSubject& subject);
 

@@ -19,7 +19,7 @@ struct TokenGroups {
   bool operator==(const TokenGroups&) const = default;
 };
 
-/// What is known of a token for grouping it.
+/// The properties of a token that grouping needs.
 struct GroupedToken {
   bool begins_word = true;
   bool is_special = false;   ///< special tokens and padding; each is a group of its own, or left out
@@ -38,9 +38,9 @@ struct GroupedMap {
   float largest = 0.0F;              ///< of the values
 };
 
-/// Of an exact tile of a whole map; groups have one entry for each of its rows and columns. `renormalizes`: what a query
-/// gives to keys that aren't left out is divided by its sum, before the mean over queries; a query that gives them nothing
-/// counts as zeros. Sums are of double precision.
+/// Groups the weights of an exact tile of a whole map; groups have one entry for each of its rows and columns.
+/// `renormalizes`: what a query gives to keys that aren't left out is divided by its sum, before the mean over queries; a
+/// query that gives them nothing counts as zeros. Sums are of double precision.
 GroupedMap group_weights(const attention::Tile& weights, const TokenGroups& queries, const TokenGroups& keys,
                          bool renormalizes);
 

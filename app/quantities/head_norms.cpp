@@ -9,7 +9,7 @@ namespace {
 /// Multiply-adds of one take(), some 10 ms, and keys read at once at most.
 constexpr std::size_t kWork = std::size_t{1} << 23;
 constexpr std::size_t kMaxKeys = 4'096;
-/// Of all norms that are kept: those of 128 heads of a text of 32,768 tokens.
+/// The most bytes of all kept norms: those of 128 heads of a text of 32,768 tokens.
 constexpr std::size_t kCacheBytes = std::size_t{32} << 20;
 constexpr std::size_t kMaxVersions = 2;  ///< of a head
 

@@ -15,8 +15,8 @@
 
 namespace headlight::app {
 
-/// What norm-weighted attention needs besides the weights: ‖v_j W_O‖ of one head's keys, as far as it is known. Its readers
-/// bring the values, in pieces and any order, and share what is computed of them. Not thread-safe.
+/// The factor of norm-weighted attention besides the weights: ‖v_j W_O‖ of one head's keys, as far as it is known. Its
+/// readers bring the values, in pieces and any order, and share what is computed of them. Not thread-safe.
 class HeadNorms {
  public:
   /// Rows of V that are read next.
@@ -27,7 +27,7 @@ class HeadNorms {
   /// `network`: kept, since its weights are read. Throws Error when it has no such block.
   HeadNorms(std::shared_ptr<const model::Network> network, model::BlockRef block, std::uint32_t head,
             const attention::BlockShape& shape);
-  /// The same head with other values of the same network: what was computed of W_O stays.
+  /// Makes the same head with other values of the same network: what was computed of W_O stays.
   HeadNorms(const HeadNorms& before, const attention::BlockShape& shape);
 
   /// The first piece of the keys [begin, end) that isn't known; nullopt: all are.
@@ -35,8 +35,8 @@ class HeadNorms {
   /// Takes the values [count, d_v] of a piece, at most some 20 ms of arithmetic: it may be missing() again afterwards,
   /// because there was more to compute of W_O first.
   void take(const Piece& piece, std::span<const float> values);
-  /// Of a known key, as the query's row meets it: only heads that are merged without a transpose meet another part of W_O
-  /// in each row.
+  /// Returns the norm of a known key, as the query's row meets it: only heads that are merged without a transpose meet
+  /// another part of W_O in each row.
   double norm(std::uint32_t query, std::uint32_t key) const {
     return norms_[parts_->size() == 1 ? 0 : (std::size_t{head_} * queries_ + query) % parts_->size()][key];
   }
@@ -55,9 +55,9 @@ class HeadNorms {
   std::vector<bool> is_known_;                                   ///< [piece]
 };
 
-/// The norms of the heads that were asked for last, so that all tiles of a map share them, and of the next runs' maps what
-/// was computed of W_O. Of each head those of two runs are kept: the newest one and that which it is compared with. Not
-/// thread-safe.
+/// Keeps the norms of the heads that were asked for last, so that all tiles of a map share them, and what was computed of
+/// W_O for the next runs' maps. Each head's norms are kept for two runs: the newest one and the one that it is compared
+/// with. Not thread-safe.
 class HeadNormsCache {
  public:
   /// `version`: Run::version of the block, in one session: another one means other values.
@@ -81,7 +81,7 @@ class HeadNormsCache {
     std::shared_ptr<HeadNorms> norms;
     std::uint64_t used_at = 0;  ///< uses_ then
   };
-  /// Of the key's head all but the last used ones.
+  /// Forgets all versions of the key's head but the last used ones.
   void forget_old_versions(const Key& key);
   void evict();
 

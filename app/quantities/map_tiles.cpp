@@ -29,7 +29,7 @@ bool is_inside(const TileQuery& part, const TileQuery& whole) {
          part.column + part.columns <= whole.column + whole.columns;
 }
 
-/// Of a query whose pools are powers of two.
+/// Returns the place of a query whose pools are powers of two.
 MapTile place_of(const TileQuery& query) {
   const std::int32_t level = std::countr_zero(query.pool), columns = std::countr_zero(query.column_pool());
   return {.level = static_cast<std::uint32_t>(level),
@@ -103,7 +103,7 @@ TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t col
   query.column = tile.x * kMapTileEdge * column_pool;
   query.rows = std::min(kMapTileEdge * query.pool, rows - query.row);
   query.columns = std::min(kMapTileEdge * column_pool, columns - query.column);
-  if (query.is_exact()) query.pooling = {};  // the same cells either way
+  if (query.is_exact()) query.pooling = {};  // all ways of pooling give the same cells
   return query;
 }
 
@@ -123,7 +123,7 @@ std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, s
   const Quantity& asked = quantity(query.quantity);
   if (asked.base || asked.stage == attention::Stage::Masked) return {};  // pooled in other ways
   if (!is_map_tile(query, rows, columns)) return {};
-  TileQuery first = query;  // of the level below; of a side at level 0 it is the same
+  TileQuery first = query;  // a tile of the level below; a side at level 0 stays as it is
   first.pool = std::max(query.pool / 2, 1U);
   first.pooled_columns = std::max(query.column_pool() / 2, 1U);
   const MapTile upper_left = place_of(first);

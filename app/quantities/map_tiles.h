@@ -8,8 +8,8 @@ namespace headlight::app {
 /// Edge of the tiles of a map, in values.
 inline constexpr std::uint32_t kMapTileEdge = 256;
 
-/// One tile of a map's pyramid: of level 0 a value is a cell, of each level above a square of 2 × 2 values of the one below.
-/// Where a map's sides are of very different lengths, its columns may be pooled by other levels than its rows.
+/// One tile of a map's pyramid: at level 0 a value is a cell, at each level above a square of 2 × 2 values of the one below.
+/// The columns of a map with sides of very different lengths may be pooled by other levels than its rows.
 struct MapTile {
   std::uint32_t level = 0, y = 0, x = 0;  ///< row and column of the tile among its level's
   std::int32_t more_columns = 0;          ///< levels by which columns are pooled more than rows; negative: less
@@ -30,13 +30,13 @@ std::vector<MapTile> tiles_over(const TileQuery& rectangle);
 /// over visible cells alone.
 std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns);
 
-/// What a tile is made from: known tiles of finer levels, each a part of its own, and the rest as rectangles that are pooled
-/// as the tile is. The rest is all of it where no part is known.
+/// The parts that a tile is made from: known tiles of finer levels, each a part of its own, and the rest as rectangles that
+/// are pooled as the tile is. The rest is the whole tile when no part is known.
 struct TileParts {
   std::vector<TileQuery> known, missing;
 };
-/// Of a tile of a map of rows × columns cells, where `known` tiles of that map have numbers. A square of which less than a
-/// quarter is known is one missing rectangle: many small ones cost a device more than they save.
+/// Returns the parts of a tile of a map of rows × columns cells, where `known` tiles of that map have numbers. A square of
+/// which less than a quarter is known is one missing rectangle: many small ones cost a device more than they save.
 TileParts parts_of(const TileQuery& query, std::uint32_t rows, std::uint32_t columns, const std::vector<TileQuery>& known);
 
 /// The tile of a query from the numbers of parts that cover it once, row by row: the largest or, as sum of sums, the mean.

@@ -18,7 +18,7 @@ class Task;
 struct EvaluationSubject;
 struct TileQuery;
 
-/// What the rows or the columns of a matrix are.
+/// The kind of a matrix's rows or of its columns.
 enum class Axis : std::uint8_t {
   Query,     ///< tokens that attend
   Key,       ///< tokens that are attended to
@@ -28,7 +28,7 @@ enum class Axis : std::uint8_t {
   Expert,    ///< of a mixture
 };
 
-/// How values become colours.
+/// The way in which values become colours.
 enum class ColorKind : std::uint8_t {
   Sequential,  ///< from 0 up
   Diverging,   ///< both signs alike, 0 in the middle
@@ -37,7 +37,7 @@ enum class ColorKind : std::uint8_t {
 /// Whose colour a matrix has in the interface.
 enum class Role : std::uint8_t { Input, Query, Key, Value, Output };
 
-/// For what a run has one such matrix, in each batch item.
+/// The part of a run that has one such matrix, in each batch item.
 enum class Scope : std::uint8_t {
   Head,   ///< each head of each block
   Block,  ///< each block
@@ -76,7 +76,7 @@ struct FormulaSubject {
   const capture::CapturedScore* score = nullptr;                        ///< of a capture: its bias and sinks
 };
 
-/// What can be drawn of a run, or of two: one matrix for each head, block or kind of attention.
+/// A quantity that can be drawn of a run, or of two: one matrix for each head, block or kind of attention.
 struct Quantity {
   std::string id = {};            ///< of files and flags, never changed: "weights", "mean-layer", "difference-weights"
   std::string title = {};         ///< "attention weights"

@@ -59,7 +59,7 @@ Quantity mean(const Quantity& weights, Scope scope) {
   return line;
 }
 
-/// What a weight adds to the residual stream, of the weights or of a mean of them.
+/// Returns the norms of the vectors that weights, or a mean of them, add to the residual stream.
 Quantity norms(const Quantity& weights) {
   Quantity line = weights;
   line.id = weights.scope == Scope::Head ? "norms" : weights.scope == Scope::Block ? "norms-layer" : "norms-all";

@@ -8,11 +8,12 @@ namespace headlight::app {
 /// "none", "layer", "all".
 std::string_view to_string(HeadMean mean);
 
-/// What a selection shows of weights: the head's, or a mean over heads; themselves, or as the norms of what they add.
+/// Returns what a selection shows of weights: the head's, or a mean over heads; themselves, or as the norms of what they
+/// add.
 QuantityId weights_of(HeadMean mean, bool as_norms = false);
 
 /// Converts a query for the selected head to one for the selection: the head, or a mean of weights. A mean over all layers
-/// is asked of the first one of its kind in `shapes`, whichever layer is selected.
+/// is asked of the first layer of its kind in `shapes`, whichever layer is selected.
 TileQuery shown_map(const Selection& selection, const BlockShapes& shapes, TileQuery query, bool as_norms = false);
 
 /// The stage on the big heatmap: a mean is always of weights.

@@ -128,14 +128,14 @@ class MapSearch {
     });
   }
 
-  /// Looks into a square, unless enough is asked for already.
+  /// Looks into a square, unless enough tiles are asked for already.
   void look_into(const Square& square, const std::optional<RankedCell>& after, std::optional<RankedCell>& best) {
     if (needs_.size() >= kAtOnce) return;
     if (const attention::Tile* tile = look(square.cells)) keep_first(best, first_behind(*tile, after));
   }
 
-  /// The next cell of the same value, which is in a square that has it or a larger one, at the cell's row or below: the
-  /// first row of squares that has one.
+  /// Returns the next cell of the same value. It is in a square whose largest value isn't below it, at the cell's row or
+  /// below: the first row of squares that has one.
   std::optional<RankedCell> next_alike(const RankedCell& after) {
     std::vector<Square> candidates;
     for (const Square& square : squares_) {

@@ -19,7 +19,7 @@ bool comes_before(const RankedCell& left, const RankedCell& right);
 /// count.
 std::optional<RankedCell> first_behind(const attention::Tile& exact, const std::optional<RankedCell>& after);
 
-/// Which cell comes next after `from`, the strongest of all where there is none or nothing comes after it.
+/// Asks which cell comes next after `from`; the strongest of all where there is none or nothing comes after it.
 struct StrongestQuestion {
   TileQuery map;  ///< names it; its rectangle is ignored
   std::uint32_t rows = 0, columns = 0;
@@ -33,9 +33,9 @@ struct StrongestAnswer {
   std::optional<RankedCell> found;  ///< none without needs: the map has no visible cell
 };
 
-/// Looks for it among the tiles that `known` has (null: unknown). Of a whole map first at the largest weights of squares,
-/// then inside of those squares that can hold the cell: call it again when the needed tiles are known. Whole maps must be of
-/// weights, whose squares are pooled by the largest.
+/// Looks for the cell among the tiles that `known` has (null: unknown). On a whole map it looks first at the largest weights
+/// of squares, then inside of those squares that can hold the cell: call it again when the needed tiles are known. Whole
+/// maps must be of weights, whose squares are pooled by the largest.
 StrongestAnswer seek_strongest(const StrongestQuestion& question,
                                const std::function<const attention::Tile*(const TileQuery&)>& known);
 

@@ -21,7 +21,7 @@ namespace headlight::app {
 /// Whose numbers are read: the newest run's, or the baseline's by the newest run's token positions, or by its own.
 enum class WhichRun : std::uint8_t { Newest, Baseline, BaselineItself };
 
-/// What a task reads next, of one run.
+/// The numbers that a task reads next, of one run.
 struct Reads {
   WhichRun of = WhichRun::Newest;
   std::vector<attention::TileRequest> tiles = {};
@@ -40,7 +40,7 @@ struct Reads {
   bool is_of_passes() const { return !passes.empty() || own_pass; }
 };
 
-/// What was read.
+/// The numbers that were read.
 struct Answers {
   std::vector<attention::Tile> tiles = {};  ///< of Reads::passes [pass, tile]
   /// [state, vocabulary]; [pass, state, vocabulary] of Reads::passes. Only until the task reads again.
@@ -94,7 +94,7 @@ struct TaskResult<void> {
   void return_void() {}
 };
 
-/// A question while it is answered: a coroutine that reads of runs with `co_await reads`, awaits other tasks, and tells what
+/// A question while it is answered: a coroutine that reads of runs with `co_await reads`, awaits other tasks, reports what
 /// it knows so far with `co_yield`, the whole answer with `co_return`. It begins when it is called and goes on in take();
 /// one step computes for 20 ms at most, so that newer requests wait for little. Destroying it cancels it. Its parameters are
 /// values: references would outlive what they name. The queue decides what is read together in one submission.
@@ -135,18 +135,18 @@ class [[nodiscard]] Task {
     if (promise_->failure) std::rethrow_exception(promise_->failure);
     return promise_->coroutine.done();
   }
-  /// What it reads next; the queue may move them away.
+  /// Returns what the task reads next; the queue may move it away.
   Reads& reads() { return promise_->innermost().reads; }
-  void take(Answers answers) {  // NOLINT: likewise
+  void take(Answers answers) {  // NOLINT: they are moved
     promise_->innermost().answers = std::move(answers);
     promise_->go_on();
   }
   /// Instead of take(): `co_await reads` throws this.
-  void refuse(std::exception_ptr why) {  // NOLINT: likewise
+  void refuse(std::exception_ptr why) {  // NOLINT: it is moved
     promise_->innermost().refusal = std::move(why);
     promise_->go_on();
   }
-  /// What it has told last, which no later step changes; null: nothing yet.
+  /// Returns the last reported answer, which no later step changes; null: none was reported yet.
   template <typename Told = Result>
   std::shared_ptr<const Told> result() const {
     return promise_->result;

@@ -20,9 +20,10 @@ struct TileQuery {
       1;  ///< as attention::TileRequest::pool; of differences the one farthest from 0 in place of the largest
 
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights and their means
-  /// As attention::TileRequest::sampled_rows: not 0 only where a thumbnail says so; of weights and their differences.
+  /// attention::TileRequest::sampled_rows of the request; above 0 only in a thumbnail's query, of weights or their
+  /// differences.
   std::uint32_t sampled_rows = 0;
-  /// As attention::TileRequest::pooled_columns.
+  /// attention::TileRequest::pooled_columns of the request.
   std::uint32_t pooled_columns = 0;
 
   auto operator<=>(const TileQuery&) const = default;
@@ -40,7 +41,7 @@ void pool_sides(TileQuery& query, glm::uvec2 most);
 /// Does the query lie inside its matrix, in runs of these shapes?
 bool is_inside(const TileQuery& query, const BlockShapes& shapes);
 
-/// The same rectangle of the quantity's stage, with its own head.
+/// Returns the request for the same rectangle of the quantity's stage, with its own head.
 attention::TileRequest stage_request(const TileQuery& query);
 
 }  // namespace headlight::app
