@@ -58,7 +58,7 @@ void explain_linear(const CellQuestion& question, const LayerNode& node, Arithme
   const bool is_projection = node.stage <= Stage::V;
   const std::string turn = is_projection ? turned_by(*question.layer, node) : "";
   const model::HeadWeight weight = attention::columns_of(*question.layer, *node.weight, question.geometry.head);
-  // As the matrix is drawn: the head's columns, counted from 0.
+  // The formula names columns as the matrix is drawn: the head's own, counted from 0.
   const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", weight.count - 1);
   arithmetic.formula =
       fmt::format("{}{} · W_{}[{}]{}", node.reads_memory ? "memory" : row_name(node.inputs()[0]), subscript(question.row),

@@ -42,11 +42,12 @@ struct CellQuestion {
   attention::MaskFill fill = attention::MaskFill::NegativeInfinity;
   std::string mask_reason = {};       ///< of a cell of a map; empty: it is visible
   std::string score_expression = {};  ///< that the user typed; empty: none
-  /// What it makes of the cell's score; valid while what the question was made from is.
+  /// Computes the score expression for the cell's score; valid while the values that the question was made from are.
   std::function<double(double score)> expressed = {};
   bool is_uniform = false;    ///< the head's pattern is replaced by the uniform one
   double painted_bias = 0.0;  ///< that the user painted onto the cell
-  /// What the user painted into the cell's row instead of the head's own pattern; 0: another key of the row is painted.
+  /// The weight that the user painted into the cell's row instead of the head's own pattern; 0: another key of the row is
+  /// painted.
   std::optional<double> painted_weight = {};
   bool has_captured_bias = false;            ///< the capture adds a number of its own to each score
   bool has_sink = false;                     ///< and each row's sum has the exponential of a sink
@@ -78,7 +79,7 @@ struct Arithmetic {
 CellQuestion with_captured_mask(CellQuestion question, NumberSource& numbers);
 inline constexpr std::string_view kCapturedBiasNote = "The bias was captured with the scores.";
 
-/// What dropout does to a weight, and why its row doesn't add up to 1. `factor`: 0 where it is dropped.
+/// Returns what dropout does to a weight, and why its row doesn't add up to 1. `factor`: 0 where it is dropped.
 std::string dropout_note(float factor);
 
 Arithmetic explain_cell(const CellQuestion& asked, NumberSource& numbers);
@@ -97,7 +98,7 @@ void explain_experts(const CellQuestion& question, const attention::LayerNode& n
 /// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);
 
-/// The same as a factor, negative ones in parentheses: "(−1.250)"; and as what is added: " + 0.418", " − 1.250".
+/// Writes a number as a factor, negative ones in parentheses: "(−1.250)"; and as a summand: " + 0.418", " − 1.250".
 std::string write_factor(double value);
 std::string write_added(double value);
 /// Products of two vectors' components, as many as the shorter one has.

@@ -10,7 +10,7 @@ namespace headlight::app {
 
 struct EngineResult;
 
-/// What an analysis finds, as far as its provenance differs.
+/// The kind of an analysis's number, as far as its provenance differs.
 enum class Finding : std::uint8_t {
   None,        ///< no finding: a number of a matrix or of a weight
   Prediction,  ///< of a token of the vocabulary at a position; `row` and `column` are those
@@ -31,8 +31,8 @@ struct OtherNumber {
 /// nullptr: there is none.
 const OtherNumber* find_other_number(std::string_view id);
 
-/// Where rows [first, first + count) of a weight come from: "transformer.h.0.attn.c_attn.weight [768, 2304] F32, columns
-/// 64–127, model.safetensors"; of a network without a file how its weights are made.
+/// Returns where rows [first, first + count) of a weight come from: "transformer.h.0.attn.c_attn.weight [768, 2304] F32,
+/// columns 64–127, model.safetensors"; of a network without a file how its weights are made.
 std::string weight_origin(const EngineResult& result, const model::Parameter& weight, std::uint32_t first,
                           std::uint32_t count);
 

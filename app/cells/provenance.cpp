@@ -81,7 +81,7 @@ class ProvenanceBuilder {
     return named(to_string(axis), tokens, index);
   }
 
-  /// Of a capture: the file's own number, or what follows from its queries and keys.
+  /// Adds the lines of a capture's number: it is the file's own, or follows from the file's queries and keys.
   void tell_captured(const Quantity& shown) {
     const Quantity& base = shown.base ? quantity(*shown.base) : shown;
     name_place(base.scope == Scope::Head);
@@ -155,7 +155,7 @@ class ProvenanceBuilder {
     add("dropout", factor == 0.0F ? "dropped: 0" : fmt::format("kept, times {:.6g}", factor));
   }
 
-  /// What was painted onto the cell; of several cells together nothing is said.
+  /// Adds what was painted onto the cell; nothing where the number stands for several cells.
   void add_paint(const attention::MaskSpec& mask, const std::optional<attention::ReplacementPattern>& pattern) {
     if (!number_.is_exact()) return;
     const attention::Cell cell{.query = number_.row, .key = number_.column};
@@ -232,7 +232,7 @@ class ProvenanceBuilder {
     if (output) add_linear("weight W_O", *output, 0, output->out());
   }
 
-  /// Which cell of its matrix the number is, which prediction, or which metric of the head; empty: none of these.
+  /// Returns which cell of its matrix the number is, which prediction, or which metric of the head; empty: none of these.
   std::string cell_text(const OtherNumber& other) const {
     const bool is_of_prediction = other.finding == Finding::Prediction || other.finding == Finding::Effect;
     if (is_of_prediction && number_.column == kNoToken) return "the whole text";
@@ -254,9 +254,9 @@ class ProvenanceBuilder {
     return other.finding == Finding::Flow ? index_text(Axis::Query, number_.row) : std::string();
   }
 
-  /// How much of the run was looked at.
+  /// Adds a line about how much of the run the number covers.
   void add_coverage(bool is_metric) {
-    // What is sampled is said by the view, which knows how much.
+    // A view that samples says so in a note itself, as it knows how much it sampled.
     const bool is_sampled = std::ranges::any_of(number_.notes, [](const auto& note) { return note.first == kSampledNote; });
     if (!is_metric && !is_sampled) add("exact or pooled", "exact: one number");
     if (!is_metric) return;
@@ -303,7 +303,7 @@ class ProvenanceBuilder {
       add_weight("weight W_Q", LayerWeight::Query, false);
       add_weight("weight W_K", LayerWeight::Key, false);
     }
-    // Of an edge the values of all heads, of a circuit those of this one.
+    // An edge of the flow stands for the values of all heads, a circuit for those of this one.
     if (other.has_head) {
       add_weight("weight W_V", LayerWeight::Value, false);
     } else {

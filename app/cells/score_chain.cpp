@@ -44,7 +44,7 @@ class ChainWriter {
 
   void add_scale(const model::Scale& scale, std::uint32_t d_k) {
     using Kind = model::Scale::Kind;
-    // In double, as 1/√d_k rounded to float32 is off by up to 6e-8 of the score.
+    // The factor is in double, as 1/√d_k rounded to float32 is off by up to 6e-8 of the score.
     const bool is_root = scale.kind == Kind::InverseSqrtKey, is_none = scale.kind == Kind::None;
     const double factor = is_root ? 1.0 / std::sqrt(static_cast<double>(d_k)) : double{scale.factor(d_k)};
     then("scale",

@@ -28,19 +28,19 @@ struct ScoreChain {
   std::optional<double> score;            ///< before the mask, computed from the products
   std::optional<double> weight;           ///< computed from the score, m and l; 0 where the query sees no key
   std::optional<float> evaluated;         ///< stage Scaled of the same cell, as the device computed it
-  std::optional<float> evaluated_weight;  ///< stage Weights, likewise
+  std::optional<float> evaluated_weight;  ///< stage Weights of the same cell, as the device computed it
 };
 
 /// The whole way of the cell (question.row, question.column); the question's stage is ignored. `layers` has the position
 /// biases that the layer may refer to; null: there are none.
 ScoreChain explain_score(const CellQuestion& question, const model::Layers* layers, NumberSource& numbers);
 
-/// What a layer adds to the scaled score of a query and a key of a head: T5's bucket or ALiBi's slope, by their distance
-/// key − query; nullopt where it adds nothing.
+/// Returns what a layer adds to the scaled score of a query and a key of a head: T5's bucket or ALiBi's slope, by their
+/// distance key − query; nullopt where it adds nothing.
 std::optional<double> position_bias(const CellQuestion& question, const model::Layers* layers);
 
-/// A query or a key [d_k] before RoPE (Su et al. 2021) turned it, by the exact inverse rotation in double precision: the
-/// engine keeps only rotated vectors. With a norm over the head's width (Qwen 3) it is the normed vector. `length`:
+/// Returns a query or a key [d_k] before RoPE (Su et al. 2021) turned it, by the exact inverse rotation in double precision:
+/// the engine keeps only rotated vectors. Where a norm covers the head's width (Qwen 3), it is the normed vector. `length`:
 /// positions of the sequence, which choose between short and long frequencies.
 std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const float> rotated, std::uint32_t position,
                                    std::uint32_t length);

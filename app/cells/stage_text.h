@@ -11,7 +11,7 @@ struct EngineResult;
 
 /// "encoder self-attention", "decoder self-attention", "cross-attention".
 const char* kind_text(model::BlockKind kind);
-/// The same, or just "self-attention" in a model with a single stack.
+/// Returns kind_text(), or just "self-attention" in a model with a single stack.
 const char* kind_name(const EngineResult& result, model::BlockKind kind);
 /// "Layer 1 · head 3 · self-attention", for titles and tooltips.
 std::string head_title(const EngineResult& result, model::BlockRef block, std::uint32_t head);

@@ -17,13 +17,13 @@ class StepMatrix {
     TypeVectors,      ///< of token types, as BERT has them [token, d_model]
     EmbeddingSum,     ///< their sum, where a norm follows it
     AllQueries,       ///< of all heads side by side [token, heads·d_k]
-    AllKeys,          ///< likewise [key token, KV heads·d_k]
-    AllValues,        ///< likewise [key token, KV heads·d_v]
+    AllKeys,          ///< the keys of all KV heads side by side [key token, KV heads·d_k]
+    AllValues,        ///< the values of all KV heads side by side [key token, KV heads·d_v]
     AllHeads,         ///< what all heads compute [token, heads·d_v]
     ExpertLoad,       ///< the share of the line's tokens that the router gives to each expert [1, experts]
     QueryWeight,      ///< as LayerWeight has them: W_Q [d_model, d_k] of one head, or of all
     KeyWeight,        ///< W_K [d_model, d_k], of the KV head
-    ValueWeight,      ///< W_V [d_model, d_v], likewise
+    ValueWeight,      ///< W_V [d_model, d_v], of the KV head
     OutputWeight,     ///< W_O [heads·d_v, d_model]
     GateWeight,       ///< W_G [d_model, d_ff] of a gated feed-forward
     HiddenWeight,     ///< W_1 [d_model, d_ff]
@@ -32,9 +32,9 @@ class StepMatrix {
   };
 
   constexpr StepMatrix(attention::Stage stage) : index_(static_cast<std::uint8_t>(stage)) {}  // NOLINT: a stage is a matrix
-  constexpr StepMatrix(Other other)                                                           // NOLINT: likewise
+  constexpr StepMatrix(Other other)                                                           // NOLINT: it is a matrix
       : index_(static_cast<std::uint8_t>(attention::kStages + static_cast<std::size_t>(other))) {}
-  constexpr StepMatrix(attention::LayerWeight weight)  // NOLINT: likewise
+  constexpr StepMatrix(attention::LayerWeight weight)  // NOLINT: a weight is a matrix
       : StepMatrix(static_cast<Other>(static_cast<std::size_t>(Other::QueryWeight) + static_cast<std::size_t>(weight))) {}
 
   constexpr bool is_stage() const { return index_ < attention::kStages; }

@@ -47,10 +47,10 @@ std::vector<float> embedding_window(const HeadSubject& subject, std::uint32_t it
   return values;
 }
 
-/// How many gates are read for the experts' load at most; of a longer text it isn't shown.
+/// The most gates that are read for the experts' load; a longer text shows no load.
 constexpr std::uint32_t kMostGates = 1U << 22;
 
-/// Counted from the gates of the line's tokens, which are asked for as a tile; empty while they aren't known.
+/// Counts the load from the gates of the line's tokens, which are asked for as a tile; empty while they aren't known.
 std::vector<float> load_window(Frame& frame, const HeadSubject& subject, const view::Region& window,
                                std::uint64_t& version) {
   const std::uint32_t batch = frame.state.selection.batch;
