@@ -14,7 +14,7 @@ std::string equation(const Arithmetic& arithmetic, bool has_numbers) {
   return text;
 }
 
-/// At the right end of the line that is being laid out.
+/// Draws the buttons at the right end of the line that is being laid out.
 void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optional<NumberRef>& number, bool& shows_all) {
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   const char* expand = shows_all ? "Fewer" : "All terms";
@@ -42,7 +42,7 @@ void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optiona
     ImGui::SetClipboardText(write_all(arithmetic).c_str());
 }
 
-/// Every product on a line of its own.
+/// Draws every product on a line of its own.
 void draw_terms(Frame& frame, const Arithmetic& arithmetic) {
   const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
   const std::vector<std::size_t> order = largest_first(arithmetic.terms);

@@ -7,7 +7,7 @@ namespace headlight::app {
 
 inline constexpr float kStripHeight = 112.0F;
 
-/// What the strip shows.
+/// The contents of the strip.
 struct ArithmeticStrip {
   const Arithmetic* arithmetic = nullptr;  ///< none: how to get one
   const char* title = "";                  ///< of its matrix: "raw scores"

@@ -75,7 +75,7 @@ void draw_brush(const Frame& frame, glm::vec2 tip) {
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const auto at = [&](float x, float y) { return ImVec2(tip.x + x, tip.y + y); };
-  // Twice: a rim in the background colour keeps the brush visible over any cell.
+  // The brush is drawn twice: a rim in the background colour keeps it visible over any cell.
   for (const auto& [rim, color] : {std::pair{2.0F, theme.background}, {0.0F, theme.accent}}) {
     draw_line(to_glm(at(7.0F, -7.0F)), to_glm(at(19.0F, -19.0F)), color, 3.0F + rim);
     list->AddTriangleFilled(at(-rim, rim), at(3.0F - rim, -8.0F - rim), at(8.0F + rim, -3.0F + rim), color);

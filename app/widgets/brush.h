@@ -13,7 +13,7 @@ PaintedMap painted_map(const EngineResult& result, const Selection& selection);
 
 /// The button that switches the brush on and off, at the cursor's position.
 void draw_brush_toggle(Frame& frame);
-/// Its width in UI units.
+/// The toggle's width in UI units.
 float brush_toggle_width(const Frame& frame);
 
 /// A hint of what the brush does and how to switch it off: one line, cut where it is wider than `room`.

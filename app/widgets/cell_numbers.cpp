@@ -24,7 +24,7 @@ shell::Color cell_color(const State& state, const MapCell& cell) {
   return colors[static_cast<std::size_t>(std::lround(index))] | 0xFF000000U;
 }
 
-/// How many decimals fit every cell of this size; none: no number fits, or the user wants none.
+/// Returns how many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
   if (!frame.state.view.show_numbers || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
   for (const std::uint32_t decimals : {2U, 1U}) {
@@ -65,7 +65,7 @@ void put(ImFont* font, const view::Rect& cell, shell::Color color, const std::st
   put_text(font, glm::round(cell.origin + (cell.size - size) * 0.5F), color, text);
 }
 
-/// The same on its own background, for hatched cells.
+/// Writes the text on its own background, for hatched cells.
 void put_on_plate(ImFont* font, const view::Rect& cell, const shell::Theme& theme, const std::string& text) {
   const glm::vec2 half = text_size(font, text) * 0.5F, edge(3.0F, 0.0F);
   fill_rect(cell.center() - half - edge, cell.center() + half + edge, theme.hatch_ground, 2.0F);

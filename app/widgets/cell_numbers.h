@@ -20,14 +20,14 @@ shell::Color color_of(const shell::HeatmapImage& image, float value);
 /// the mask's result: the fill in Stage::Masked, and in Stage::Weights the weight under a finite fill.
 void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
-/// Of an exact tile of weights: writes "no weights" in every row that is masked as a whole with −inf, and marks the cells
+/// Marks an exact tile of weights: writes "no weights" in every row that is masked as a whole with −inf, and marks the cells
 /// that dropout has dropped.
 void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
-/// The smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty, because one
-/// decimal adds little to the colour.
+/// The width of the smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty,
+/// because one decimal adds little to the colour.
 inline constexpr float kMinNumberCellWidth = 34.0F;
-/// … and of any number below 100, with its sign.
+/// The width of the smallest cell with room for any number below 100, with its sign.
 inline constexpr float kNumberCellWidth = 40.0F;
 inline constexpr float kNumberCellHeight = 18.0F;
 

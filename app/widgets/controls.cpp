@@ -169,7 +169,7 @@ bool draw_segments(Frame& frame, const char* name, std::span<const std::string> 
   }
   ImGui::PopID();
   list->AddRect(start, end, theme.border, rounding);
-  // One item for the layout: SameLine() continues after the whole row.
+  // The row is one item for the layout: SameLine() continues after the whole row.
   ImGui::SetCursorScreenPos(start);
   ImGui::Dummy(ImVec2(end.x - start.x, height));
   return has_changed;

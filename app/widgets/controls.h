@@ -21,9 +21,10 @@ inline bool has_popup() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup
 /// Notes the last ImGui item under a name, as a control that Tab reaches, and gives it a tooltip: `explanation`, else
 /// tooltip_of(name). Every control has one; items that aren't controls are noted with Frame::mark() instead.
 void mark_last_item(Frame& frame, std::string name, const char* explanation = nullptr);
-/// The same for what only the pointer uses, because it asks where on it the pointer is: Tab passes by.
+/// Notes the last item like mark_last_item(), but Tab passes it by: only the pointer uses it, since its effect depends on
+/// where on it the pointer is.
 void mark_pointer_item(Frame& frame, std::string name, const char* explanation = nullptr);
-/// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.
+/// Draws a tooltip of some 40 characters' width for the item before, once the pointer rests on it.
 void explain_last_item(Frame& frame, const char* text);
 
 /// The only way to a tooltip: it stands beside `explained`, or below or above it where it is wide, and covers nothing of it.
@@ -38,12 +39,12 @@ class Tooltip {
  private:
   Frame& frame_;
 };
-/// One with a text, broken where it is wider than some 40 characters.
+/// Draws a tooltip with a text, broken where it is wider than some 40 characters.
 void draw_tooltip(Frame& frame, const view::Rect& explained, std::string_view text);
-/// A small square around the pointer: what a tooltip of a line or a point explains.
+/// Returns a small square around the pointer: what a tooltip of a line or a point explains.
 view::Rect around_pointer();
 
-/// Before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
+/// Called before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
 void open_below_last_item(const Frame& frame);
 
 /// Buttons with their marks (mark_last_item()). Width 0: as the label needs. Return whether they were clicked.
@@ -61,13 +62,13 @@ inline constexpr float kCopyGap = 12.0F;  ///< to what is left of it
 /// clicked.
 bool draw_copy_button(Frame& frame, std::string name, const char* explanation);
 
-/// Left and right of a label.
+/// The padding at the left and the right of a label.
 inline constexpr float kSegmentPadding = 10.0F;
 /// A row of joined buttons as wide as their labels, one of which is chosen: "scores | scaled | masked | weights". Returns
 /// true when the user chose another one. Each button is marked for tests: "name.0", "name.1", ….
 bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
                     float padding = kSegmentPadding);
-/// The same of a setting whose values have the labels' order.
+/// Draws the row for a setting whose values have the labels' order.
 template <typename Choice>
 bool choose_segment(Frame& frame, const char* name, std::span<const std::string> labels, Choice& chosen,
                     float padding = kSegmentPadding) {
@@ -80,7 +81,7 @@ bool choose_segment(Frame& frame, const char* name, std::span<const std::string>
 /// place of the options' own ones, and only so many.
 bool choose(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float padding = kSegmentPadding);
 std::vector<std::string> option_labels(const AnySetting& setting);
-/// Its width in UI units, to place it before drawing.
+/// The width of such a row in UI units, to place it before drawing.
 float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding = kSegmentPadding);
 /// A list that opens: `if (OpenList list(frame, "head.mean", "Layer"); list) list.entry(…)`.
 class OpenList {
@@ -122,13 +123,13 @@ float button_width(const char* label);
 /// Begins the next item, of so much width, in the line of the last one, `gap` after it; in a line of its own where it
 /// wouldn't fit into the window.
 void continue_line(float width, float gap);
-/// The same at the right end of the line, at least `gap` behind the last item.
+/// Continues the line at its right end, at least `gap` after the last item.
 void continue_line_at_right(float width, float gap);
-/// Between controls of a line.
+/// The gap between controls of a line.
 inline constexpr float kControlGap = 12.0F;
 /// Like choose(), beside the last control, or below it where that line is full.
 bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float gap = kControlGap);
-/// Like choose_segment(), likewise.
+/// Like choose_segment(), beside the last control, or below it where that line is full.
 template <typename Choice>
 bool choose_next_segment(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& chosen) {
   continue_line(segmented_width(frame, labels), kControlGap);

@@ -11,15 +11,15 @@ struct Example {
   const char* key_text;  ///< the second text of cross-attention, or nullptr
 };
 
-/// For the playground.
+/// The examples for the playground.
 std::span<const Example> examples();
 
-/// For the bundled model in a folder of this name; none for others.
+/// The examples for the bundled model in a folder of this name; none for other folders.
 std::span<const Example> examples_of(std::string_view folder);
 
-/// For what the state shows: the playground's, a bundled model's, or none.
+/// The examples for what the state shows: the playground's, a bundled model's, or none.
 std::span<const Example> examples_for(const State& state);
-/// "captions of photos": what the bundled model in a folder of this name was trained on; empty for others.
+/// Returns what the bundled model in a folder of this name was trained on, "captions of photos"; empty for other folders.
 std::string_view trained_on(std::string_view folder);
 
 /// "This model has read nothing but captions of photos …" where a bundled model is shown a text that isn't of its kind as

@@ -296,7 +296,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   const float height = ImGui::GetFrameHeight();
   if (click_area(name, {ImGui::GetContentRegionAvail().x, height})) is_open = !is_open;
   mark_last_item(frame_, mark_name(name), explanation);
-  // What a lesson points at may be among the folded ones.
+  // The control that a lesson points at may be among the folded ones, which are shown then.
   const Aim& aim = frame_.transient.aim;
   if (aim.scrolls && aim.control.starts_with(prefix_ + ".")) is_open = true;
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
@@ -307,7 +307,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
 }
 
 void Form::note(std::string_view text) {
-  // Broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
+  // Lines are broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
   const auto width_of = [&](std::string_view part) { return text_width(frame_.ui.fonts().small, std::string(part)); };
   const shell::WrappedText wrapped(std::string(text), ImGui::GetContentRegionAvail().x, width_of);
   write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, wrapped.shown());

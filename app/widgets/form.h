@@ -40,18 +40,18 @@ class Form {
   /// `keys`: the shortcut, shown beside the switch; may be empty.
   bool toggle(const char* name, const char* label, bool& is_on, std::string_view keys = {},
               const char* explanation = nullptr);
-  /// From 0, shown as "off", to `high`.
+  /// A slider from 0, shown as "off", to `high`.
   bool slider(const char* name, const char* label, std::uint32_t& value, std::uint32_t high,
               const char* explanation = nullptr);
-  /// One of a few short choices, all visible.
+  /// A row of buttons that chooses one of a few short choices, all visible.
   bool segments(const char* name, const char* label, std::span<const char* const> choices, int& choice,
                 const char* explanation = nullptr);
-  /// One of several, in a list that opens.
+  /// A list that opens and chooses one of several entries.
   bool choose(const char* name, const char* label, std::span<const char* const> choices, int& choice,
               const char* explanation = nullptr);
   /// A value to read.
   void value(const char* label, std::string_view text, const char* explanation = nullptr);
-  /// The same with a button at its right end, which may be disabled.
+  /// A value to read with a button at its right end, which may be disabled.
   bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
   bool button(const char* name, const char* label, float width = 0.0F);
   /// The head of fields that are looked at now and then: a click shows or folds them. Returns whether they are to be drawn.
@@ -60,15 +60,15 @@ class Form {
   /// Draws a label and goes to the field's column, for a field that isn't one of these; returns the field's width.
   float label(const char* text, const char* explanation) { return begin_field(text, explanation); }
 
-  /// One small line or more, in the secondary colour.
+  /// Writes a note of one small line or more, in the secondary colour.
   void note(std::string_view text);
-  /// The same for errors.
+  /// Writes such a note in the colour of errors.
   void warning(std::string_view text);
 
  private:
   /// Draws the label and goes to the field's column; returns the field's width.
   float begin_field(const char* label, const char* explanation);
-  /// One of several choices: its tooltip is its own line in the table, else the whole field's.
+  /// Marks one of several choices: its tooltip is its own line in the table, else the whole field's.
   void mark_choice(const char* name, std::size_t choice, const char* explanation);
   std::string mark_name(const char* name) const { return prefix_ + "." + name; }
 

@@ -58,7 +58,7 @@ void choose_kind(Frame& frame, std::string_view name) {
 }
 
 float gain_control_width(const Frame& frame) {
-  // As wide as with the longer label, so that nothing moves.
+  // The button is as wide as with the longer label, so that nothing moves.
   const float button = text_width(frame.ui.fonts().small, "Knock out") + 2.0F * ImGui::GetStyle().FramePadding.x;
   return kFieldWidth + ImGui::GetStyle().ItemSpacing.x + button;
 }

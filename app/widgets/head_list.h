@@ -14,17 +14,17 @@ struct ShownMetrics {
 
   const evaluation::HeadMetrics* of(const HeadRef& head) const { return found ? found->find(head) : nullptr; }
 };
-/// Asks for them.
+/// Asks for the metrics.
 ShownMetrics ask_metrics(Frame& frame);
 
 /// "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't cover
-/// yet; empty where they are of everything.
+/// yet; empty where they cover everything.
 std::string coverage_text(const ShownMetrics& metrics);
 
-/// The head with the largest value, of patterns by the mean; none: it is defined for none.
+/// The head with the largest value, in patterns of the mean; none: the metric is defined for no head.
 std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric);
 
-/// What Transient::seeks_head asks: asks for the metrics, and when they are known selects the head and clears the question.
+/// Answers Transient::seeks_head: asks for the metrics, and when they are known selects the head and clears the question.
 /// Returns what to show the user then: "L3H1 looks at the previous token: 0.98".
 std::optional<std::string> seek_head(Frame& frame);
 

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// Of a run with the selected block.
+/// Returns the subject of a run that has the selected block.
 HeadSubject selected_subject(const Frame& frame);
 
 /// The question about a cell of one of the head's matrices, with the reason why a cell of a map is masked.

@@ -18,8 +18,8 @@ bool choose_metric(Frame& frame, const std::string& name, const char* none, std:
 void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
                         bool tells_metrics);
 
-/// In place of heads: that they are being measured, why they can't be, or that a filter leaves none. Returns whether there
-/// is something to list instead.
+/// Writes in place of heads that they are being measured, why they can't be, or that a filter leaves none. Returns whether
+/// there is something to list instead.
 bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metrics, bool is_list_empty);
 
 /// Keys of the views of all heads, while no dialog is open: Up, Down, Home and End move the selection through the list,

@@ -25,7 +25,7 @@ constexpr float kPatchEdge = 18.0F;  // of a patch beside its label
 constexpr float kPatchGap = 4.0F;
 constexpr float kMinPatch = 8.0F;  // smaller ones show nothing
 
-/// What thumbnails of patches need between labels and cells.
+/// The room that thumbnails of patches need between labels and cells.
 float patch_room(const AxisTokens& tokens) {
   return tokens.patches != nullptr && !tokens.patches->is_empty() ? kPatchEdge + kPatchGap : 0.0F;
 }
@@ -35,10 +35,10 @@ constexpr float kBandGap = 3.0F;
 
 float band_room(const AxisTokens& tokens) { return tokens.bands.empty() ? 0.0F : kBandEdge + kBandGap; }
 
-/// What thumbnails and bars need between labels and cells.
+/// The room that thumbnails and bars need between labels and cells.
 float side_room(const AxisTokens& tokens) { return patch_room(tokens) + band_room(tokens); }
 
-/// The muted ground of a turn's bar; the bar's name and the gaps between bars say the same.
+/// The muted ground of a turn's bar; the bar's name and the gaps between bars carry the same information.
 shell::Color fill_of_turn(const shell::Theme& theme, const std::string& role) {
   if (role == "user") return theme.query_fill;
   if (role == "assistant") return theme.output_fill;
@@ -64,7 +64,7 @@ struct PlacedLabels {
 PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& tokens, float cell, float origin, float length,
                    float most) {
   std::vector<float> widths;
-  // Where cells are lower than a line, the labels' widths don't matter: thousands of them needn't be measured.
+  // The labels' widths don't matter where cells are lower than a line: thousands of them needn't be measured.
   if (cell >= line_height(frame)) {
     widths.reserve(tokens.count);
     for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(frame.ui.fonts().small, tokens.label(i)));
@@ -180,7 +180,7 @@ class AxisPainter {
     const float cell = axis(viewport_.cell_size()), begin = axis(cells_.origin), end = axis(cells_.end());
     const float origin = axis(matrix_.origin);
     for (const model::TokenSpan& band : tokens.bands) {
-      // A gap of a unit tells neighbours apart, whatever their colours are.
+      // A gap of a unit separates neighbours, whatever their colours are.
       const float low = std::max(origin + static_cast<float>(band.first) * cell + 0.5F, begin);
       const float high = std::min(origin + static_cast<float>(std::min(band.end, tokens.count)) * cell - 0.5F, end);
       if (high - low < 1.0F) continue;
@@ -201,7 +201,7 @@ class AxisPainter {
   }
 
  private:
-  /// As much of a name as has room, from its beginning.
+  /// Returns as much of a name as has room, from its beginning.
   std::string name_within(std::string name, float room) const {
     while (!name.empty() && text_width(font_, name) > room) name.pop_back();
     return name;
@@ -225,7 +225,7 @@ class AxisPainter {
 
   std::string text_of(const AxisTokens& tokens, std::uint32_t index, bool is_thinned, float room) const {
     const std::string label = tokens.label(index);
-    // Of a capture without tokens, or numbered already.
+    // The label is a number where a capture has no tokens, or where labels are numbered already.
     const bool is_number = !tokens.texts || tokens.has_indices || label == std::to_string(index);
     return fit_text(font_, is_thinned && !is_number ? fmt::format("{} {}", index, label) : label, room);
   }
@@ -290,7 +290,7 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   const auto fitted = [&](float top) {
     return view::Viewport({.origin = {}, .size = room - glm::vec2(margins.x, top)}, queries.count, keys.count);
   };
-  // Where labels are thinned out, each includes its index.
+  // Each label includes its index where labels are thinned out.
   const auto with_number = [&](const AxisTokens& tokens, float cell) {
     const bool is_thinned = cell < line_height(frame) && tokens.texts && !tokens.has_indices;
     return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{} ", tokens.count)) : 0.0F);
@@ -332,7 +332,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
   const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
   const bool is_pointed_at = ImGui::IsWindowHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  // One pixel between bars where there is room for it.
+  // Bars have one pixel between them where there is room for it.
   const glm::vec2 air = glm::vec2(viewport.cell_size().x > 4.0F ? 1.0F : 0.0F, viewport.cell_size().y > 4.0F ? 1.0F : 0.0F);
 
   const view::Rect beside{.origin = {cells.end().x + kMarginalGap, cells.origin.y}, .size = {kLongest, cells.size.y}};

@@ -21,7 +21,7 @@ struct AxisTokens {
   std::string label(std::uint32_t index) const;
 };
 
-/// Of the selected line of a batch.
+/// Returns the tokens of the selected line of a batch.
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
                        const char* name);
 
@@ -29,7 +29,8 @@ AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std:
 /// and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room);
 
-/// What slanted labels of the last columns need at the right of the cells, UI units; 0 where labels are level or upright.
+/// Returns the room that slanted labels of the last columns need at the right of the cells, UI units; 0 where labels are
+/// level or upright.
 float measure_overhang(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 margins,
                        glm::vec2 room);
 

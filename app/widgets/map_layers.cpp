@@ -34,7 +34,7 @@ bool has_range_of_rows(const TileQuery& whole) {
 
 constexpr std::uint32_t kSnap = 32;  // values
 
-/// Widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
+/// Returns the region, widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
 view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t columns) {
   const auto widen = [](std::uint32_t& first, std::uint32_t& count, std::uint32_t all, std::uint32_t pool) {
     const std::uint32_t snap = kSnap * pool;
@@ -114,8 +114,8 @@ TiledMap::TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t p
   whole_ = find(whole);
 }
 
-/// Where the tile's cells are. The last value of a pooled tile stands for fewer cells than the others; what it covers too
-/// much is clipped.
+/// Returns the area of the tile's cells. The last value of a pooled tile stands for fewer cells than the others; the part of
+/// it beyond the map is clipped.
 view::Rect TiledMap::area_of(const TileQuery& shown) const {
   const glm::vec2 cell = viewport_.cell_size();
   return {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,

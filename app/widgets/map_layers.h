@@ -9,15 +9,15 @@ namespace headlight::app {
 inline constexpr std::uint32_t kLargeMap = 2048;
 bool is_large_map(std::uint32_t rows, std::uint32_t columns);
 
-/// What a view shows of a large map.
+/// The queries of a view of a large map.
 struct MapView {
   TileQuery visible;  ///< rectangle and pool of what is visible
   TileQuery whole;    ///< of the whole map, pooled to the room that it has
   std::uint32_t rows = 0, columns = 0;
 };
 
-/// The tiles that are known of it, in the order in which they are drawn: coarse ones below sharper ones, and where the tile
-/// of the level is missing those of finer levels above coarser ones.
+/// The known tiles of a view, in the order in which they are drawn: coarse ones below sharper ones, and where the tile of
+/// the level is missing those of finer levels above coarser ones.
 struct MapLayers {
   std::vector<ShownTile> tiles;
   std::vector<ShownTile> whole;  ///< those of the whole map
@@ -33,20 +33,20 @@ MapLayers find_layers(Frame& frame, const MapView& view);
 /// over that of the whole map.
 class TiledMap {
  public:
-  /// `map`: what is asked for a region of it. Asks for what is visible, and for the whole map pooled to the screen, which
-  /// gives the colours' range and stands in until the rest is there. `place` names the map among the window's images.
+  /// `map`: returns the query for a region of it. Asks for what is visible, and for the whole map pooled to the screen,
+  /// which gives the colours' range and stands in until the rest is there. `place` names the map among the window's images.
   TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t place,
            const std::function<TileQuery(const view::Region&)>& map);
-  /// The whole map where it is known, else what is visible; no tile: nothing is.
+  /// Returns the whole map where it is known, else what is visible; no tile: nothing is known.
   const ShownTile& known() const { return layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_; }
-  /// Of what is visible; no tile for a large map.
+  /// Returns the tile of what is visible; no tile for a large map.
   const ShownTile& visible() const { return sharp_; }
-  /// All cells, where they are known without pooling; else null.
+  /// Returns all cells, where they are known without pooling; else null.
   const attention::Tile* exact() const { return whole_.tile && whole_.query.is_exact() ? whole_.tile : nullptr; }
   /// `colors` sets colours and range of a tile's image. Cells that are large enough have their numbers.
   using SetColors = std::function<void(shell::HeatmapImage& image, const ShownTile& shown)>;
   void draw(const SetColors& colors) const;
-  /// The whole map without numbers into a small rectangle. `area_of`: of a tile there.
+  /// Draws the whole map without numbers into a small rectangle. `area_of`: returns a tile's area there.
   void draw_small(const view::Rect& area, const std::function<view::Rect(const TileQuery&)>& area_of,
                   const SetColors& colors) const;
 

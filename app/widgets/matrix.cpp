@@ -11,7 +11,7 @@ constexpr float kMatrixGap = 2.0F;
 constexpr float kHeader = 18.0F;        // of the columns' names
 constexpr float kNumberGutter = 30.0F;  // of the rows' names
 constexpr float kMinCell = 10.0F, kMaxCell = 120.0F, kLowCell = 24.0F, kHighCell = 44.0F;
-// With rows of text:
+// These hold for a matrix with rows of text:
 constexpr float kTextRow = 18.0F, kMinTextCell = 5.0F, kMaxTextCell = 52.0F;
 constexpr float kTextShare = 0.3F, kMinText = 60.0F, kMaxText = 150.0F, kTextGap = 8.0F;
 
@@ -20,7 +20,7 @@ std::string name_in(const exporting::FigureAxis& axis, std::size_t index) {
   return axis.title == "layer" ? "L" + axis.tokens[index] : axis.tokens[index];
 }
 
-/// Where cells are, from the map's corner.
+/// The layout of cells, from the map's corner.
 struct Grid {
   float gutter = 0.0F;
   glm::vec2 cell{0.0F};

@@ -18,7 +18,7 @@ struct Matrix {
   double largest(double least = 0.0) const;
   /// A line of the columns' names, and one for each row.
   std::string csv() const;
-  /// For a paper; what isn't known is hatched.
+  /// Returns a figure for a paper; cells that aren't known are hatched.
   exporting::HeatmapFigure figure(view::ColorMap color_map = view::ColorMap::Viridis) const;
 };
 

@@ -30,24 +30,24 @@ struct StatusChoice {
   float end = 0.0F;              ///< the right end, from the window's left edge
 };
 
-/// What the left of the status line says.
+/// The remarks at the left of the status line.
 struct StatusRemarks {
   const std::string& model_changes;  ///< how the model differs from its training; empty: it doesn't
   const std::string& compared_with;  ///< what the run is compared with; empty: nothing
   const std::string& fixed_range;    ///< of colours, which the user has chosen for all texts; empty: each map has its own
   const Toast& toast;
 };
-/// At the left of the status line, which is the current window: chips that stay while the model differs from its training
-/// and while the run is compared, and beside them the toast.
+/// Draws, at the left of the status line, which is the current window, chips that stay while the model differs from its
+/// training and while the run is compared, and beside them the toast.
 StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks);
 
-/// Its width in UI units, at most `most`.
+/// The notice's width in UI units, at most `most`.
 float notice_width(const Frame& frame, const Notice& notice, float most);
 inline constexpr float kNoticeHeight = 36.0F;
 /// Draws it into the whole current window; clears it when it is closed.
 void draw_notice_panel(Frame& frame, Notice& notice);
 
-/// Drawn instead of the map while there is no run: that it is being computed, or the error.
+/// Draws, instead of the map while there is no run, that it is being computed, or the error.
 void draw_empty_panel(Frame& frame, bool is_computing);
 
 }  // namespace headlight::app

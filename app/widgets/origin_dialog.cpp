@@ -10,7 +10,7 @@ namespace {
 constexpr float kWidth = 640.0F;
 constexpr float kNameColumn = 128.0F;
 
-/// As it is shown, or else as the engine's tile has it; empty while that is being computed.
+/// Returns the number as it is shown, or else as the engine's tile has it; empty while that is being computed.
 std::string value_of(Frame& frame, const NumberRef& number) {
   if (number.value) return fmt::format("{:.9g}", *number.value);
   const std::optional<QuantityId> id = find_quantity(number.of);

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What the dialog keeps from frame to frame: the text is made once for a number and a run, since files are read for it.
+/// The dialog's state from frame to frame: the text is made once for a number and a run, since files are read for it.
 struct OriginMemory {
   std::optional<NumberRef> number;
   std::uint64_t run = 0;

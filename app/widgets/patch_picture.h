@@ -10,7 +10,7 @@ namespace headlight::app {
 /// The images whose patches are tokens of a side of the selected map.
 capture::PatchImages patch_images(const Frame& frame, MapSide side);
 
-/// Where an image is drawn, for the renderer: each place of the window has its own.
+/// The place where an image is drawn, for the renderer: each place of the window has its own.
 enum class PicturePlace : std::uint8_t { Text, TextBeside, QueryAxis, KeyAxis, Lesson };
 
 /// Draws an image over `area`, of which only `clip` shows. `pixels`: null draws an empty ground. `revision` changes with

@@ -28,7 +28,7 @@ struct ChosenLogit {
   const Prediction* prediction = nullptr;  ///< the likeliest tokens there
 };
 
-/// What the state chooses at its position; none until the prediction is known.
+/// Returns the tokens that the state chooses at its position; none until the prediction is known.
 std::optional<ChosenLogit> chosen_logit(Frame& frame);
 
 /// Two lists that open: the token, and the one whose logit is subtracted. `view`: marks are "<view>.token",

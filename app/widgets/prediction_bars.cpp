@@ -58,7 +58,7 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
   const float bottom = box.end().y - 5.0F;
   const shell::Color fill = row.is_cut() ? theme.border : is_hovered ? theme.accent_hover : theme.accent;
   fill_rect({left, top}, {end_of(share), bottom}, fill, 3.0F);
-  // Around the bar, so that both are visible whichever is longer.
+  // The frame of the earlier value is around the bar, so that both are visible whichever is longer.
   if (row.before) outline_rect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 1.3F);
   put_right(fonts.small, {box.origin.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
   if (row.is_cut()) {
@@ -69,7 +69,7 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
   }
 }
 
-/// Grid lines at every quarter behind the bars, and their numbers below.
+/// Draws grid lines at every quarter, which the bars cover, and their numbers below.
 void draw_axis(const Frame& frame, const PredictionColumns& columns, ImVec2 origin, float height, bool has_before) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;

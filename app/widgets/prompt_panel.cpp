@@ -34,7 +34,8 @@ IdLines read_ids(const std::string& text) {
   return lines;
 }
 
-/// Instead of the text while ids are given. An empty field keeps the last ids, so that a run is always possible.
+/// Draws the ids' field instead of the text while ids are given. An empty field keeps the last ids, so that a run is always
+/// possible.
 void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   IdLines& ids = frame.state.model().ids;
   draw_prompt_caption(frame, "Token ids; each line is one item of the batch");
@@ -170,7 +171,7 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
                        .text = state.text(),
                        .hint = is_chat ? "Type a question, or lines system: \u2026, user: \u2026" : "Type or paste a text"},
                       source ? &*source : nullptr, memory.pointed_source);
-  // What is typed or pasted is one text; a batch, whose lines were there before, stays one.
+  // A typed or pasted text is one text; a batch, whose lines were there before, stays one.
   if (!had_lines && has_lines(state.text())) state.model().joins_lines = true;
   warn_of(frame, form, error);
   if (has_pairs && !is_chat) {

@@ -16,7 +16,7 @@ struct PromptPanelMemory {
 /// its characters, pointing at characters their token. `error`: why the text can't be shown, or empty.
 void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error);
 
-// Its parts, for a panel with another layout.
+// The panel's parts, for a panel with another layout.
 
 /// Box and chips of the text, or of the ids given instead.
 void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error);

@@ -13,7 +13,7 @@ constexpr float kLine = 26.0F;
 constexpr float kLargestReach = 1e9F;  // of scores
 constexpr std::array kNames = {"fitted", "per row", "fixed"};
 
-/// What was typed may be on its way to a number: only limits that a bar can show are taken.
+/// Can a bar show these limits? Half-typed numbers, which may be out of order or out of reach, aren't taken.
 bool are_limits(Stage stage, const view::ValueLimits& limits) {
   const bool are_ordered = std::isfinite(limits.low) && std::isfinite(limits.high) && limits.low < limits.high;
   const bool are_weights = stage == Stage::Weights;

@@ -18,14 +18,15 @@ struct RangeBar {
 /// `image`: colours and range as the map's cells have them.
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image);
 
-/// What a map's colours leave out or don't use, and another range.
+/// A hint that a map's colours leave values out or don't use the whole range, and another range.
 struct RangeHint {
   std::string text;                        ///< "98 % are below 0.02, the largest is 1"
   const char* link = "";                   ///< what a click does
   std::optional<view::ValueLimits> range;  ///< that it sets; none: the range is fitted again
 };
 
-/// Of a tile of weights; nullopt where the range shows all of them well. `has_limits`: the user has fixed the range.
+/// Returns the hint for a tile of weights; nullopt where the range shows all of them well. `has_limits`: the user has fixed
+/// the range.
 std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits);
 
 /// A flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The colours
@@ -37,8 +38,8 @@ void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell
 void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
                     const view::ValueLimits& axis, const char* caption);
 
-/// What the ends of a map's colour bar are: a range that fits the map; the row's largest weight in each row; or values that
-/// the user fixed for the stage, which are the same for all heads, layers and texts.
+/// The origin of the ends of a map's colour bar: a range that fits the map; the row's largest weight in each row; or values
+/// that the user fixed for the stage, which are the same for all heads, layers and texts.
 enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed };
 RangeKind range_kind(const ViewChoices& view, attention::Stage stage);
 /// "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is fixed.

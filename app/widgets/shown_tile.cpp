@@ -26,7 +26,7 @@ bool is_of_same_map(const TileQuery& one, const TileQuery& other) {
 }
 
 ShownTile show(const TileQuery& query, const EngineTile& known) {
-  // With another baseline the same run has other differences.
+  // The version depends on the baseline: the same run has other differences from another baseline.
   const std::uint64_t version = known.baseline_version == 0 ? known.version : mix(known.version, known.baseline_version);
   return {.query = query, .tile = known.tile.get(), .run = known.run, .version = version, .facts = known.facts.get()};
 }

@@ -30,13 +30,13 @@ ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted
 
 /// Known tiles of this run inside of `wanted`'s region that are finer than it, by two levels at most, the finest last: shown
 /// above a covering tile while the wanted one is on its way. The renderer takes the largest of the cells of a pixel, so
-/// they look as the wanted one will; of means there are none.
+/// they look as the wanted one will; means have none.
 std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQuery& wanted);
 
 /// The user's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
 std::span<const std::uint32_t> weight_colors(const State& state);
 std::span<const std::uint32_t> signed_colors();
-/// One of both, by the quantity's kind of colours.
+/// Returns the colours for the quantity: sequential or diverging, by its kind of colours.
 std::span<const std::uint32_t> colors_of(QuantityId id, const State& state);
 
 /// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
@@ -46,7 +46,7 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
 /// in the darkest colours, as in a long text, up to what 98 % of them are at most. Larger ones have the strongest colour.
 view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread);
 
-/// Colours and range of weights: the user's colour map, scale and limits, or the range that fits the tile. With
+/// Sets colours and range of weights: the user's colour map, scale and limits, or the range that fits the tile. With
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row);
 
@@ -61,10 +61,10 @@ void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, 
 /// `max_rows` of these.
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows);
 
-/// Numbers that are no tile's [rows, columns] as an image with 0 in the middle of the colours, whose ends are `reach` away.
-/// Its revision changes with them; key and area are the caller's.
+/// Returns numbers [rows, columns] that are no tile's as an image with 0 in the middle of the colours, whose ends are
+/// `reach` away. Its revision changes with the numbers; key and area are the caller's.
 shell::HeatmapImage signed_image(const Frame& frame, std::span<const float> values, std::uint32_t rows, float reach);
-/// Key and revision for the renderer: the same values keep both, in each `place` of the window.
+/// Sets key and revision for the renderer: the same values keep both, in each `place` of the window.
 void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place);
 
 /// Values and masked cells of a tile as an image; range, colours and area are the caller's.

@@ -105,7 +105,7 @@ class StepPlotPainter {
   /// A number of the plot in units of 10^power_, so that it and differences of two fit a float.
   float in_units(double value) const { return static_cast<float>(power_ == 0 ? value : value / std::pow(10.0, power_)); }
 
-  /// From the point up or down to the line; infinity beside it.
+  /// Returns the distance from the point up or down to the line; infinity beside it.
   float distance_to(const StepPlot::Line& line, glm::vec2 point) const {
     std::optional<glm::vec2> before;
     for (std::size_t step = 0; step < line.values.size(); ++step) {

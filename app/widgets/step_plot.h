@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// Where the steps of a training are on an axis, as a function that grows with the step. On a log axis step 0, which has no
+/// The scale of an axis of training steps, as a function that grows with the step. On a log axis step 0, which has no
 /// logarithm, is half a decade before the first step after it.
 struct StepAxis {
   bool is_log = false;
@@ -16,7 +16,7 @@ struct StepAxis {
   /// 0 … 1 within the axis.
   float share(std::int64_t step) const { return static_cast<float>((at(step) - low) / (high - low)); }
 };
-/// With some air at both ends. `steps` aren't negative; empty: 0 to 1.
+/// Returns an axis with some air at both ends. `steps` aren't negative; empty: 0 to 1.
 StepAxis step_axis(std::span<const std::int64_t> steps, bool is_log);
 /// Round steps with room for their labels.
 std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axis, float length);
@@ -43,7 +43,7 @@ struct StepPlotEvents {
 };
 /// A number of a plot in at most six characters; one beyond float32's range as "1.5e+300".
 std::string plot_number(double value);
-/// Into a box of this size, at the cursor.
+/// Draws the plot into a box of this size, at the cursor.
 StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size);
 
 }  // namespace headlight::app

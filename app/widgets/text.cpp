@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// What is never broken: a part of a word, or a formula.
+/// A piece that is never broken: a part of a word, or a formula.
 struct Piece {
   std::string text;
   bool is_bold = false, is_formula = false;
@@ -290,7 +290,7 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     if (piece.has_space && at.x > 0.0F) at.x += space;
-    // Up to the next place where a line may end.
+    // The pieces up to the next place where a line may end are measured together.
     float width = width_of(piece);
     for (std::size_t next = i + 1; next < pieces.size() && !pieces[next].may_break; ++next) width += width_of(pieces[next]);
     if (piece.may_break && at.x > 0.0F && at.x + width > room) at = {0.0F, at.y + line};

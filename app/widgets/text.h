@@ -1,6 +1,6 @@
 #pragma once
 
-// How what is drawn writes: widths, places, fonts and colours of text. With app/frame.h the first include of all that draws.
+// Widths, places, fonts and colours of drawn text. With app/frame.h this is the first include of every source that draws.
 
 #include <imgui.h>
 
@@ -34,16 +34,16 @@ class TextStyleScope {
   TextStyleScope& operator=(const TextStyleScope&) = delete;
 };
 
-/// A line, or several, from the cursor on.
+/// Writes a line, or several, from the cursor on.
 void write_text(ImFont* font, shell::Color color, std::string_view text);
-/// Broken at the right edge of the region, or at `end` from the window's left edge.
+/// Writes text that is broken at the right edge of the region, or at `end` from the window's left edge.
 void write_wrapped(ImFont* font, shell::Color color, std::string_view text, float end = 0.0F);
-/// In a line of controls, in the middle of their height.
+/// Writes in a line of controls, in the middle of their height.
 void write_label(ImFont* font, shell::Color color, std::string_view text);
-/// Into the current window's draw list, at a place of the screen: no item.
+/// Draws text into the current window's draw list, at a place of the screen: no item.
 void put_text(ImFont* font, glm::vec2 at, shell::Color color, std::string_view text);
 
-// Shapes, likewise.
+// Shapes in the current window's draw list, at a place of the screen: no items.
 void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F);
 void fill_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F);
 void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
@@ -71,17 +71,17 @@ glm::vec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_vi
 /// Returns the width.
 float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color, std::string_view formula);
 
-/// What a view shows, in large type at its top: at the same place in every view, and cut where it is wider than `room`, in
-/// UI units; 0: as wide as what is left of the line. Marked as "view.title".
+/// Draws the title of a view, in large type at its top: at the same place in every view, and cut where it is wider than
+/// `room`, in UI units; 0: as wide as what is left of the line. Marked as "view.title".
 void draw_view_title(Frame& frame, const std::string& title, float room = 0.0F);
 
-/// Dim small text after the title, in its line and on its baseline.
+/// Draws dim small text after the title, in its line and on its baseline.
 void draw_title_note(Frame& frame, const std::string& note);
 
-/// In the middle of a region that has nothing to draw: a title, and why that is and what to do. `name` marks it for tests.
+/// Draws a title, a reason and advice in the middle of a region that has nothing to draw. `name` marks it for tests.
 void draw_empty_note(Frame& frame, const std::string& name, const std::string& title, const std::string& text);
 
-/// After a note: what is drawn next, buttons, begins where its text does.
+/// Goes below a note's text: the next items, buttons, begin where its text does.
 void go_below_note();
 
 /// A paragraph with **bold** words and $formulas$ (math_text.h), broken at spaces and between Chinese, Japanese and Korean

@@ -24,7 +24,8 @@ std::uint32_t most_pool(std::uint32_t tokens) {
   return pool;
 }
 
-/// Of each square of a large map's thumbnail: as many rows as a fixed amount of work allows, at least one.
+/// Returns how many rows are sampled of each square of a large map's thumbnail: as many as a fixed amount of work allows, at
+/// least one.
 std::uint32_t sampled_rows(std::size_t cells, std::uint32_t pool) {
   constexpr std::size_t kSampledCells = std::size_t{1} << 20;
   std::uint32_t rows = 1;
@@ -72,7 +73,7 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
   query.pool = std::min(query.pool, most_pool(rows));
   query.pooled_columns = pooled_columns == query.pool ? 0 : pooled_columns;
   const std::size_t cells = std::size_t{rows} * columns;
-  // Where there are few queries each of them counts.
+  // A map of few queries isn't sampled: each of them counts.
   constexpr std::uint32_t kMinSquares = 32;
   if (cells <= kMaxThumbnailCells || rows < kMinSquares * attention::kMinSampledPool) return query;
   query.pool = std::max(query.pool, attention::kMinSampledPool);
@@ -167,7 +168,7 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
   const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed.query;
   const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed.key;
   const shell::Color color = frame.ui.theme().crosshair;
-  // At least a pixel wide, and around the cells, so that their colours stay.
+  // A side is at least a pixel wide, and around the cells, so that their colours stay.
   const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {
     const float cell = length / static_cast<float>(count);
     const float low = std::floor(from + static_cast<float>(at) * cell);
@@ -217,7 +218,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const inference::BlockShape& shape = frame.result.shapes.at(block);
-  // In the right pane beside the whole grid, so that the neighbours stay visible.
+  // The tooltip is in the right pane beside the whole grid, so that the neighbours stay visible.
   view::Rect explained = last_item_rect();
   const float grid = ImGui::GetWindowPos().x - 12.0F;
   if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};

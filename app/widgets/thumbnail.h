@@ -11,9 +11,9 @@ namespace headlight::app {
 /// weights go to them.
 view::Region shown_cells(const Frame& frame, model::BlockRef block);
 
-/// The tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. Of maps of more than
-/// kMaxThumbnailCells it looks at a sample of the query rows, so that all heads of a long text cost as much as those of a
-/// text of a thousand tokens.
+/// The tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. In maps of more than
+/// kMaxThumbnailCells it covers a sample of the query rows, so that all heads of a long text cost as much as those of a text
+/// of a thousand tokens.
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 inline constexpr std::size_t kMaxThumbnailCells = std::size_t{1} << 22;
 

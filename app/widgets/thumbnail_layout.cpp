@@ -92,7 +92,7 @@ bool ThumbnailLayout::fit(const Style& style) {
   return true;
 }
 
-/// What the maps leave of the room becomes wider gaps, up to a part of a map.
+/// Turns the room that the maps leave into wider gaps, up to a part of a map.
 void ThumbnailLayout::spread() {
   constexpr float kWidestColumnGap = 0.4F, kWidestGroupGap = 0.8F;
   if (per_line_ > 1) {

@@ -53,7 +53,7 @@ struct ChipMarks {
 ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::TokenBatch& tokens, const ChipMarks& marks,
                             ChipLayout& layout);
 
-/// What a line of chips keeps from frame to frame.
+/// The state of a line of chips from frame to frame.
 struct TokenLineMemory {
   std::uint64_t run = 0;
   std::uint32_t item = 0;

@@ -45,7 +45,7 @@ class TokenItems {
 
   void draw() {
     const model::BlockKind kind = frame_.state.selection.block.kind;
-    // In cross-attention the token is of one of two texts.
+    // The token of cross-attention is in one of two texts.
     const bool is_both = kind != model::BlockKind::Cross;
     const model::TokenBatch& tokens =
         token_.side == MapSide::Query ? frame_.result.input->queries(kind) : frame_.result.input->keys(kind);

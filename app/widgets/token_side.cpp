@@ -6,7 +6,7 @@
 namespace headlight::app {
 namespace {
 
-/// The effect of a click on a token: its row is pinned, or in the keys' sequence its column; the same click again unpins.
+/// Applies a click on a token: its row is pinned, or in the keys' sequence its column; the same click again unpins.
 void pin_token(State& state, const ChipTarget& target, bool is_query) {
   std::optional<attention::Cell>& pinned = state.view.pinned;
   const bool is_pinned =

@@ -11,7 +11,7 @@ namespace {
 
 using Line = std::pair<std::string_view, std::string_view>;
 
-/// By name, in the order of the names' bytes. Tooltips of form fields are at the fields.
+/// Tooltips by name, in the order of the names' bytes. Those of form fields are at the fields.
 constexpr Line kLines[] = {
     // clang deduces no std::array of more than 256
     Line{"browser.browse", "Goes through folders to the model."},
@@ -249,7 +249,7 @@ constexpr Line kLines[] = {
 };
 static_assert(std::ranges::is_sorted(kLines, {}, &Line::first));
 
-/// Of names that end in a number or a variable name, by prefix.
+/// Tooltips of names that end in a number or a variable name, by prefix.
 constexpr std::array kFamilies = {
     Line{"corpus.decile.", "A sample of that tenth of the texts by the metric: 1 has the lowest values, 10 the highest."},
     Line{"control.kind.", "Which attention: within the source, within the target, or from the target to the source."},

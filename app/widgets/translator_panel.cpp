@@ -20,7 +20,7 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   return draw_small_button(frame, name, label, explanation);
 }
 
-/// What the model writes itself. Typing into it makes it the user's own.
+/// Draws the translation that the model writes itself. Typing into it makes it the user's own.
 std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
                                            bool has_error) {
   State& state = frame.state;
@@ -34,7 +34,7 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
   if (draw_caption_button(frame, "text.write", "Write it yourself", "Keeps the text, as yours to change")) {
     is_current ? take_over_translation(state, written) : void(state.model().translates = false);
   }
-  // Of the text before, until the new one is there; of a text that can't be translated nothing is shown.
+  // The translation is of the text before, until the new one is there; a text that can't be translated shows none.
   memory.translation =
       written != nullptr && !(has_error && !is_current) ? target_text(state, written->lines) : std::string();
   const shell::Theme& theme = frame.ui.theme();
@@ -53,7 +53,7 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
   return pointed;
 }
 
-/// What the user gives as the target.
+/// Draws the target that the user gives.
 std::optional<ChipTarget> draw_own_target(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
                                           bool can_translate) {
   Model& model = frame.state.model();
