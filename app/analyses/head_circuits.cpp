@@ -95,7 +95,7 @@ Task<OvCopying> analyse(OvCopyingQuestion /*question*/, AnalysisSubject subject)
   co_await read_nothing();
   auto end = std::chrono::steady_clock::now() + kStepTime;
   for (const HeadRef& head : heads) {
-    // On a thread of its own: the eigenvalues of a wide head take longer than a step may.
+    // The eigenvalues are computed on a thread of their own: those of a wide head take longer than a step may.
     auto pending = std::async(std::launch::async,
                               [network, head] { return attribution::ov_copying(network->layer(head.block), head.head); });
     while (pending.wait_until(end) != std::future_status::ready) {

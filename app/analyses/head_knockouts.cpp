@@ -122,7 +122,7 @@ Task<std::vector<PredictedNumbers>> predicted(KnockoutsQuestion question, std::v
   co_return numbers;
 }
 
-/// From the first of these heads on, those of its block whose passes are offered together.
+/// Returns the first of these heads that are of one block and whose passes are offered together.
 std::span<const HeadRef> offered(std::span<const HeadRef> heads, const KnockoutsQuestion& question,
                                  const AnalysisSubject& subject) {
   std::size_t most = std::min(heads.size(), kMaxPasses);

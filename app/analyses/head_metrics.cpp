@@ -10,7 +10,7 @@ namespace {
 
 /// Cells of one step: a keystroke that comes meanwhile waits for two milliseconds or three.
 constexpr std::size_t kMetricStepCells = std::size_t{1} << 17;
-/// From so many cells on the heads that are known so far are reported before all are: that takes seconds.
+/// A text of this many cells takes seconds: the heads that are known so far are reported before all are.
 constexpr std::size_t kLongMetricWork = std::size_t{1} << 25;
 constexpr std::uint32_t kMetricStrips = 32;
 

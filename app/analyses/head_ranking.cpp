@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kRankingStepCells = std::size_t{1} << 17;
 /// Cells of rows whose pattern is computed at once: an expression takes up to 10 ms for so many.
 constexpr std::size_t kPatternCells = std::size_t{1} << 14;
-/// From so many cells on the ranking is reported as it grows: all of them take seconds.
+/// A ranking of this many cells takes seconds: it is reported as it grows.
 constexpr std::size_t kLongRankingWork = std::size_t{1} << 25;
 
 /// Adds rows of each head's map to its number. `pattern`: null where it has every cell.
@@ -70,7 +70,7 @@ void Ranking::add(std::size_t head, const attention::Tile& tile) {
   }
 }
 
-/// Some rows of all heads at a time, so that a pattern is computed once for all heads.
+/// Ranks some rows of all heads at a time, so that a pattern is computed once for all heads.
 Task<HeadRanking> ranked(LineMaps maps, std::uint32_t batch, std::unique_ptr<const PatternRows> pattern, bool is_even) {
   HeadRanking found;
   found.queries = maps.queries.end - maps.queries.begin;

@@ -77,7 +77,7 @@ class Paths {
   /// Marks what is frozen from the first sender on.
   void mark_frozen(const std::vector<Sender>& senders, const AnalysisSubject& subject);
   Reads frozen(const FrozenBlock& one, WhichRun of) const;
-  /// From the next sender on, of one layer, as many as may be offered together.
+  /// Returns how many of the next senders, of one layer, may be offered together.
   std::size_t offered(std::span<const Sender> senders) const;
   Reads outputs_of(std::span<const Sender> senders, WhichRun of) const;
   /// Returns the place of the receiver's input.

@@ -50,7 +50,7 @@ Task<VocabularyTokens> analyse(VocabularyQuestion question, AnalysisSubject subj
   if (question.token >= attribution::circuit_vocabulary(*network, block, TokenCircuit::Keys))
     throw Error("the model has no such token");
   if (question.circuit == TokenCircuit::Written) {
-    // Beside it a row of zeros: what the unembedding's bias alone gives.
+    // A row of zeros beside it gives what the unembedding's bias alone gives.
     std::vector<float> direction = attribution::written_direction(*network, block, question.head.head, question.token);
     const auto width = static_cast<std::uint32_t>(direction.size());
     direction.resize(2 * direction.size());
