@@ -83,7 +83,8 @@ attention::Tile evaluate(const Runs& runs, const TileQuery& query, const Evaluat
 std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
                                       const EvaluationObserver& observe = {});
 
-/// So that tiles of about as many cells are evaluated together: one past the queries from `first` on.
+/// Returns the end of a group of tiles that are evaluated together, one past the queries from `first` on: groups have about
+/// as many cells.
 std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first);
 
 BlockShapes shapes_of(const inference::Run& run);

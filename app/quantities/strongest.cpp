@@ -30,7 +30,7 @@ void keep_first(std::optional<RankedCell>& best, const std::optional<RankedCell>
   if (other && (!best || comes_before(*other, *best))) best = other;
 }
 
-/// One tile holds the row or the column.
+/// Looks in one row or column, which one tile holds.
 StrongestAnswer seek_in_line(const StrongestQuestion& question, const Known& known) {
   const attention::Cell from = question.from.value_or(attention::Cell{});
   const bool is_row = question.of == StrongestOf::Row;
@@ -98,7 +98,7 @@ class MapSearch {
     return square_at(cell.query / edge() * edge(), cell.key / edge() * edge());
   }
 
-  /// From the one with the largest weight on, of equal ones from the upper left on.
+  /// Lists the squares from the one with the largest weight on, equal ones from the upper left on.
   void list_squares() {
     TileQuery whole = question_.map;
     whole.row = whole.column = 0;

@@ -12,7 +12,7 @@ struct RankedCell {
 
   bool operator==(const RankedCell&) const = default;
 };
-/// From the strongest on: the larger value, of equal ones the upper row, then the left column.
+/// Orders cells from the strongest on: the larger value comes first, of equal ones the upper row, then the left column.
 bool comes_before(const RankedCell& left, const RankedCell& right);
 
 /// The first of an exact tile's cells that comes after `after`, of all where there is none. Masked cells and NaN don't

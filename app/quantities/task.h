@@ -68,7 +68,7 @@ struct TaskState {
     while (state->child != nullptr) state = state->child;
     return *state;
   }
-  /// Until the next reads, or its end.
+  /// Runs the task until its next reads, or its end.
   void go_on() {
     for (TaskState* state = &innermost();;) {
       state->coroutine.resume();
