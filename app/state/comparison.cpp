@@ -136,7 +136,7 @@ void return_to_baseline(State& state) {
   if (!can_return_to_baseline(state)) return;
   const RunInputs& inputs = state.compare.baseline->inputs;
   Source source = inputs.source;
-  // What a run doesn't need stays as it is.
+  // Choices that a run doesn't need keep their present values.
   match(
       source,
       [&](Playground& playground) {

@@ -16,24 +16,23 @@ BaselineRun make_baseline(const State& state);
 /// beyond them, and what is longer than `most` bytes, is "…". The whole text where nothing is equal.
 std::string differing_words(const std::string& text, const std::string& other, std::size_t most);
 
-/// What the present run is compared with, in a few words: the baseline's name, and its model and the words of its text
-/// that differ where these are others.
-/// There is a baseline.
+/// Returns what the present run is compared with, in a few words: the baseline's name, its model where it is another one,
+/// and the words of its text that differ. There must be a baseline.
 std::string compared_with(const State& state);
 
-/// What the run is compared with, as captions name it: "the baseline", or "the second text" where it is that one's run.
+/// Returns the baseline's name for captions: "the baseline", or "the second text" where the baseline is that text's run.
 const char* baseline_name(const State& state);
-/// What a difference is: "now − baseline", or "first − second text".
+/// Returns the formula of a difference for captions: "now − baseline", or "first − second text".
 const char* difference_caption(const State& state);
 
 /// Is one of the two runs a capture and the other a network's? Then weights alone are compared: a capture may have nothing
-/// else. There is a baseline.
+/// else. There must be a baseline.
 bool compares_capture_with_network(const State& state);
 
-/// Compares the run with that of another text under the same choices, of any length.
+/// Compares the run with that of another text, of any length, under the same choices.
 void compare_with_text(State& state, std::string text);
 bool has_second_text(const State& state);
-/// There is one.
+/// Returns the second text; there must be one.
 std::string second_text(const State& state);
 /// Gives the second text's run the present choices. Ends the comparison where the source has no text of its own. Called
 /// after every change of the state.

@@ -4,7 +4,7 @@ namespace headlight::app {
 
 namespace {
 
-/// Of two unequal sources: is the text the difference?
+/// Is the text the only difference of two unequal sources?
 bool has_other_text_alone(const Source& good, const Source& refused) {
   if (good.index() != refused.index()) return false;
   return match(

@@ -20,9 +20,8 @@ struct FieldFlag {
   std::function<StateEdit(const std::string& flag, const std::string& text)> parse = {};
 };
 
-/// A setting of the State: all that files, the history and the command line know about it. Where a new setting needs no code
-/// of its own, it is a member of State and a line in state_fields.cpp or, of a view,
-/// in view_fields.cpp.
+/// A setting of the State: all that files, the history and the command line know about it. A new setting that needs no code
+/// of its own is a member of State and a line in state_fields.cpp, or in view_fields.cpp where it is a view's.
 struct Field {
   std::string group = {};      ///< the object in files that it is a member of: "playground"; empty: the state itself
   std::string key = {};        ///< its name there: "d_model"
@@ -34,11 +33,11 @@ struct Field {
   /// Reads the member `key` of `object`, if it is there. Throws Error naming the key and what was expected.
   std::function<void(const JsonReader& object, const char* key, State& state)> read = {};
   std::function<bool(const State& a, const State& b)> is_same = {};
-  /// Instead of `label`, where what a change is called depends on the values. Called when they differ.
+  /// Names a change instead of `label`, where the name depends on the values. Called when they differ.
   std::function<Change(const State& before, const State& after)> describe = {};
 };
 
-/// All fields. Where several differ, the first one that does names the change.
+/// All fields. The first one that differs names the change.
 std::span<const Field> state_fields();
 
 /// The colour maps that can be chosen: the sequential ones; signed stages always use the diverging one.

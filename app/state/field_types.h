@@ -35,14 +35,14 @@ auto at() {
   return member_by([](auto& state) -> auto& { return (state.*....*steps); });
 }
 
-/// What the field has in a new state.
+/// Returns the value that the field has in a new state.
 template <typename Value>
 Value default_of(const Member<Value>& member) {
   const State state;
   return member(state);
 }
 
-/// What the list says of a flag; limits, choices and the default come from the field.
+/// The list's part of a flag; limits, choices and the default come from the field.
 struct FlagText {
   std::string name = {};
   std::string help = {};
@@ -110,7 +110,7 @@ struct NamedChoice {
 Field choice_field(std::string_view group, std::string_view key, std::string_view label, const NamedChoice& choice,
                    const FlagText& text = {});
 
-/// One of `names`, which must outlive the field.
+/// A field whose values are one of `names`, which must outlive the field.
 template <typename Enum, std::size_t size>
 Field choice_field(std::string_view group, std::string_view key, std::string_view label, const Member<Enum>& at,
                    const std::array<EnumName<Enum>, size>& names, const FlagText& text = {}) {

@@ -23,7 +23,7 @@ json write_by_head(const std::map<std::pair<model::BlockRef, std::uint32_t>, Val
   return list;
 }
 
-/// Its inverse: `read` reads the value of an object of the list, which has `otherwise` before.
+/// Reads such a list: `read` reads the value of an object of the list, which has `otherwise` before.
 template <typename Value, typename Read>
 void read_by_head(const JsonReader& object, const char* key,
                   std::map<std::pair<model::BlockRef, std::uint32_t>, Value>& values, Value otherwise, Read read) {

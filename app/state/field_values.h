@@ -66,10 +66,10 @@ void read_head_numbers(const JsonReader& object, const char* key, std::vector<st
 /// A name of view/color_map.h.
 void read_color_map(const JsonReader& object, const char* key, std::string& value);
 
-/// Any name of the kind that views have: a version that has other views may have written the file.
+/// Reads any name of the kind that views have: a version that has other views may have written the file.
 void read_view_id(const JsonReader& object, const char* key, std::string& value);
 
-/// Likewise the name of a matrix of the block view; empty: none.
+/// Reads the name of a matrix of the block view, which another version may have written too; empty: none.
 void read_matrix_id(const JsonReader& object, const char* key, std::string& value);
 
 /// The id of a token, or null for none.

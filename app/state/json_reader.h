@@ -92,7 +92,7 @@ class JsonReader {
     if (const std::optional<std::size_t> choice = read_choice(key, texts)) out = names[*choice].first;
   }
 
-  /// One integer inside [low, high], of any key or list.
+  /// Reads one integer inside [low, high], of any key or list.
   template <std::integral Integer>
   static Integer integer(const std::string& path, const nlohmann::json& value, Integer low, Integer high) {
     bool fits = value.is_number_unsigned() && std::cmp_less_equal(value.get<std::uint64_t>(), high) &&

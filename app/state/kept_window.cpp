@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr std::uint32_t kKeptVersion = 1;
 
-/// A name that no other process takes: where two draw the same, the second one can't create its lock.
+/// Returns a name that no other process takes: where two processes draw the same name, the second one can't create its lock.
 std::string random_window_name() {
   std::random_device device;
   return fmt::format("{:08x}{:08x}", device(), device());
@@ -49,7 +49,7 @@ LostWindow lost_from_json(const json& value) {
   return lost;
 }
 
-/// What a start computes of it, without what settings.json leaves out.
+/// Returns the inputs that a start computes for the state, without what settings.json leaves out.
 RunInputs inputs_at_start(State state) {
   forget_changes(state);
   return run_inputs(state);

@@ -9,7 +9,7 @@
 
 namespace headlight::app {
 
-/// What a window has that settings.json leaves out, so that it would be lost by a crash.
+/// The part of a window that settings.json leaves out, so that it would be lost by a crash.
 struct OpenWindow {
   State state;                    ///< with masks and interventions
   std::filesystem::path session;  ///< the session file that is open; empty: none
@@ -54,28 +54,28 @@ enum class WindowEnd : std::uint8_t {
 
 /// An open window on disk: a file with its session state in recovery/, locked as long as the process lives, and
 /// settings.json beside that folder. Both are written shortly after a change and at every way out, in the order of a counter
-/// in that folder, so that a start finds the newest of all. Of the window's thread, but for end().
+/// in that folder, so that a start finds the newest of all. Only the window's thread may call it, except for end().
 class KeptWindow {
  public:
   /// `folder`: config_directory(). `loaded`: of the settings.json in it; one of a newer version is left alone.
   KeptWindow(std::filesystem::path folder, const LoadedSettings& loaded);
 
-  /// Of the windows' files.
+  /// The folder of the windows' files.
   std::filesystem::path folder() const { return folder_ / "recovery"; }
   static constexpr std::size_t kMaxLost = 20;
   static constexpr std::int64_t kMaxAge_s = std::int64_t{30} * 24 * 3600;
   /// Windows that no process has open any more, the newest first. Removes those beyond kMaxLost and older than kMaxAge_s.
   /// Files that can't be read are left out, and those of a newer version are left alone. Never throws for what is there.
   std::vector<LostWindow> lost();
-  /// The newest of them goes on, unless the settings are newer, or it has ended a start already. `remembered`: the settings'
-  /// state. With `may_resume` false it only says that there are some.
+  /// Goes on with the newest lost window, unless the settings are newer, or it has ended a start already. `remembered`: the
+  /// settings' state. With `may_resume` false it only reports that there are some.
   Resumed resume(const State& remembered, bool may_resume);
-  /// This window goes on with a lost one, which stays on disk until it is written as this one's. False: another process has
-  /// it, or it is gone.
+  /// Goes on with a lost window, which stays on disk until it is written as this one's. False: another process has it, or it
+  /// is gone.
   bool take(const LostWindow& lost);
   void erase(const LostWindow& lost);
 
-  /// From now on the window is kept, as one whose start may end the program.
+  /// Begins to keep the window, as one whose start may end the program.
   void begin(const Kept& kept);
   /// Notes what end() is to write.
   void see(const Kept& kept);
@@ -83,9 +83,9 @@ class KeptWindow {
   /// seconds after which it must be called again without input; infinity when all is saved. Where the disk refuses, the next
   /// change is the next attempt.
   double keep(const Kept& kept, double now_s);
-  /// Everything that the window began with is computed and drawn: its state doesn't end the program.
+  /// Notes that everything that the window began with is computed and drawn: its state doesn't end the program.
   void prove();
-  /// Why the window can't be kept, once; empty: it can, or that was said.
+  /// Returns why the window can't be kept, once; empty: it can, or that was returned before.
   std::string take_trouble() { return std::exchange(trouble_, {}); }
   /// Every way out of the window calls this, and the first call counts: both files are written, and the window's own is
   /// removed where it was closed and the settings are saved. `words`: what ended it. Any thread; never throws: returns the
@@ -104,7 +104,7 @@ class KeptWindow {
   void discard() noexcept;
   /// Returns the lock under which the counter was raised.
   platform::Descriptor raise_counter();
-  /// Both files; the error in one line, or nothing.
+  /// Writes both files. Returns the error in one line, or nothing.
   std::string write(bool has_state, const std::string& end);
   void write_now();
   void write_state(const std::string& end);

@@ -15,19 +15,19 @@ struct MaskPart {
   const char* key;         ///< in files: "painted"
   const char* name;        ///< "painted cells"
   const char* short_name;  ///< where it hides cells: "paint"; else empty
-  const char* change;      ///< in lists of changes: "documents apart"; of what is painted the noun that is counted: "cell"
-  const char* removal;     ///< likewise: "paint removed"
+  const char* change;      ///< in lists of changes: "documents apart"; for painted parts the noun that is counted: "cell"
+  const char* removal;     ///< in lists of changes, where it is gone: "paint removed"
   const char *undo_change, *undo_removal;
 
   bool is_typed = false;  ///< changes of it while it is typed are one step of undo
   bool (*is_set)(const attention::MaskSpec& mask) = nullptr;
   bool (*are_equal)(const attention::MaskSpec& left, const attention::MaskSpec& right) = nullptr;
-  /// How many cells are painted in which scope; null: it isn't painted.
+  /// Returns how many cells are painted in which scope; null: the part isn't painted.
   std::map<attention::PaintScope, std::size_t> (*painted)(const attention::MaskSpec& mask) = nullptr;
   nlohmann::json (*write)(const attention::MaskSpec& mask) = nullptr;
   void (*read)(const nlohmann::json& value, const std::string& path, attention::MaskSpec& mask) = nullptr;
 };
-/// In the order in which they are written and named.
+/// The parts in the order in which they are written and named.
 std::span<const MaskPart> mask_parts();
 
 /// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "biases": [{…, "runs"}],
@@ -46,7 +46,7 @@ nlohmann::json numbers_to_json(const attention::NumberRuns& painted);
 attention::NumberRuns numbers_from_json(const nlohmann::json& runs, const std::string& path, float low, float high,
                                         std::size_t& left);
 
-/// One of the above under "encoder", "decoder" and "cross".
+/// Writes the masks of the kinds of attention under "encoder", "decoder" and "cross".
 nlohmann::json to_json(const attention::MaskSet& masks);
 attention::MaskSet masks_from_json(const nlohmann::json& value, const std::string& path);
 

@@ -64,7 +64,7 @@ void paint_scope(State& state, const PaintScope& scope, const std::vector<Cell>&
   // A wider brush replaces narrower paint in the same maps.
   erase_in(mask.painted, cells, [&](const PaintScope& painted) { return covers(scope, painted); });
   const Selection& selection = state.selection;
-  // Where one cell of the map says nothing about the others that the scope names, paint stays even where it changes nothing.
+  // Paint that changes nothing in this map stays where the other maps of the scope may differ.
   const bool maps_differ =
       (mask.matrix && mask.matrix->heads > 1 && !scope.head) || map.has_trained_window || mask.mask_expression;
   const std::uint32_t layer = scope.layer.value_or(selection.block.layer.value);

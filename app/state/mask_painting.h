@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What painting needs to know of the selected map and the model around it.
+/// The properties of the selected map and of the model around it that painting needs.
 struct PaintedMap {
   attention::KeyRange keys = 0;         ///< of the selected batch item, without padding
   std::uint32_t rows = 0, columns = 0;  ///< of the map
@@ -18,7 +18,7 @@ struct PaintedMap {
 /// Cells that are painted at once at most.
 inline constexpr std::size_t kMaxPaintedAtOnce = std::size_t{1} << 20;
 
-/// The cells that a brush of this shape changes at `at`; of a rectangle `from` is the other corner. In row-major order.
+/// Returns the cells that a brush of this shape changes at `at`, in row-major order; `from` is a rectangle's other corner.
 /// Throws Error where they are more than kMaxPaintedAtOnce.
 std::vector<attention::Cell> brush_cells(BrushShape shape, attention::Cell from, attention::Cell at, const PaintedMap& map);
 

@@ -4,9 +4,9 @@
 
 namespace headlight::app {
 
-/// What a context menu is of: the pinned cell, the dragged range of cells, or the selected head.
+/// The target of a context menu: the pinned cell, the dragged range of cells, or the selected head.
 enum class MenuTarget : std::uint8_t { Cell = 1, Range = 2, Head = 4 };
-/// The same as bits of a command's or a view's `menus_of`.
+/// The targets as bits of a command's or a view's `menus_of`.
 inline constexpr std::uint8_t kOfCell = 1, kOfRange = 2, kOfHead = 4;
 
 }  // namespace headlight::app

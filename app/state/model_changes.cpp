@@ -109,7 +109,7 @@ std::string dropout_in_words(const DropoutChoices& dropout) {
   return fmt::format("dropout {:g} of {}, seed {}", dropout.probability, fmt::join(sites, ", "), dropout.seed);
 }
 
-/// What a pass is changed by, of a state or of a run's inputs. Up to `most` heads of a kind have names.
+/// Lists the changes of the pass in a state or in a run's inputs. Up to `most` heads of a kind have names.
 template <typename Changed>
 std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained,
                                     std::size_t most = std::numeric_limits<std::size_t>::max()) {

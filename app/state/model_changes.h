@@ -4,15 +4,15 @@
 
 namespace headlight::app {
 
-/// How masks, head gains, replaced patterns and kept activations differ from those the model was trained with, or the
-/// playground's and the notebook's own: "1 head knocked out · padding off". Empty where they are equal.
+/// Describes how masks, head gains, replaced patterns and kept activations differ from those the model was trained with, or
+/// the playground's and the notebook's own: "1 head knocked out · padding off". Empty where they are equal.
 std::string model_changes(const State& state);
 
-/// The same of a run, with its stretched positions and rounded weights, which no state knows: "window 4 · positions
-/// stretched 2×". `model`: of the inputs' source; null where that is none. `network`: that was run.
+/// Describes the changes of a run, with its stretched positions and rounded weights, which no state knows: "window 4 ·
+/// positions stretched 2×". `model`: of the inputs' source; null where that is none. `network`: that was run.
 std::string run_changes(const RunInputs& inputs, const inference::LanguageModel* model, const model::Network& network);
 
-/// A line for a figure or a page: "Differs from the trained model: 1 head knocked out". `changes`: run_changes();
+/// Returns a line for a figure or a page: "Differs from the trained model: 1 head knocked out". `changes`: run_changes();
 /// `compared`: those of the run that is compared with, if any. Empty where neither run was changed.
 std::string changes_note(const Source& source, const std::string& changes,
                          const std::optional<std::string>& compared = std::nullopt);

@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What a file is opened as: one that is dropped on the window, or that the command line names without a flag.
+/// The kind of a file that is dropped on the window, or that the command line names without a flag.
 enum class FileKind : std::uint8_t {
   Model,
   Capture,
@@ -14,11 +14,11 @@ enum class FileKind : std::uint8_t {
   Survey,   ///< the folder that `headlight survey` writes, or its survey.json
   Text,
 };
-/// By its name, and by its content where the name says too little. A file that can't be read is of some kind, and opening
-/// it says why it can't.
+/// Returns the kind of a file by its name, and by its content where the name is ambiguous. A file that can't be read has
+/// some kind, and opening it reports why it can't.
 FileKind kind_of_file(const std::filesystem::path& path);
 
-/// A text file's lines, without newlines at the end. Throws Error in one line: not readable, too large, not UTF-8.
+/// Returns a text file's lines, without newlines at the end. Throws Error in one line: not readable, too large, not UTF-8.
 std::string read_text(const std::filesystem::path& path);
 
 /// Makes a file's content the state's text. Throws Error in one line, as read_text(), and where there is no text.

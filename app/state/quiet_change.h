@@ -6,7 +6,8 @@
 
 namespace headlight::app {
 
-/// When to save a value that changes often: once it has been quiet for a moment, and every 10 s while it keeps changing.
+/// Decides when to save a value that changes often: once it has been quiet for a moment, and every 10 s while it keeps
+/// changing.
 template <typename Value>
 class QuietChange {
  public:

@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// What of an intervention the run leaves out, and why; empty where it applies all.
+/// Returns which part of an intervention the run leaves out, and why; empty where it applies all.
 std::string why_left_out(const inference::Intervention& one, const model::Network& network, const model::ModelInput& input) {
   try {
     inference::check(network, std::span(&one, 1));

@@ -5,15 +5,15 @@
 
 namespace headlight::app {
 
-/// What the user changed about the pass, for this network: replaced patterns, kept activations, gains of heads, then
-/// dropout. What the network has no place for is left out: it may be of the network that was open before.
+/// Returns the user's changes of the pass for this network: replaced patterns, kept activations, gains of heads, then
+/// dropout. Changes without a place in the network are left out: they may be of the network that was open before.
 inference::Interventions interventions_of(const RunInputs& inputs, const model::Network& network);
 
-/// Which weights of the block are dropped; none where dropout is off or elsewhere.
+/// Returns which weights of the block are dropped; none where dropout is off or elsewhere.
 std::optional<attention::DropoutPlan> weight_dropout(const DropoutChoices& choices, model::BlockRef block);
 
-/// One line for each kept change that such a run leaves out, wholly or in part, because the network or the text has no place
-/// for it.
+/// Returns one line for each kept change that such a run leaves out, wholly or in part, because the network or the text has
+/// no place for it.
 std::vector<std::string> changes_left_out(const RunInputs& inputs, const model::Network& network,
                                           const model::ModelInput& input);
 

@@ -43,7 +43,7 @@ void replace_paths(State& state, const std::function<std::string(const std::stri
   state.compare.baseline = std::move(baseline);
 }
 
-/// Without a separator at the end.
+/// Returns the path without a separator at its end.
 fs::path whole_path(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
   return whole.has_filename() ? whole : whole.parent_path();
@@ -186,7 +186,7 @@ std::string found_path(const std::string& name, const fs::path& folder) {
   if (name.empty() || fs::path(name).is_absolute()) return name;
   const bool is_of_home = *fs::path(name).begin() == kHome && !platform::home_folder().empty();
   const fs::path found = is_of_home ? expand_home(name) : whole_path(folder / name);
-  // Of what was saved as beside the file, a missing one is named with its folder.
+  // A missing file that was saved as beside this one is named with its folder.
   const bool is_beside = name.starts_with("./") || name.starts_with("../");
   std::error_code failure;
   return is_beside || fs::exists(found, failure) ? utf8(found) : name;

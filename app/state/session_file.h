@@ -20,14 +20,15 @@ struct OpenSession {
 /// relative to it where they can be (findable_path()), so that they can be moved together. `record`: numbers of the
 /// state's run; null: the file has none. Throws Error naming the file.
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record = nullptr);
-/// Of a session file, or of a figure that carries one. Fails in one line naming the file and, in an invalid one, the place;
+/// Reads a session file, or a figure that carries one. Fails in one line naming the file and, in an invalid one, the place;
 /// also for a session of a newer version, and for an invalid record.
 Result<State> load_session(const std::filesystem::path& path);
 /// Is it named as a figure (.png, .svg, .pdf)?
 bool is_figure_path(const std::filesystem::path& path);
-/// What a figure shows and how, as app/exports/figure_kind.h reads it; none: the file has only a session. Throws Error.
+/// Reads the description of a figure's contents, as app/exports/figure_kind.h reads it; none: the file has only a session.
+/// Throws Error.
 std::optional<nlohmann::json> load_figure(const std::filesystem::path& path);
-/// The record of a file that load_session() reads; none: it has none.
+/// Reads the record of a file that load_session() reads; none: it has none.
 std::optional<SessionRecord> load_record(const std::filesystem::path& path);
 
 /// The file that a typed name means: "~" is the home folder, and without ".json" at its end ".headlight.json" is added.
@@ -39,22 +40,22 @@ std::string session_name(const std::filesystem::path& path);
 /// Does `state` differ from the file in more than what is selected and how it is shown?
 bool has_unsaved_changes(const OpenSession& session, const State& state);
 
-/// How a file in `folder` names another one without saying where on this computer they are: relative to it where they have a
-/// folder above them in common besides the root, a model of the hub's cache as "organisation/name", all else by the last
-/// part of its path.
+/// Returns the name under which a file in `folder` names another one without revealing where on this computer they are:
+/// relative to the folder where they have a folder above them in common besides the root, a model of the hub's cache as
+/// "organisation/name", all else by the last part of its path.
 std::string portable_path(const std::string& path, const std::filesystem::path& folder);
 
 /// The state as JSON for a file in `folder` that others may get: its model, its capture and those of the run that it is
 /// compared with are named as portable_path() does.
 std::string portable_state(const State& state, const std::filesystem::path& folder);
 
-/// How a file in `folder` that is to open `path` again names it: as portable_path(), a path with "./" or "../" at its
-/// beginning; where the two share nothing but the root, from the home folder on ("~/models/gpt2"), and outside of it as it
-/// is.
+/// Returns the name under which a file in `folder` that is to open `path` again names it: like portable_path(), a path with
+/// "./" or "../" at its beginning; where the two share nothing but the root, from the home folder on ("~/models/gpt2"), and
+/// outside of it unchanged.
 std::string findable_path(const std::string& path, const std::filesystem::path& folder);
-/// The path that a file in `folder` names so, if there is something; else the name.
+/// Returns the path that a file in `folder` names so, if there is something; else the name.
 std::string found_path(const std::string& name, const std::filesystem::path& folder);
-/// Is it the model at `path` that a file names so? Of a name that is no path, or no longer one, the last part decides.
+/// Is it the model at `path` that a file names so? The last part decides for a name that is no path, or no longer one.
 bool is_name_of(const std::string& name, const std::string& path);
 /// The state with its paths as findable_path() names them.
 State findable_state(const State& state, const std::filesystem::path& folder);

@@ -14,10 +14,10 @@ namespace headlight::app {
 struct SessionRecord {
   std::string program;              ///< "headlight 0.2.0"
   std::string device;               ///< its name and driver
-  std::uint32_t weights_crc = 0;    ///< CRC-32 of rows of the attention's weights: equal for the same model
+  std::uint32_t weights_crc = 0;    ///< CRC-32 of rows of the attention's weights: equal when the model is
   std::vector<float> weights = {};  ///< of attention, from many heads
   std::vector<float> logits = {};   ///< of the last token; empty without an unembedding
-  /// Of the first line's tokens, a second text's after the first one's; empty where tokens have none, and in older files.
+  /// Token ids of the first line, a second text's after the first one's; empty where tokens have none, and in older files.
   std::vector<std::uint32_t> ids = {};
 
   bool operator==(const SessionRecord&) const = default;
@@ -25,14 +25,15 @@ struct SessionRecord {
 
 inline constexpr std::size_t kMaxRecordedNumbers = 4'096;  ///< of each kind
 
-/// How far a session's numbers are from its record.
+/// The differences between a session's numbers and its record.
 struct RecordAgreement {
   bool is_comparable = false;  ///< there are as many numbers of each kind
   bool is_same_model = false;
-  bool is_same_text = false;           ///< its tokens have the same ids, as far as they are recorded
+  bool is_same_text = false;           ///< its tokens' ids are equal, as far as they are recorded
   std::size_t numbers = 0, equal = 0;  ///< equal to the last bit
   double weights_off = 0.0;            ///< largest difference of a weight; infinite where one isn't finite
-  double logits_off = 0.0;             ///< largest difference of a logit, as a part of the largest logit's size, likewise
+  double logits_off =
+      0.0;  ///< largest difference of a logit, as a part of the largest logit's size; infinite where one isn't finite
 };
 RecordAgreement compare(const SessionRecord& saved, const SessionRecord& computed);
 
@@ -40,7 +41,7 @@ RecordAgreement compare(const SessionRecord& saved, const SessionRecord& compute
 inline constexpr double kRecordTolerance = 1e-3;
 /// Are the tokens the saved ones, and the numbers but for rounding?
 bool agrees(const RecordAgreement& agreement);
-/// In one line: "all 320 compared numbers are as saved, bit for bit".
+/// Describes the agreement in one line: "all 320 compared numbers are as saved, bit for bit".
 std::string describe(const RecordAgreement& agreement, const SessionRecord& saved);
 
 nlohmann::json to_json(const SessionRecord& record);

@@ -61,7 +61,7 @@ struct Capture {
   bool operator==(const Capture&) const = default;
 };
 
-/// What a run computes. A new alternative doesn't compile until every match() has a case for it.
+/// The source of a run's computation. A new alternative doesn't compile until every match() has a case for it.
 using Source = std::variant<Playground, Notebook, Model, Capture>;
 
 /// Calls the case for the alternative that `source` holds, as match(source, [](const Playground&) {…}, …).
@@ -85,11 +85,11 @@ const std::string& model_path(const Source& source);
 const std::string& capture_path(const Source& source);
 /// Are both of the same file, or the same notebook? Texts and settings may differ.
 bool names_same(const Source& a, const Source& b);
-/// How the shown model's weights are kept on the device; other sources have float32.
+/// Returns the precision in which the shown model's weights are kept on the device; other sources have float32.
 inference::Precision precision_of(const Source& source);
 
-/// The name of the folder in which a window keeps the steps of a live link, and of the file of a step; `serial` is another
-/// for each capture, so that a step that was sent again is another file.
+/// The name of the folder in which a window keeps the steps of a live link, and of the file of a step; `serial` differs for
+/// each capture, so that a step that was sent again has a file of its own.
 std::filesystem::path linked_steps_folder(const std::filesystem::path& socket);
 std::filesystem::path linked_step_path(const std::filesystem::path& folder, std::int64_t step, std::uint64_t serial);
 /// Is this the capture of a step of a live link? It is gone when its window closes.

@@ -71,14 +71,14 @@ void show_playground(State& state) {
   state.masks = std::exchange(state.playground().kept_masks, {});
 }
 
-/// Before a notebook or a model is shown with its own masks.
+/// Called before a notebook or a model is shown with its own masks.
 void leave(State& state) {
   if (is_playground(state.source)) state.playground().kept_masks = std::move(state.masks);
   forget_model_inputs(state.model());
   drop_changes(state);
 }
 
-/// What a run needs of a source.
+/// Returns the part of a source that a run needs.
 Source run_source(Source source) {
   match(
       source,
@@ -288,7 +288,7 @@ void clamp_selection(State& state, const BlockShapes& shapes) {
   Selection& selection = state.selection;
   auto found = shapes.find(selection.block);
   if (found == shapes.end()) {
-    // The next layer of the same kind, else its last one, else the first block.
+    // The selection goes to the next layer of the same kind, else its last one, else the first block.
     const std::vector<model::BlockRef> blocks = blocks_of_kind(shapes, selection.block.kind);
     const auto next = std::ranges::lower_bound(blocks, selection.block);
     selection.block = blocks.empty() ? shapes.begin()->first : next == blocks.end() ? blocks.back() : *next;

@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kMaxGeneratedTokens = 4'096;
 inline constexpr float kMinTemperature = 0.01f, kMaxTemperature = 10.0f;
 inline constexpr std::uint32_t kMaxTopK = 1'000'000;
 
-/// How a text is continued.
+/// The choices for continuing a text.
 struct GenerationChoices {
   inference::SamplingSettings sampling;
   std::uint32_t tokens = 40;  ///< at most
@@ -56,7 +56,7 @@ struct KeptSources {
   bool operator==(const KeptSources&) const = default;
 };
 
-/// What changes the pass of a source.
+/// Changes of a source's pass.
 struct PassChanges {
   attention::MaskSet masks = {};           ///< of the shown source
   inference::HeadGains gains = {};         ///< scaled or knocked-out heads; others have 1
@@ -72,7 +72,8 @@ struct PassChanges {
 
 /// The inputs of a forward pass. Equal values give equal results. Dropout is the default where it is off.
 struct RunInputs : PassChanges {
-  /// Without masks of its own, and the playground's key_text only where the text attends to it (as `cross` says).
+  /// The source without masks of its own, and with the playground's key_text only where the text attends to it (as `cross`
+  /// says).
   Source source;
 
   // Compiled once, in state.cpp, like State's.
@@ -93,7 +94,7 @@ struct BaselineRun {
   bool operator==(const BaselineRun&) const = default;
 };
 
-/// What is compared (app/state/comparison.h).
+/// The choices of comparing (app/state/comparison.h).
 struct CompareChoices {
   SharedValue<BaselineRun> baseline = {};  ///< none: nothing is
   /// The baseline is that of a second text, whose other choices are always the present ones (follow_second_text()).
@@ -175,14 +176,14 @@ void reset_masks(State& state);
 /// start, a preset and an opened model.
 void restore_training(State& state);
 
-/// What the user changed of the shown notebook; empty beside other sources.
+/// The user's changes of the shown notebook; empty beside other sources.
 const inference::NotebookEdits& notebook_edits(const Source& source);
 /// Changes the shown notebook. Masks that are the notebook's own become those that its changed recipe makes.
 void edit_notebook(State& state, inference::NotebookEdits edits);
 
 /// Blocks of a run with their sizes, as the engine reports them.
 using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
-/// By layer.
+/// Returns the blocks of a kind by layer.
 std::vector<model::BlockRef> blocks_of_kind(const BlockShapes& shapes, model::BlockKind kind);
 /// Selects one head's map, also where a mean was shown.
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);

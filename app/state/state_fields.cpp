@@ -114,7 +114,7 @@ Change describe_edits(const State& before, const State& after) {
   return {.label = "Take a matrix back"};
 }
 
-/// What was changed of the shown notebook; "preset" comes before it in a file.
+/// The field of the changes of the shown notebook; "preset" comes before it in a file.
 Field edits_field() {
   Field field{.group = "", .key = "preset_edits"};
   field.write = [](const State& state) { return write_edits(notebook_edits(state.source)); };
@@ -128,7 +128,7 @@ Field edits_field() {
   return field;
 }
 
-/// What is computed. A file that names several is the last one's: a capture's, else a model's.
+/// Adds the fields of the source. A file that names several sources has the last one's: a capture's, else a model's.
 void add_source(std::vector<Field>& fields) {
   fields.push_back(described(source_field("", "preset", notebook_name, change_to_notebook, check_notebook),
                              [](const State& before, const State& after) {
@@ -308,7 +308,7 @@ Change describe_patterns_change(const State& before, const State& after) {
   return {.label = paints ? "Paint head pattern" : "Replace head pattern"};
 }
 
-/// What was changed about the model: masks, gains and patterns.
+/// Adds the changes of the model: masks, gains and patterns.
 void add_changes(std::vector<Field>& fields) {
   fields.push_back(described(masks_field("masks", "", at<&State::masks>()), describe_masks_change));
   fields.push_back(value_field("", "gains", "Change head gain", at<&State::gains>(), write_gains, read_gains));

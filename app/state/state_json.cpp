@@ -28,7 +28,7 @@ constexpr std::array kKnown = {
     KnownContent{.begins = "<?xml", .is = "it is XML; a figure that carries a session is named .svg"},
 };
 
-/// What a content is that can't be JSON's; empty where it may be JSON that is broken.
+/// Returns what a content is that can't be JSON's; empty where it may be JSON that is broken.
 std::string other_kind(std::string_view content) {
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "it is empty";

@@ -41,7 +41,7 @@ inline constexpr std::array<EnumName<evaluation::PatternMeasure>, 3> kPatternMea
     {{evaluation::PatternMeasure::Mean, "mean"},
      {evaluation::PatternMeasure::Mul, "mul"},
      {evaluation::PatternMeasure::Abs, "abs"}}};
-/// As evaluation::metric_name(), and what files of older versions call one of them.
+/// The names are those of evaluation::metric_name(), and the one that files of older versions have for one of them.
 inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadMetrics + 1> kHeadMetricNames = {
     {{evaluation::HeadMetric::PreviousToken, "previous"},
      {evaluation::HeadMetric::DuplicateToken, "duplicate"},

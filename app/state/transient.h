@@ -6,10 +6,10 @@
 namespace headlight::app {
 
 /// The first text box's action in the next frame: none, or take the keyboard with the caret at the end of the text or
-/// with the whole text selected. In the order of shell::FieldFocus.
+/// with the whole text selected. The values are in the order of shell::FieldFocus.
 enum class TextFocus : std::uint8_t { None, AtEnd, SelectAll };
 
-/// Where the next strongest cell is looked for: in the pinned cell's row or column, or in the whole map.
+/// The place where the next strongest cell is looked for: the pinned cell's row or column, or the whole map.
 enum class StrongestOf : std::uint8_t { Row, Column, Map };
 
 /// Rows and columns of the big heatmap, all of which count.
@@ -27,7 +27,7 @@ struct TokenSearch {
   int steps = 0;  ///< finds to go on by, backwards where negative; set by commands, cleared by the map
 };
 
-/// What a lesson's card points at. It changes how things are shown, and no choice of the user.
+/// The target of a lesson's card. It changes how things are shown, and no choice of the user.
 struct Aim {
   std::string control = {};    ///< name of a widget that is outlined: "mask.fill.1"; the section that has it is unfolded
   std::string matrix = {};     ///< id of the matrix that Steps scrolls to: "scaled", "w_q"

@@ -57,7 +57,7 @@ std::size_t approximate_bytes(const inference::NotebookEdits& edits) {
   return cells * kBytesPerCell + edits.recipe.sentence.value_or("").size();
 }
 
-/// Of the baseline, whose masks mostly are also those of a step.
+/// Counts the numbers of steering vectors and patches.
 std::size_t approximate_bytes(const KeptChanges& changes) {
   std::size_t bytes = 0;
   for (const KeptChange& change : changes) {
@@ -68,6 +68,7 @@ std::size_t approximate_bytes(const KeptChanges& changes) {
   return bytes;
 }
 
+/// Counts the baseline's masks in full, although mostly they are also those of a step.
 std::size_t approximate_bytes(const BaselineRun& baseline) {
   const std::size_t text = match(
       baseline.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
@@ -78,7 +79,7 @@ std::size_t approximate_bytes(const BaselineRun& baseline) {
          approximate_bytes(baseline.inputs.changes);
 }
 
-/// Only parts of unbounded size are counted.
+/// Counts only parts of unbounded size.
 std::size_t approximate_bytes(const State& state, const State* before) {
   const bool shares_baseline = before && before->compare.baseline.get() == state.compare.baseline.get();
   const std::size_t baseline = state.compare.baseline && !shares_baseline ? approximate_bytes(*state.compare.baseline) : 0;

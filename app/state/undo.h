@@ -57,18 +57,18 @@ class Undo {
 
   /// All steps in their order, then named ones that are kept aside.
   std::vector<HistoryStep> history() const;
-  /// The state of a step, to show from now on; one that is kept aside becomes the step after the shown one. Of an unknown
-  /// step: the shown state.
+  /// Returns the state of a step, to show from now on; one that is kept aside becomes the step after the shown one. An
+  /// unknown id gives the shown state.
   const State& go_to(std::uint64_t id);
 
   /// Gives a step a name, which it keeps: named steps outlive the limits, and a later change never becomes one with them. An
   /// empty name takes it away. At most kMaxNamedSteps steps have one.
   void name_step(std::uint64_t id, std::string name);
-  /// Of the shown step.
+  /// The id and the name of the shown step.
   std::uint64_t shown_id() const { return steps_[position_].id; }
   const std::string& shown_name() const { return steps_[position_].name; }
 
-  /// Without those kept aside.
+  /// The number of steps without those kept aside.
   std::size_t step_count() const { return steps_.size(); }
   /// Steps before the shown one.
   std::size_t position() const { return position_; }
