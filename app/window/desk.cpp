@@ -26,7 +26,7 @@ bool Desk::is_arriving() const {
 
 void Desk::stop_generating() {
   generation.stop(state);
-  // What was generated is one step, and what the user types next another.
+  // The generated text is one step, and the user's next typing another.
   if (undo.observe(state, now_s, true)) ui.request_redraw(2);
   undo.seal();
 }

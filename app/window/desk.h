@@ -14,7 +14,7 @@ class Models;
 class PromptRoom;
 class SurveyRoom;
 
-/// What the window's features share.
+/// The values that the window's features share.
 struct Desk {
   shell::Ui& ui;
   Settings settings;
@@ -73,14 +73,14 @@ class Feature {
 
   /// Takes what has come since the last frame, before keys and menus.
   virtual void begin_frame() {}
-  /// Its section of the sidebar.
+  /// Draws the feature's section of the sidebar.
   virtual void section(Frame& /*frame*/) {}
   virtual void dialog(Frame& /*frame*/) {}
   /// Closes its dialog. Was it open?
   virtual bool close() { return false; }
-  /// What it waits for, in words; empty: nothing.
+  /// Returns what the feature waits for, in words; empty: nothing.
   virtual std::string pending() const { return {}; }
-  /// Seconds until it wants a frame though nothing happens.
+  /// Returns the seconds until the feature wants a frame though nothing happens.
   virtual double redraw_after_s() const { return std::numeric_limits<double>::infinity(); }
 
  protected:

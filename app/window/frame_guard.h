@@ -9,7 +9,7 @@ namespace headlight::app {
 /// The sizes of Dear ImGui's stacks, so that a panel that throws half-way costs its own drawing and nothing else.
 class FrameGuard {
  public:
-  /// Inside the window that the panel draws into.
+  /// Made inside the window that the panel draws into.
   FrameGuard();
   /// Closes whatever the panel left open.
   void unwind() const;

@@ -43,7 +43,7 @@ Sides share_out(glm::vec2 size, const Panes& panes) {
   const auto [width, height] = std::pair(size.x, size.y);
   constexpr float kNarrowest = 200.0F;  // a window without room for rails
   const float rail = width < kNarrowest ? 0.0F : kRailWidth;
-  // Without a text there is nothing to see: the sidebar stays where the map is small already, until half of the window.
+  // The sidebar without a text has nothing to show: it stays where the map is small already, until half of the window.
   constexpr float kMinWindow = 520.0F;
   Sides sides{.left = rail, .right = rail};
   const bool folds_sidebar =

@@ -5,21 +5,21 @@
 
 namespace headlight::app {
 
-/// How the tabs of the views are drawn: none changes its place when another one is shown.
+/// The arrangement of the views' tabs: none changes its place when another one is shown.
 enum class TabRows : std::uint8_t {
   One,    ///< all in a row, each group's heading above its tabs
   Two,    ///< two groups a row, headings before their tabs
   Menus,  ///< a button for each group, whose menu has its views
 };
 
-/// What the rows of tabs need, in UI units; 0: any width will do.
+/// The widths that the rows of tabs need, in UI units; 0: any width will do.
 struct TabWidths {
   float one_row = 0.0F, two_rows = 0.0F;
 };
 /// The rows that fit into `width`.
 TabRows tab_rows_in(float width, const TabWidths& tabs);
 
-/// Where the panes of the window are, in UI units. Pure arithmetic: the same window gives the same layout.
+/// The places of the window's panes, in UI units. Pure arithmetic: the same window gives the same layout.
 ///
 ///   menu bar
 ///   welcome
@@ -77,7 +77,7 @@ struct Strips {
 /// room.
 Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes);
 
-/// What a splitter's drag to `x` makes of the panes' widths; kept inside what the window can show.
+/// Applies a splitter's drag to `x` to the panes' widths, which stay inside of what the window can show.
 void drag_sidebar(Panes& panes, const Layout& layout, float x);
 void drag_grid(Panes& panes, const Layout& layout, float x);
 

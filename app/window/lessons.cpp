@@ -116,7 +116,8 @@ void Lessons::draw_aim(std::optional<view::Rect> control) {
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const glm::vec2 low = control->origin - kAway, high = control->end() + kAway;
   list->AddRect(low, high, color, 4.0F, 0, 2.0F);
-  // From where there is nothing to cover: beside the sidebar, or from the control's side on which there is more room.
+  // The arrow comes from where it covers nothing: beside the sidebar, or from the control's side on which there is more
+  // room.
   const float y = std::round(control->center().y);
   const bool is_in_sidebar = desk_.layout.sidebar.contains(control->center());
   const bool is_left = !is_in_sidebar && control->center().x > 0.5F * desk_.ui.size().x;

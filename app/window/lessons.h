@@ -35,7 +35,7 @@ class Lessons final : public Feature {
   /// Takes what the card points at, and looks whether its file has changed.
   void begin_frame() override;
   double redraw_after_s() const override;
-  /// Into the current pane.
+  /// Draws the panel into the current pane.
   void draw(Frame& frame);
   /// Outlines what the card points at; `control`: where it was drawn, if it was.
   void draw_aim(std::optional<view::Rect> control);
@@ -49,10 +49,10 @@ class Lessons final : public Feature {
   /// Changes the state as `change` does, which returns one line where it can't.
   template <typename Change>
   void change(Change&& change);
-  /// After a change by the lesson, of which `trouble` says why it couldn't be made. `opening`: LessonPlayer::openings()
-  /// before.
+  /// Called after a change by the lesson; `trouble` is the reason why it couldn't be made. `opening`:
+  /// LessonPlayer::openings() before.
   void follow_card(const std::string& trouble, std::uint64_t opening);
-  /// What happens once when a card is opened: its section unfolds, its notes are printed.
+  /// Does what happens once when a card is opened: its section unfolds, its notes are printed.
   void begin_card();
   void point();
   void take(const LessonChoice& choice);

@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// What the menus show besides the frame. Lists are asked for when their menu opens, not before.
+/// The contents of the menus besides the frame. Lists are asked for when their menu opens, not before.
 struct MenuContext {
   CommandContext commands;
   std::function<const std::vector<PresetInfo>&()> presets;
@@ -16,7 +16,7 @@ struct MenuContext {
   std::function<std::vector<std::string>()> recent;  ///< paths of files and models that were opened and are there still
 };
 
-/// What was chosen, for the window to do.
+/// The user's choice in a menu, which the window carries out.
 struct MenuChoice {
   const Command* command = nullptr;
   std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
@@ -30,7 +30,7 @@ MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
 /// The entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
 MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title);
 
-/// What menus list and what is slow to find out: asked for once, when a menu is first opened.
+/// Lists for the menus that take long to find out: asked for once, when a menu is first opened.
 class MenuCatalog {
  public:
   /// Every notebook with its title.

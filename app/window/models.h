@@ -27,11 +27,11 @@ class Models final : public Feature {
   void open(const std::string& path);
   /// Throws Error where it is no capture.
   void show_capture(const std::filesystem::path& path);
-  /// The same, with a notice in place of an Error.
+  /// Shows a capture, or a notice in place of an Error.
   void open_capture(const std::filesystem::path& path);
   std::vector<WelcomeCard> welcome_cards();
   void begin_with(const WelcomeCard& card);
-  /// Back to the model on screen, before another one is there.
+  /// Goes back to the model on screen, before another one is there.
   void give_up_loading();
 
   void begin_frame() override;
@@ -46,9 +46,9 @@ class Models final : public Feature {
 
  private:
   void show_model(const ModelJobs::Opened& opened);
-  /// In the browser while it is open.
+  /// Shows the trouble, in the browser while it is open.
   void refuse(const std::string& trouble);
-  /// Weights that can't be on the device: back to what was shown before, with the reason.
+  /// Goes back to what was shown before, with the reason, where weights can't be on the device.
   void leave_what_cannot_be_loaded();
   void go_back();
 

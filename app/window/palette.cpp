@@ -17,7 +17,7 @@ std::string about(const ListedModel& model) {
   return fmt::format("{} \u00B7 {} layers \u00D7 {} heads", model.family, layers, model.heads);
 }
 
-/// Those that were chosen last come first, the newest at the top; the others keep their order.
+/// Puts the entries that were chosen last first, the newest at the top; the others keep their order.
 void put_recent_first(std::vector<PaletteEntry>& entries, const std::vector<std::string>& recent) {
   auto next = entries.begin();
   for (const std::string& id : recent) {

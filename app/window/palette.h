@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// What Ctrl+P finds: commands, models, recent files, notebooks, examples, lessons and heads.
+/// The entries that Ctrl+P finds: commands, models, recent files, notebooks, examples, lessons and heads.
 class Palette final : public Feature {
  public:
   Palette(Desk& desk, Models& models, Lessons& lessons, Sessions& sessions, CommandHost& host)

@@ -13,7 +13,8 @@ class Prompts final : public Feature {
   Prompts(Desk& desk, PromptRoom& room) : Feature(desk), room_(room) {}
 
   void begin_frame() override {
-    // Not beside a model, or a precision, that is on its way: the one on show would be brought back to the device.
+    // Prompts aren't measured while a model, or a precision, is on its way: the one on show would be brought back to the
+    // device.
     const auto& shown = desk_.result.inputs;
     const bool stays = shown && !desk_.is_arriving() && precision_of(shown->source) == precision_of(desk_.state.source);
     room_.allow(stays);

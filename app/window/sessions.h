@@ -22,16 +22,16 @@ class Sessions final : public Feature {
         record_use_(session_ ? RecordUse::Compare : RecordUse::None) {}
 
   const FileDialog& files() const { return files_; }
-  /// Of the open session; empty: none.
+  /// The path of the open session; empty: none is open.
   std::filesystem::path open_path() const { return session_ ? session_->path : std::filesystem::path(); }
-  /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
+  /// The window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
   /// Dropped files: a text, a session, a lesson, a survey, or a model.
   void open_files(const std::vector<std::string>& paths);
 
   /// Saved steps, surveys and files of prompts that were opened and are there still, then models, the newest first.
   std::vector<std::string> recent() const;
-  /// As what it is.
+  /// Opens a recent file or model by its kind.
   void open_recent(const std::string& path);
 
   void save();
@@ -59,19 +59,20 @@ class Sessions final : public Feature {
     leaving_ = nullptr;
     return was_open;
   }
-  /// Once the run is sampled: adds the record to a session file that was saved, or says how far an opened one's numbers are
-  /// from its record.
+  /// Called once the run is sampled: adds the record to a session file that was saved, or reports how far an opened one's
+  /// numbers are from its record.
   void use_record(Frame& frame);
 
  private:
-  /// What waits for numbers of the session's run; dropped when the inputs change.
+  /// The task that waits for numbers of the session's run; dropped when the inputs change.
   enum class RecordUse : std::uint8_t { None, Write, Compare };
 
   void show_text(const std::filesystem::path& path);
   void show_prompts(const std::filesystem::path& path);
-  /// In the view of surveys. Throws Error where it is none.
+  /// Shows a survey in the view of surveys. Throws Error where the path is none.
   void show_survey(const std::filesystem::path& path);
-  /// Another state; what it comes from; its file's name, before what differs from the trained model.
+  /// Shows another state. `session`: what the state comes from; `name`: its file's name, shown before what differs from the
+  /// trained model.
   void show_state(State state, std::optional<OpenSession> session, const std::string& name);
   void answer_leaving(LeaveChoice choice);
   void use_lost(const LostChoice& choice);

@@ -37,7 +37,7 @@ std::string reuse_text(const inference::RunTiming& timing) {
   return text;
 }
 
-/// What a pass took: facts that are looked at now and then.
+/// Describes what a pass cost: facts that are looked at now and then.
 std::string pass_in_words(const EngineResult& result) {
   return fmt::format(
       "The last forward pass on the device, by its own clock, with the program's part where the device is the processor: {} "
@@ -75,7 +75,7 @@ struct Remark {
   shell::Color color;
 };
 
-/// How far the selected head is from double precision, with its explanation.
+/// Draws how far the selected head is from double precision, with its explanation.
 void draw_verification(Frame& frame, StatusLine& line) {
   const shell::Theme& theme = frame.ui.theme();
   const Selection& selected = frame.state.selection;

@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the status line says besides what the frame knows.
+/// The facts for the status line that aren't in the frame.
 struct StatusContext {
   bool is_computing = false;
   float left = 12.0F;          ///< where the line may begin, from the window's left edge

@@ -17,7 +17,8 @@ class Steps final : public Feature {
 
   Steps(Desk& desk, CheckpointRoom& room) : Feature(desk), room_(room) {}
 
-  /// What has come over the link so far. A new program's captures are shown, and the newest while the user follows them.
+  /// Follows a live link; `link` returns what has come over it so far. A new program's captures are shown, and the newest
+  /// while the user follows them.
   void follow(LinkSource link) { link_ = std::move(link); }
   /// Reads a file of steps in the background and shows the last one.
   void open(const std::filesystem::path& file);
@@ -25,7 +26,7 @@ class Steps final : public Feature {
   void save(const std::filesystem::path& file);
 
   bool can(StepCommand command) const;
-  /// Not Save, which needs a file's name.
+  /// Runs any command but Save, which needs a file's name.
   void run(StepCommand command);
 
   void begin_frame() override;

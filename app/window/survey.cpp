@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// Where numbers begin in a row, as shares of the panel's width.
+/// The starts of the numbers in a row, as shares of the panel's width.
 constexpr float kMeanColumn = 0.42F, kRankColumn = 0.86F;
 constexpr float kNameGap = 6.0F;  // after a metric's name
 
@@ -118,7 +118,8 @@ class Surveys final : public Feature {
                   : "No text of the corpus has what this metric measures.");
   }
 
-  /// Of another model the survey's is opened first: text and cell come in the same frame as it, as one step of the history.
+  /// Opens the survey's model first where another one is shown: text and cell come in the same frame as it, as one step of
+  /// the history.
   void begin_to_show(AskedExample asked) {
     if (!room_.survey()) return;
     desk_.stop_generating();  // not when the model is there: that would end the step
@@ -136,9 +137,9 @@ class Surveys final : public Feature {
     desk_.state.model().text = example.text;
     desk_.state.selection.batch = 0;
     if (shows_its_model()) {
-      // The same tokens as those that were measured, whatever the text's own settings would make of it.
+      // The tokens are those that were measured, whatever the text's own settings would make of it.
       desk_.state.model().ids = {example.ids};
-      if (!example.target_ids.empty()) {  // as text where its tokens are the same, which the user can go on with
+      if (!example.target_ids.empty()) {  // shown as text, which the user can go on with, where its tokens are equal
         const bool is_text = has_target_tokens(desk_.result.model.get(), example);
         desk_.state.model().target_text = is_text ? example.target : std::string();
         desk_.state.model().target_ids.clear();

@@ -27,12 +27,12 @@ std::vector<ViewGroup> view_groups() {
   return groups;
 }
 
-/// As wide as in the heavier font, so that nothing moves when the tab changes.
+/// The width in the heavier font, so that nothing moves when the tab changes.
 float tab_width(const shell::Ui& ui, std::string_view title) {
   return std::ceil(text_width(ui.fonts().strong, std::string(title)));
 }
 
-/// In capitals, so that the heading "Heads" isn't taken for the tab beside it.
+/// The heading is in capitals, so that "Heads" isn't taken for the tab beside it.
 std::string heading_of(const ViewGroup& group) {
   std::string heading(group.front().group);
   for (char& c : heading) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -114,7 +114,7 @@ class TabsPainter {
     return x;
   }
 
-  /// Above the tabs where they have one row, else before them. Returns where these begin.
+  /// Draws a heading above the tabs where they have one row, else before them. Returns where the tabs begin.
   float draw_heading(const ViewGroup& group, float x, Band band, bool is_first) {
     ImFont* font = frame_.ui.fonts().small;
     const std::string text = heading_of(group);
@@ -127,7 +127,7 @@ class TabsPainter {
     return x + width + kAfterHeading - gap_ * 0.5F;
   }
 
-  /// With half of a gap at either side. Returns where the next one begins.
+  /// Draws a tab with half of a gap at either side. Returns where the next one begins.
   float draw_tab(const View& view, float x, Band band) {
     const bool is_shown = is_tab(view);
     const std::string why = why_empty(view, frame_);
@@ -145,7 +145,7 @@ class TabsPainter {
     return x + width + gap_;
   }
 
-  /// In a narrow window: a button for each group, whose menu has its views.
+  /// Draws, in a narrow window, a button for each group, whose menu has its views.
   float draw_menus(float height) {
     float widths = 0.0F;
     for (const ViewGroup& group : groups_) widths += tab_width(frame_.ui, group.front().group);
@@ -191,7 +191,7 @@ class TabsPainter {
     list_->AddRectFilled({x, y - 3.0F}, {x + width, y}, theme_.accent, 1.5F);
   }
 
-  /// Of a view that has nothing to draw.
+  /// The colour of a view that has nothing to draw.
   shell::Color dimmed() const { return shell::blended(shell::with_alpha(theme_.text_dim, 0xA0), theme_.background); }
 
   bool is_tab(const View& view) const { return &find_view(frame_.state.view.tab) == &view; }

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// How wide the tabs are in one row and in two, with `insets` of the buttons beside them.
+/// Returns the widths of the tabs in one row and in two, with `insets` of the buttons beside them.
 TabWidths measure_tabs(const shell::Ui& ui, float insets);
 
 /// The tabs of the main area, one for each view, in their groups; a tab whose view has nothing to draw of this run is dimmed

@@ -54,7 +54,7 @@ class TypedRow {
 
 enum class TypedOfferChoice : std::uint8_t { None, Adds, Replaces, Leaves };
 
-/// What was typed outside of a text box, with the question whether it is put into the text; fills the current window.
+/// Draws what was typed outside of a text box, with the question whether it is put into the text; fills the current window.
 /// `has_text_box`: else it is only said that nothing was changed.
 TypedOfferChoice draw_typed_offer_panel(Frame& frame, const std::string& typed, bool has_text_box);
 

@@ -130,7 +130,7 @@ class ViewerLoop {
     }
   }
 
-  /// What a crash report says.
+  /// Notes the text of a crash report.
   void note_screen() const {
     const State& state = workspace_.state();
     const Source& source = state.source;
@@ -183,7 +183,7 @@ std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
   }
 }
 
-/// Until the window is closed or a signal ends it: the exit status.
+/// Runs the window until it is closed or a signal ends it. Returns the exit status.
 int run_window(const ViewOptions& options, const platform::EndSignals& signals) {
   Settings settings = options.settings;
   if (!options.device.empty()) settings.device = options.device;
@@ -236,7 +236,7 @@ int run_window(const ViewOptions& options, const platform::EndSignals& signals) 
   return status;
 }
 
-/// The same; whatever ends it, the window is kept or closed.
+/// Runs the window; whatever ends it, its state is kept, or removed where the user closed the window.
 int show_window(const ViewOptions& options, const platform::EndSignals& signals) {
   if (options.kept) {
     OpenWindow window{.state = options.settings.state, .session = {}};

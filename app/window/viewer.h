@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// How `headlight view` was started.
+/// The options that `headlight view` was started with.
 struct ViewOptions {
   Settings settings;                      ///< as they were saved, with the flags of the command line applied
   std::shared_ptr<KeptWindow> kept = {};  ///< keeps the window and saves its settings; null: neither
@@ -26,7 +26,7 @@ struct ViewOptions {
   bool is_linkable = true;                                     ///< programs can send captures to the window
 };
 
-/// How `headlight screenshot` was started.
+/// The options that `headlight screenshot` was started with.
 struct ScreenshotOptions {
   State state;
   std::filesystem::path out;   ///< .png, or of a figure .svg or .pdf too
@@ -53,10 +53,11 @@ struct ScreenshotOptions {
 /// device.
 int run_viewer(const ViewOptions& options);
 
-/// Draws the same window offscreen, waits until everything is computed and writes it. Throws Error in one line.
+/// Draws the window that `headlight view` shows offscreen, waits until everything is computed and writes it. Throws Error in
+/// one line.
 void take_screenshot(const ScreenshotOptions& options);
 
-/// What its view shows then, in words and numbers: Workspace::describe(). Throws Error likewise.
+/// Returns what the window's view then shows, in words and numbers: Workspace::describe(). Throws Error in one line.
 std::string describe_view(const ScreenshotOptions& options);
 
 }  // namespace headlight::app

@@ -15,12 +15,12 @@
 namespace headlight::app {
 namespace {
 
-/// How long a frame waits for the engine's answer to what was just typed.
+/// The time that a frame waits for the engine's answer to what was just typed.
 constexpr std::chrono::microseconds kPatience{15'000};
 
 double thread_cpu_ms() { return 1e-6 * static_cast<double>(platform::thread_time().count()); }
 
-/// What clamp_selection() changes.
+/// The choices that clamp_selection() changes.
 struct Shown {
   Selection selection;
   std::optional<attention::Cell> pinned;
@@ -39,7 +39,7 @@ Shown shown_of(const State& state) {
           .weighs_values = view.weighs_values};
 }
 
-/// What was chosen comes back in place of what was drawn, where the user hasn't chosen anew.
+/// Brings the user's choices back in place of the drawn ones, where the user hasn't chosen anew.
 void bring_back(State& state, const Shown& drawn, const Shown& chosen) {
   const auto bring = [](auto& now, const auto& was_drawn, const auto& was_chosen) {
     if (now == was_drawn) now = was_chosen;
@@ -107,7 +107,7 @@ void Workspace::frame(glm::uvec2 size, float content_scale, double now_s) {
   const double began_ms = thread_cpu_ms();
   build(size, content_scale, now_s);
   build_cpu_ms_ = thread_cpu_ms() - began_ms;
-  // What was typed and its maps in one frame, where the engine is that fast: two would take twice as long to draw.
+  // The typed text and its maps come in one frame, where the engine is that fast: two would take twice as long to draw.
   const bool may_be_fast = desk_.result.run != 0 && desk_.result.first_layers == 0 && !desk_.result.translated &&
                            desk_.result.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());
   if (desk_.inputs_revision != asked && may_be_fast && desk_.engine->wait_for(desk_.revision, kPatience)) {
@@ -173,10 +173,11 @@ void Workspace::build_begun(double now_s) {
   };
   Frame menus = frame_of(desk_.state);
   draw_menu(menus);
-  // Not into the state of another step, which may well be what is drawn: that would be a change, and undo would lead
-  // nowhere.
+  // The choices don't come back into the state of another step, which may well be what is drawn: that would be a change, and
+  // undo would lead nowhere.
   if (!shows_state && desk_.undo.shown_id() == step_before) bring_back(desk_.state, drawn, chosen);
-  // Only now: keys and menus may have chosen another model, or brought back a state that the run on screen doesn't fit.
+  // The selection is clamped only now: keys and menus may have chosen another model, or brought back a state that the run on
+  // screen doesn't fit.
   const bool arrives = desk_.is_arriving();
   const Shown wanted = shown_of(desk_.state);
   if (!arrives) clamp_selection(desk_.state, desk_.result.shapes);

@@ -52,7 +52,7 @@ class Workspace final : private CommandHost {
   /// The Ui must outlive the workspace.
   Workspace(shell::Ui& ui, WorkspaceOptions options);
 
-  /// One frame: takes the engine's update, handles keys, draws, records what changed, asks for what is on screen now.
+  /// Runs one frame: takes the engine's update, handles keys, draws, records what changed, asks for what is on screen now.
   /// `now_s`: any steady clock.
   void frame(glm::uvec2 size, float content_scale, double now_s);
 
@@ -73,14 +73,14 @@ class Workspace final : private CommandHost {
   /// Looks into a model in the background and shows it when it can be shown.
   void open_model(const std::string& path) { models_.open(path); }
 
-  /// What programs send over a live link is shown as it comes; `link` returns what has come so far.
+  /// Shows what programs send over a live link as it comes; `link` returns what has come so far.
   void follow(Steps::LinkSource link) { steps_.follow(std::move(link)); }
   /// Opens a file of saved steps in the background.
   void open_steps(const std::filesystem::path& path) { steps_.open(path); }
 
   /// Plays a lesson's file from one of its cards on, beside those of the folders. Throws Error where it is none.
   void show_lesson(const std::filesystem::path& path, std::size_t card = 0) { lessons_.show(path, card); }
-  /// Cards' notes for who presents are given to `tell`, a paragraph each.
+  /// Gives the cards' notes for the presenter to `tell`, a paragraph each.
   void on_notes(std::function<void(const std::string&)> tell) { lessons_.on_notes(std::move(tell)); }
 
   /// The view alone, and a lesson's card, in large type.
@@ -98,12 +98,12 @@ class Workspace final : private CommandHost {
 
   /// Does the last frame show the selected map of what is typed now, and no older one?
   bool shows_selected_map() const;
-  /// … and all others on screen, and the whole translation?
+  /// Does the last frame also show all other maps on screen, and the whole translation?
   bool shows_all_maps() const;
 
   /// Processor time of this thread for the last frame, before anything is given to the graphics driver.
   double build_cpu_ms() const { return build_cpu_ms_; }
-  /// Where the view in the middle is, in UI units.
+  /// The area of the view in the middle, in UI units.
   view::Rect center() const { return desk_.layout.center; }
 
   /// The window is to be closed: where its session has changes that aren't saved, the user is asked first.
@@ -111,10 +111,10 @@ class Workspace final : private CommandHost {
   bool wants_to_quit() const { return wants_to_quit_; }
   /// Shows a line of trouble, after the one that is shown already.
   void warn(const std::string& text);
-  /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
+  /// The window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const { return sessions_.title(); }
   const State& state() const { return desk_.state; }
-  /// What a crash would lose.
+  /// The part of the window that a crash would lose.
   OpenWindow open_window() const;
   const EngineResult& result() const { return desk_.result; }
   const Undo& undo() const { return desk_.undo; }
@@ -130,24 +130,25 @@ class Workspace final : private CommandHost {
   std::optional<std::uint32_t> pointed_query() const { return desk_.transient.pointed.query; }
   /// The row whose weights shade the keys' chips.
   std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query(desk_.state); }
-  /// What the target's box shows while the model writes it.
+  /// The text of the target's box while the model writes it.
   const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return desk_.generation; }
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
   /// Writes the figure of the view on screen as SVG, PDF or PNG, or its numbers as CSV. Returns what a reader misses in it.
   /// Throws Error in one line where it has none.
   std::vector<std::string> write_figure(const std::filesystem::path& path) const;
-  /// The view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
+  /// Returns the view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
-  /// What to remember; the window's placement is the caller's.
+  /// The settings to remember; the window's placement is the caller's.
   const Settings& settings();
-  /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (app/frame.h).
+  /// Returns the area that a widget had in the last frame, in UI units; by the names that panels give (app/frame.h).
   std::optional<view::Rect> item_rect(std::string_view name) const;
-  /// What the tooltips of the last frame's controls say, by name.
+  /// The tooltips of the last frame's controls, by name.
   const ItemTips& item_tips() const { return tips_; }
 
  private:
-  /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next. Where it throws, it is dropped.
+  /// Builds one frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next. Where it throws, the frame is
+  /// dropped.
   void build(glm::uvec2 size, float content_scale, double now_s);
   void build_begun(double now_s);
   void take_engine_update();
@@ -176,7 +177,7 @@ class Workspace final : private CommandHost {
   void follow_typed_row(std::size_t shortcuts, double now_s);
   /// Undoes what the row's characters have started.
   void take_back_typed_row();
-  /// What was clicked in the last frame, or Enter, Esc and Backspace, while the row is offered as a text.
+  /// Answers the offer of the typed row as a text by what was clicked in the last frame, or Enter, Esc and Backspace.
   void answer_typed_offer();
   /// Is there a text box, and can a text be put into it?
   bool has_text_box() const;
@@ -268,12 +269,12 @@ class Workspace final : private CommandHost {
   void draw_tabs(Frame& frame);
   void draw_center(Frame& frame);
   void draw_status(Frame& frame);
-  /// What goes on in the background, for the status line.
+  /// Returns what goes on in the background, for the status line.
   std::string job_text() const;
   void draw_splitters(Frame& frame);
   void draw_rails(Frame& frame);
   void ask_about_number(Frame& frame);
-  /// What was typed outside of a text box, and whether to put it into one.
+  /// Draws what was typed outside of a text box, and whether to put it into one.
   void draw_typed_offer(Frame& frame);
   void copy_pinned_cell(Frame& frame);
   void copy_wanted_numbers(Frame& frame);
@@ -288,7 +289,7 @@ class Workspace final : private CommandHost {
   void go_on_generating();
   bool shows_early_map() const;
   void draw_arrival(Frame& frame);
-  /// Since when what is on screen belongs to other inputs than the state's.
+  /// Notes since when what is on screen belongs to other inputs than the state's.
   void follow_staleness(double now_s);
   /// Dims the views where that is so for longer than a keystroke takes, with the reason.
   void draw_staleness(Frame& frame);
@@ -319,12 +320,12 @@ class Workspace final : private CommandHost {
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
   bool may_use_another_device_ = false;
 
-  /// Where scripts need shaping, the input with its tokens' texts as they are drawn (Ui::shaped()).
+  /// The input with its tokens' texts as they are drawn, where scripts need shaping (Ui::shaped()).
   struct {
     std::shared_ptr<const model::ModelInput> of, as_drawn;
   } drawn_input_;
   std::uint64_t requested_opening_ = 0;             ///< EngineRequest::opening of the newest request
-  SharedValue<BaselineRun> requested_baseline_;     ///< likewise
+  SharedValue<BaselineRun> requested_baseline_;     ///< EngineRequest::baseline of the newest request
   RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 
@@ -355,7 +356,7 @@ class Workspace final : private CommandHost {
   TypedRow typed_row_;
   TypedOfferChoice typed_answer_ = TypedOfferChoice::None;  ///< in the last frame
   std::vector<const Command*> waiting_;                     ///< shortcuts of typed_row_ that haven't run
-  /// Before the first of them.
+  /// The window's state before the first of the waiting shortcuts.
   struct {
     State state;
     std::uint64_t step = 0;  ///< of the history

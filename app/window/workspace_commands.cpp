@@ -30,7 +30,7 @@ CommandContext Workspace::command_context() {
 void Workspace::handle_keys(double now_s) {
   end_typed_row(now_s);
   if (typed_row_.is_text()) answer_typed_offer();
-  // One key does one thing; what is typed into a text field never arrives here.
+  // One key does one thing; text that is typed into a text field never arrives here.
   const std::size_t waiting_before = waiting_.size();
   for (const Command& command : commands()) {
     const auto is_pressed = [&](const shell::Shortcut& key) { return desk_.ui.is_pressed(key.key, key.modifiers); };
@@ -240,7 +240,7 @@ void Workspace::tell(std::string text, State before) {
 void Workspace::forget_toast(double now_s) {
   if (!toast_.is_shown()) return;
   if (!told_step_) told_step_ = desk_.undo.shown_id();
-  // What it says is no longer so, or it was there long enough.
+  // The toast's report is no longer true, or it was there long enough.
   if (has_other_model(told_after_, desk_.state) || now_s >= toast_.until_s) {
     toast_ = {};
     desk_.ui.request_redraw(2);  // this frame has drawn it

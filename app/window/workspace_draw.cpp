@@ -36,7 +36,7 @@ constexpr float kTabsInset = kTabsEdge + kFoldButtonEdge;  // of the button that
 
 constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
-/// What was done to a splitter in this frame.
+/// The use of a splitter in this frame.
 struct SplitterUse {
   std::optional<float> dragged_to;  ///< the pointer's place while it is dragged
   bool is_double_clicked = false;
@@ -49,7 +49,7 @@ SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color
   ImGui::SetNextWindowSize(strip.size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
-  // ImGui puts windows that are never brought to the front behind all others; a strip covers the panes.
+  // Windows that are never brought to the front are drawn before all others by ImGui; a strip covers the panes.
   ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
   click_area("##strip", strip.size);
@@ -132,7 +132,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   });
   pane("texts", desk_.layout.texts, theme.panel, false, [&] {
     float wanted = draw_translator_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
-    // While a translation grows, what is below must not move with each of its lines.
+    // The items below a growing translation must not move with each of its lines.
     const bool is_growing = !desk_.is_current() || (desk_.result.translated && !desk_.result.translated->is_done);
     if (is_growing) wanted = std::max(wanted, texts_height_);
     if (wanted != std::exchange(texts_height_, wanted)) desk_.ui.request_redraw(2);
@@ -147,7 +147,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   lessons_.draw_aim(item_rect(desk_.transient.aim.control));
   draw_typed_offer(frame);
   draw_notice(frame);
-  draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
+  draw_welcome(menus);  // after the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
   if (frame.transient.points_at != frame.transient.pointed) desk_.ui.request_redraw(2);  // views show it a frame later
   copy_pinned_cell(frame);
@@ -250,7 +250,7 @@ void Workspace::draw_center(Frame& frame) {
 void Workspace::ask_about_number(Frame& frame) {
   Transient& transient = frame.transient;
   const bool asks = ImGui::GetIO().KeyCtrl && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
-  // What is under the pointer may be a button, which is active by now.
+  // The item under the pointer may be a button, which is active by now.
   constexpr ImGuiHoveredFlags kHere = ImGuiHoveredFlags_ChildWindows | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
   if (asks && transient.pointed_number && ImGui::IsWindowHovered(kHere)) transient.asked_number = transient.pointed_number;
 }
@@ -279,7 +279,7 @@ void Workspace::draw_sidebar(Frame& frame) {
     for (Feature* feature : features_) feature->section(frame);
     section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
-    // What changed is looked at while the text is; what could be compared comes last.
+    // Compare follows the text where a run is compared, so that both are in sight; else it comes last.
     const bool compares = frame.state.compare.baseline.has_value();
     const auto comparison = [&] {
       section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, desk_.typed); });

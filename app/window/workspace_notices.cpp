@@ -1,4 +1,4 @@
-// What the window says by itself: lost devices, missing fonts, odd numbers, changes without a place.
+// The window's messages of its own: lost devices, missing fonts, odd numbers, changes without a place.
 
 #include "app/state/run_interventions.h"
 #include "app/window/workspace.h"
@@ -44,7 +44,7 @@ void Workspace::warn_of_fonts() {
 
 void Workspace::warn_of_numbers() {
   const std::string weights = desk_.result.network ? inference::weight_warning(*desk_.result.network) : std::string();
-  // What weights cause isn't said twice.
+  // Consequences of the weights aren't reported twice.
   std::string warning = weights.empty() ? desk_.result.run_warning : "Weights aren't finite. " + weights;
   if (warning == number_warning_) return;
   if (!warning.empty()) {

@@ -1,4 +1,4 @@
-// What is drawn over the panes: loading, stale views, an offer of what was typed, notices.
+// The layers over the panes: loading, stale views, an offer of what was typed, notices.
 #include <variant>
 
 #include <imgui.h>
@@ -18,7 +18,7 @@ constexpr float kInset = 20.0F;
 constexpr float kBarHeight = 4.0F;
 constexpr std::uint32_t kDim = 0xB0;  // of 255: what is below stays recognisable
 
-/// How far it is.
+/// The progress of loading or computing.
 struct Advance {
   std::string remark;
   std::optional<double> share;  ///< of the bar; none: unknown
@@ -181,7 +181,7 @@ void Workspace::draw_typed_offer(Frame& frame) {
   if (typed_answer_ != TypedOfferChoice::None) desk_.ui.request_redraw(2);
 }
 
-/// Over the panes, above the status line.
+/// Draws the notice over the panes, above the status line.
 void Workspace::draw_notice(Frame& frame) {
   constexpr double kShown_s = 8.0, kWarningShown_s = 30.0;
   constexpr float kAway = 12.0F;  // from the window's edges and the status line

@@ -110,7 +110,7 @@ void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
     if (draw_capture_panel(frame, desk_.typed, error)) sessions_.open_capture();
     return;
   }
-  // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
+  // The model on screen may still be another one: the chosen one can be on its way, or find no way to run this text.
   const std::string& path = model_path(frame.state.source);
   const auto is_chosen = [&](const auto& model) { return model && utf8(model->path) == path; };
   const inference::LanguageModel* chosen = is_chosen(desk_.result.model) ? desk_.result.model.get()
