@@ -11,9 +11,9 @@ namespace headlight::app {
 std::unique_ptr<ViewPanel> open_block_view();
 /// Metrics, loss and logged numbers over the steps of a training.
 std::unique_ptr<ViewPanel> open_checkpoints_view();
-/// What every head does over a corpus: the open survey.
+/// Shows what every head does over a corpus: the open survey.
 std::unique_ptr<ViewPanel> open_corpus_view();
-/// Where the state of a prediction comes from, as a graph of tokens and layers: information-flow routes, attention
+/// Shows where the state of a prediction comes from, as a graph of tokens and layers: information-flow routes, attention
 /// rollout or attention flow. Edges below the threshold are left out.
 std::unique_ptr<ViewPanel> open_flow_view();
 std::unique_ptr<ViewPanel> open_heads_view();

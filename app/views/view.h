@@ -14,7 +14,7 @@ class ViewPanel {
   virtual ~ViewPanel() = default;
   /// Draws into the whole current child region. Called only of runs that View::why_empty() has nothing against.
   virtual void draw(Frame& frame) = 0;
-  /// What was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
+  /// Returns what was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
   virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }
 
   /// The numbers that were drawn last; empty: this view writes none into files.
@@ -38,16 +38,17 @@ struct View {
   ExportContents (*exported)(const State&);
   /// Do the arrow keys move in the view itself, instead of through layers and heads?
   bool takes_arrows = false;
-  /// What Esc takes back in it: folds what is unfolded. Returns whether there was something. Null: Esc does nothing in it.
+  /// Folds what is unfolded in the view: the effect of Esc. Returns whether there was something. Null: Esc does nothing in
+  /// it.
   bool (*fold)(State&) = nullptr;
-  /// What its buttons say, by commas: the palette finds it by them.
+  /// The labels of the view's buttons, separated by commas: the palette finds the view by them.
   std::string_view words = {};
-  /// Whose context menus offer it: bits of MenuTarget.
+  /// The context menus that offer the view: bits of MenuTarget.
   std::uint8_t menus_of = 0;
   /// Does it show the maps of all heads, so that the grid beside it would show them twice?
   bool shows_all_heads = false;
-  /// What it needs that the source of this run lacks, in a sentence that dims its tab and takes the view's place; empty: it
-  /// draws. Null: it draws any run.
+  /// Returns what the view needs that the source of this run lacks, in a sentence that dims its tab and takes the view's
+  /// place; empty: it draws. Null: it draws any run.
   std::string (*why_empty)(const Frame&) = nullptr;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using shell::Key;
 
-/// Of a capture what was saved decides.
+/// A capture has the stages that were saved.
 bool has_stage(const Frame& frame, attention::Stage stage) {
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   return !frame.result.capture || (shape != frame.result.shapes.end() && shape->second.extent(stage));

@@ -35,7 +35,7 @@ std::string about_cell(const Frame& frame, const LayerActivations& layer, std::s
                      layer.is_massive(x) ? "; massive" : "");
 }
 
-/// Of all layers, each token and dimension once, where it is largest.
+/// Describes the largest activations of all layers, each token and dimension once, where it is largest.
 std::string massive_text(const Frame& frame, const LargestActivations& found) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::size_t, Activation>> massive;
   for (std::size_t state = 0; state < found.states.size(); ++state) {

@@ -89,7 +89,7 @@ class Flow {
     const bool is_hovered = ImGui::IsItemHovered();
     const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
     const bool is_on_cells = is_hovered && placed.cells.contains(mouse) && node.rows > 0 && node.columns > 0;
-    // Over the cells the strip below says more than a tooltip would.
+    // The strip below describes cells in more detail than a tooltip would.
     if (is_on_cells) {
       frame_.mark(fmt::format("block.{}", node.id()), placed.cells);
     } else {

@@ -16,33 +16,34 @@ struct PointedCell {
 /// The colour of the matrix' role.
 shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme);
 
-/// Every matrix as a small heatmap, with lines between them, as far as the walk has come. Returns the cell under the
+/// Draws every matrix as a small heatmap, with lines between them, as far as the walk has come. Returns the cell under the
 /// pointer, whose sources are outlined; a click on a matrix unfolds it. `hovered`: id of the matrix under the pointer, kept
 /// from frame to frame.
 PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const view::Rect& room,
                             const BlockWalk& walk, std::string& hovered);
 
-/// What layer and head are shown, how the family computes them, the query heads over the KV heads that they read, and the
-/// size of the residual stream by layer; from the cursor on. `token`: whose vector the chart shows beside the mean.
-/// `is_low`: in two lines and the sentence, without the chart, with kHeaderTools left free at the right of the first.
+/// Draws the view's header from the cursor on: the layer and head on show, how the family computes them, the query heads
+/// over the KV heads that they read, and the size of the residual stream by layer. `token`: the token whose vector the chart
+/// shows beside the mean. `is_low`: the header takes two lines and the sentence, without the chart, with kHeaderTools left
+/// free at the right of the first.
 void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t token, bool is_low);
 
-/// Width of what may be beside the title of a low header.
+/// The width left free for tools beside the title of a low header.
 inline constexpr float kHeaderTools = 372.0F;
 
-/// Are the matrices drawn as differences? All or none: of a capture and a network's run only weights could be.
+/// Are the matrices drawn as differences? All are or none: between a capture and a network's run only weights could be.
 bool compares_matrices(const Frame& frame);
 
-/// What is asked for a matrix that is drawn in `area`, UI units.
+/// Returns the query for a matrix that is drawn in `area`, UI units.
 TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area);
 
-/// The node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may be
-/// drawn twice in a frame. Returns whether its numbers are known.
+/// Draws the node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may
+/// be drawn twice in a frame. Returns whether its numbers are known.
 bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const view::Rect& area,
                        const view::Rect& clip, std::uint32_t place);
 
-/// The node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the cell
-/// under the pointer.
+/// Draws the node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the
+/// cell under the pointer.
 std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked);
 
@@ -57,14 +58,14 @@ struct ResidualCurve {
   std::vector<float> mean, token;
 };
 
-/// From lengths [layers + 1, tokens]; padding isn't counted: tokens [first, end). Whole layers only.
+/// Returns the curve of lengths [layers + 1, tokens]; padding isn't counted: tokens [first, end). Only whole layers count.
 ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t tokens, std::uint32_t first, std::uint32_t end,
                              std::uint32_t token);
 
-/// "Residual stream by layer": how long its vectors are before the first layer and after each, in `area`; the selected
-/// layer is marked, and a click on another one selects it.
-/// The link to the largest activations, whose upper right corner is here. Returns its width.
+/// Draws the link to the largest activations, whose upper right corner is `corner`. Returns its width.
 float draw_largest_link(Frame& frame, glm::vec2 corner);
+/// Draws "Residual stream by layer", how long its vectors are before the first layer and after each, in `area`; the selected
+/// layer is marked, and a click on another one selects it.
 void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token);
 
 }  // namespace headlight::app

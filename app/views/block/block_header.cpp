@@ -11,7 +11,7 @@ constexpr float kHeaderHeight = 79.0F;
 constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
-// Of a low header: its height without the sentence, the top of its second line, and the width of the heads there.
+// The sizes of a low header: its height without the sentence, the top of its second line, and the width of the heads there.
 constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
 
@@ -20,13 +20,13 @@ float head_edge(std::uint32_t heads, float width) {
   return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 15.0F);
 }
 
-/// Of a head: filled where it is selected, else hollow.
+/// Draws a head's square: filled where the head is selected, else hollow.
 void draw_square(glm::vec2 low, glm::vec2 high, bool is_selected, shell::Color color, shell::Color fill) {
   fill_rect(low, high, is_selected ? color : fill, 1.0F);
   if (!is_selected) outline_rect(low, high, color, 1.0F);
 }
 
-/// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
+/// Draws one square for each query head over the KV heads that they read, the selected one filled; a click selects.
 void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
   const inference::BlockShape& shape = subject.geometry.shape;
@@ -58,7 +58,7 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
       "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
 }
 
-/// What the flow shows, in one sentence. Returns its height.
+/// Writes what the flow shows, in one sentence. Returns its height.
 float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) {
   std::string text = "Arrows lead from a matrix to what it makes";
   text += has_residual ? "; attention and the MLP add their outputs to the residual stream." : ".";

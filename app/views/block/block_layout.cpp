@@ -60,13 +60,14 @@ float column_width(const BlockPlan& plan, float width) {
   return std::max((width - kMargin - kGutterX * (columns - 1.0F)) / columns, 24.0F);
 }
 
-/// What the rows of a flow have beside the cells of their matrices.
+/// The height of what the rows of a flow have beside the cells of their matrices.
 float height_around(const BlockPlan& plan) {
   const auto rows = static_cast<float>(std::max(plan.rows, 1U));
   return kMargin + rows * kTitleHeight + (rows - 1.0F) * kGutterY;
 }
 
-/// How high the cells of each row would be in columns of this width; no matrix is thinner than `thinnest` of a square.
+/// Returns the heights that the cells of each row want in columns of this width; no matrix is thinner than `thinnest` of a
+/// square.
 std::vector<float> wanted_heights(const BlockPlan& plan, float column, float thinnest = kThinnestMatrix) {
   constexpr float kAnyHeight = 1e6F;
   std::vector<float> wanted(std::max(plan.rows, 1U), kMinMatrix);
@@ -86,8 +87,8 @@ struct Rows {
   float thinnest = kThinnestMatrix;
 };
 
-/// In a low room all rows are smaller by the same factor; in a high one thin matrices grow towards squares, and what is left
-/// then goes between the rows.
+/// Fits the rows into a room. In a low one all rows are smaller by the same factor; in a high one thin matrices grow towards
+/// squares, and the height that is left then goes between the rows.
 Rows fill_rows(const BlockPlan& plan, float column, float room) {
   constexpr float kWidestGutter = 96.0F;
   const auto sum = [](const std::vector<float>& heights) { return std::accumulate(heights.begin(), heights.end(), 0.0F); };

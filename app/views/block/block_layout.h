@@ -17,7 +17,7 @@ struct BlockNode {
   const Quantity& quantity() const { return app::quantity(stage); }
   /// "scores": State::opened_matrix names it.
   std::string_view id() const { return attention::to_string(stage); }
-  /// What stands after the symbol: "raw scores" after "S", nothing after itself.
+  /// The words after the symbol: "raw scores" after "S", nothing after itself.
   std::string_view name() const;
 };
 
@@ -41,7 +41,7 @@ struct PlacedNode {
   view::Rect cells;      ///< of the heatmap, inside of the box
 };
 
-/// What leads from one matrix to another: corners of a line that ends with an arrow head.
+/// An arrow from one matrix to another: corners of a line that ends with an arrow head.
 struct PlacedArrow {
   std::size_t from = 0, to = 0;  ///< in BlockPlan::nodes
   std::vector<glm::vec2> points;

@@ -15,7 +15,7 @@
 namespace headlight::app {
 namespace {
 
-/// What a figure of a layer is made from: its matrices as the engine's answers, kept from the last frame.
+/// The parts of a layer's figure: its matrices as the engine's answers, kept from the last frame.
 struct BlockFigure {
   BlockPlan plan;
   std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
@@ -89,7 +89,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
   return exporting::make_drawing(std::move(figure));
 }
 
-/// What the block view keeps from frame to frame.
+/// The block view's state from frame to frame.
 struct BlockViewState {
   BlockWalk walk;
   bool shows_all_terms = false;
@@ -165,7 +165,7 @@ std::uint32_t token_of_interest(const Frame& frame) {
   return std::max(queries.end, 1U) - 1;
 }
 
-/// Where the number of a matrix was computed: the view that shows it, and the map's stage.
+/// The place where a matrix's number was computed: the view that shows it, and the map's stage.
 struct Destination {
   std::string_view command;
   const char* label;

@@ -20,18 +20,18 @@ class BlockWalk {
   bool is_at_end() const { return position_ >= static_cast<float>(steps_); }
   /// The step that is being made; at the end the last one.
   std::size_t step() const;
-  /// How much of it is done, 0 … 1.
+  /// The part of the step that is done, 0 … 1.
   float part() const;
   bool is_done(std::size_t step) const { return static_cast<float>(step + 1) <= position_; }
 
   /// Starts over from the end.
   void play();
   void pause() { is_playing_ = false; }
-  /// To a position, and pauses.
+  /// Goes to a position, and pauses.
   void scrub(float position);
-  /// To the end.
+  /// Goes to the end.
   void skip();
-  /// One step on or back, to its end, and pauses.
+  /// Goes one step on or back, to its end, and pauses.
   void go(int steps);
   /// Time passes while it plays: `speed` steps a second and a half. Without motion each step is made at once and shown for
   /// its time.

@@ -274,7 +274,7 @@ class CheckpointsView final : public ViewPanel {
     frame.ui.request_redraw(2);
   }
 
-  // Of what was drawn last.
+  // These members are of what was drawn last.
   const CheckpointRoom* room_ = nullptr;  ///< of the window, which outlives its views
   Curves curves_;
   StepAxis axis_;

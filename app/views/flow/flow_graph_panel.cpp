@@ -65,14 +65,15 @@ shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
   return shell::mark_on(theme.background, view::pack(view::head_color(edge.heads.front().head)), theme.text);
 }
 
-/// How an edge is drawn.
+/// The look of an edge.
 struct EdgeLook {
   shell::Color color = 0;
   float share = 0.0F;  ///< 0 … 1: the line's width
   bool is_dashed = false;
 };
 
-/// Of two runs the width is the larger share; an edge that the present run doesn't have is dashed.
+/// Returns an edge's look. Its width between two runs is the larger share; an edge that the present run doesn't have is
+/// dashed.
 EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, double reach) {
   const std::optional<double> before = layout.baseline_share(edge);
   const auto share = static_cast<float>(std::clamp(std::max(edge.share, before.value_or(0.0)), 0.0, 1.0));
@@ -119,7 +120,7 @@ void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geomet
   for (const auto& [change, edge] : changed) {
     const std::string text = change_points(change);
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
-    // Near the edge's lower end, where edges into one node are apart.
+    // The label is near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
     const view::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
     const bool is_free = std::ranges::none_of(taken, [&](const view::Rect& other) {

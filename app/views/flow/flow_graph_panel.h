@@ -6,25 +6,26 @@
 
 namespace headlight::app {
 
-/// What happened on the graph in a frame.
+/// The events of the graph in a frame.
 struct FlowEvents {
   std::optional<FlowNode> hovered_node;
   std::optional<std::size_t> hovered_edge, clicked_edge;  ///< of FlowLayout::edges
 };
 
-/// What the colours of a single run's edges say: the residual stream, and for each head that an edge is coloured by its
-/// number. In lines as wide as the region.
+/// Draws the meaning of a single run's colours in lines as wide as the region: the residual stream, and the number of each
+/// head that an edge is coloured by.
 void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 
-/// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider.
-/// Of two runs edges have the colours of differences, and those that changed most are named.
-/// `batch`: whose tokens are named.
+/// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider. Edges that
+/// compare two runs have the colours of differences, and those that changed most are named.
+/// `batch`: the item whose tokens are named.
 /// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it.
 /// `revealed`: a node that is brought into view.
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed);
 
-/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the baseline.
+/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; with the share in the baseline where two runs are
+/// compared.
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
 
 /// "the token vector", "after layer 3": whose state the node is.
@@ -36,14 +37,14 @@ void open_edge(Frame& frame, const attribution::FlowEdge& edge);
 /// All edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is of.
 std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
 
-/// What is asked about an edge: its share, and the baseline's where runs are compared. `threshold`: what the graph is
-/// drawn with.
+/// Returns the reference to an edge's share, with the baseline's where runs are compared. `threshold`: the graph's.
 NumberRef edge_number(const Frame& frame, const Choices& choices, const FlowLayout& layout,
                       const attribution::FlowEdge& edge, std::uint32_t batch, float threshold);
 
-/// What is asked about the largest flow from the position's token to another one.
+/// Returns the reference to the largest flow from the position's token to another one.
 NumberRef flow_number(const Choices& choices, const PredictionPosition& position, std::uint32_t to, double value);
-/// About a node: its MLP's share, else the token that is read of it; none: it predicts nothing, or that isn't known yet.
+/// Returns the reference to a node's MLP share, else to the token that is read of it; none: it predicts nothing, or that
+/// isn't known yet.
 std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode& node, std::uint32_t batch,
                                      std::optional<double> mlp);
 
@@ -51,18 +52,18 @@ std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode&
 /// (logit lens), rose and fell most. Empty where nothing is predicted, of token vectors, and while it isn't known.
 std::string node_changes(Frame& frame, const FlowNode& node, std::uint32_t batch);
 
-/// What a token's state would predict as it is (logit lens), and the tokens whose logits the layer below it raised and
+/// Shows what a token's state would predict as it is (logit lens), and the tokens whose logits the layer below it raised and
 /// lowered most. `mlp`: the MLP's share of the state, where it is known.
 void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp);
 
 /// The shares that routes are followed from, in thousandths: the graph at any higher threshold is part of the same finding,
 /// so that the slider needn't wait. Low ones reach more tokens, whose parts have to be computed.
 inline constexpr std::array<std::uint32_t, 6> kMinShares = {40, 20, 10, 5, 2, 1};
-/// The highest of them that a threshold needs.
+/// Returns the highest of them that a threshold needs.
 std::uint32_t least_share(float threshold);
 
-/// Edges of attention that an automatic threshold leaves, where the graph has as many. With residual streams these are some
-/// 50: enough to see where a prediction comes from, and few enough to point at one.
+/// The number of edges of attention that an automatic threshold leaves, where the graph has as many. With residual streams
+/// these are some 50: enough to see where a prediction comes from, and few enough to point at one.
 inline constexpr std::size_t kAutomaticEdges = 30;
 std::size_t attention_edges(const std::vector<attribution::FlowEdge>& edges);
 
@@ -70,7 +71,7 @@ std::size_t attention_edges(const std::vector<attribution::FlowEdge>& edges);
 /// kAutomaticEdges; `least` where there is none. `count` must not grow with the threshold.
 float automatic_threshold(float least, const std::function<std::size_t(float threshold)>& count);
 
-/// The slider; a double click makes the threshold automatic again. `in_force`: what the graph is drawn with while the
+/// Draws the slider; a double click makes the threshold automatic again. `in_force`: what the graph is drawn with while the
 /// threshold is automatic; none: not known yet.
 void draw_threshold_slider(Frame& frame, float width, std::optional<float>& threshold, std::optional<float> in_force);
 

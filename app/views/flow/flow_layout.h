@@ -27,8 +27,8 @@ struct FlowEdgeKey {
 };
 FlowEdgeKey key_of(const attribution::FlowEdge& edge);
 
-/// Where a graph's nodes are: a column for each token that is reached, in the order of the text, and a row for each layer,
-/// the token vectors at the bottom.
+/// The places of a graph's nodes: a column for each token that is reached, in the order of the text, and a row for each
+/// layer, the token vectors at the bottom.
 struct FlowLayout {
   std::vector<attribution::FlowEdge> edges;
   std::set<FlowNode> nodes;                        ///< ends of edges, and the start
@@ -41,7 +41,7 @@ struct FlowLayout {
 
   FlowLayout() = default;
   FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t from);
-  /// Of two runs of as many layers and tokens.
+  /// Lays out the comparison of two runs of as many layers and tokens.
   FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_baseline,
              std::uint32_t all_layers, std::uint32_t from);
 
@@ -53,7 +53,7 @@ struct FlowLayout {
   double largest_change() const;
 };
 
-/// Where the keyboard goes on a graph.
+/// The direction in which the keyboard moves on a graph.
 enum class FlowMove : std::uint8_t {
   Back,     ///< down the strongest edge into the node: where most of it comes from
   Forward,  ///< up the strongest edge out of it

@@ -46,8 +46,8 @@ void draw_threshold_slider(Frame& frame, float width, std::optional<float>& thre
   const bool has_moved = ImGui::SliderFloat("##flow.threshold", &value, kMinFlowThreshold, kMaxFlowThreshold, format,
                                             ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic);
   if (has_moved) threshold = value;
-  // The slider follows the pointer for as long as the button is held, so all of the second click counts. In the field that
-  // Ctrl+click opens a double click selects the number.
+  // The slider follows the pointer for as long as the button is held, so all of the second click counts. A double click in
+  // the field that Ctrl+click opens selects the number.
   const ImGuiIO& io = ImGui::GetIO();
   const bool is_double = io.MouseDown[ImGuiMouseButton_Left] && io.MouseClickedLastCount[ImGuiMouseButton_Left] >= 2;
   if (ImGui::IsItemActive() && is_double && !io.WantTextInput) threshold.reset();

@@ -79,7 +79,7 @@ void choose(Frame& frame, std::optional<float> in_force) {
   state.set(kFlowView.residual_weight, weight);
 }
 
-/// In place of the graph: why this way of following doesn't go here, and a button for one that does.
+/// Explains in place of the graph why this method doesn't apply here, with a button for one that does.
 void explain_none(Frame& frame, const std::string& why) {
   const bool has_others = is_one_stack(*frame.result.network);
   const std::string text =
@@ -155,7 +155,7 @@ class FlowView final : public ViewPanel {
   }
 
  private:
-  /// What the figure says beside the graph.
+  /// Keeps the words beside the figure's graph.
   void keep_words(const Frame& frame, const PredictionPosition& position) {
     layer_numbers_ = frame.result.network->layer_numbers;
     title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
@@ -174,7 +174,7 @@ class FlowView final : public ViewPanel {
     }
   }
 
-  /// What the graph is drawn from.
+  /// The question and the answers that the graph is drawn from.
   struct Asked {
     FlowQuestion query;
     const Analysed* answer = nullptr;
@@ -334,7 +334,7 @@ class FlowView final : public ViewPanel {
     return has_moved;
   }
 
-  /// What the keyboard has come to, in words.
+  /// Describes the node that the keyboard has come to, in words.
   void draw_chosen(Frame& frame, std::uint32_t batch) const {
     if (!chosen_) return;
     const std::string token = predicted_token_text(frame.result, batch, chosen_->token);

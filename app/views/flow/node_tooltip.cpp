@@ -41,7 +41,7 @@ struct Changes {
   std::string promoted, suppressed;
 };
 
-/// What the layer below the node did to its logits; nullopt: there is no such layer, or it isn't known yet.
+/// Returns how the layer below the node changed its logits; nullopt: there is no such layer, or it isn't known yet.
 std::optional<Changes> changes_of(Frame& frame, const FlowNode& node, std::uint32_t batch) {
   if (node.layer == 0 || !frame.result.has_logits) return std::nullopt;
   const Prediction* after = ask(frame, batch, node);

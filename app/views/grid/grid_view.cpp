@@ -52,8 +52,8 @@ void draw_order(Frame& frame) {
   choose_segment(frame, "grid.order", labels, frame.state.view.grid_order);
 }
 
-/// Above the thumbnails: how many heads there are, which kind of attention (networks with several), which line of the batch,
-/// and the order.
+/// Draws, above the thumbnails, how many heads there are, which kind of attention (networks with several), which line of the
+/// batch, and the order.
 void draw_grid_header(Frame& frame) {
   const BlockShapes& shapes = frame.result.shapes;
   const auto selected = shapes.find(frame.state.selection.block);
@@ -134,14 +134,14 @@ void draw_caption(Frame& frame, const HeadRef& head, const view::Rect& box, bool
            is_selected ? theme.accent : theme.text_dim, text);
 }
 
-/// How a head is shown besides its heatmap.
+/// A head's appearance besides its heatmap.
 struct HeadStyle {
   float caption = 0.0F;  ///< height below the map; 0: none
   bool names_layer = false;
   const evaluation::HeadMetrics* metrics = nullptr;  ///< for badge and tooltip; null: not measured
 };
 
-/// One head: heatmap, frame, caption, click and tooltip.
+/// Draws one head: heatmap, frame, caption, click and tooltip.
 void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const HeadStyle& style) {
   Selection& selection = frame.state.selection;
   const std::string name =
@@ -159,15 +159,15 @@ void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const H
   draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(head, *style.metrics) : std::string());
 }
 
-/// Beside a line of maps: the layer's name, or "+6" beside its second line of six heads.
+/// Draws the label beside a line of maps: the layer's name, or "+6" beside its second line of six heads.
 void draw_line_label(const Frame& frame, const std::string& label, ImVec2 at, float map_height, bool is_selected) {
   ImFont* font = frame.ui.fonts().small;
   const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
   put_text(font, {at.x, std::round(at.y + drop)}, is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label);
 }
 
-/// The heads' numbers above a grid without captions, which stay while it scrolls; as many as have room. Where a layer has
-/// several lines they are the first line's, and the others say at the left what is added.
+/// Draws the heads' numbers above a grid without captions, which stay while it scrolls; as many as have room. Where a layer
+/// has several lines, the numbers are the first line's, and the labels of the others name what is added.
 void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_t heads) {
   ImFont* font = frame.ui.fonts().small;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -204,8 +204,8 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
   return ThumbnailLayout(request);
 }
 
-/// What heads do, for their badges. Of a long text it takes seconds of the device, and isn't asked for a badge alone; of a
-/// very short one nearly every head passes a threshold, because there are hardly other keys to look at.
+/// Returns the heads' metrics for their badges. A long text takes seconds of the device, and isn't measured for a badge
+/// alone; in a very short one nearly every head passes a threshold, because there are hardly other keys to attend to.
 ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
   constexpr std::uint32_t kMinTokens = 4, kMaxTokens = 2'048;
   const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);

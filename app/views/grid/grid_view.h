@@ -4,8 +4,8 @@
 
 namespace headlight::app {
 
-/// Every head of every layer of the selected kind of block as a live thumbnail. A click selects; the pointer shows layer,
-/// head, concentration and a larger heatmap. Draws into the whole current child region.
+/// Draws every head of every layer of the selected kind of block as a live thumbnail. A click selects; the pointer shows
+/// layer, head, concentration and a larger heatmap. Draws into the whole current child region.
 void draw_grid_panel(Frame& frame);
 
 }  // namespace headlight::app

@@ -64,7 +64,7 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   return side;
 }
 
-/// As an exact tile of weights, so that it is drawn like one.
+/// Returns the map as an exact tile of weights, so that it is drawn like one.
 attention::Tile tile_of(GroupedMap map) {
   attention::Tile tile;
   tile.request = {.stage = attention::Stage::Weights, .rows = map.rows, .columns = map.columns};

@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kMaxGroupedTokens = 1024;
 bool can_group(const Frame& frame);
 /// Is it grouped now?
 bool is_grouped(const Frame& frame);
-/// What the numbers of a grouped map are, for its title: "words: sums over keys, means over queries"; empty: it isn't.
+/// Describes a grouped map's numbers for its title: "words: sums over keys, means over queries"; empty: it isn't grouped.
 std::string grouping_text(const Frame& frame);
 
 /// The selected map's weights between words, or without special tokens, and the bars of any map. Computed once for each

@@ -13,7 +13,7 @@ namespace {
 
 using attention::Stage;
 
-/// What an export of the selected map alone would be asked for.
+/// Returns the options that an export of the selected map alone would have.
 ExportOptions options_of(const State& state, const EngineResult& result, bool is_difference) {
   const Selection& selection = state.selection;
   const ViewChoices& view = state.view;

@@ -44,13 +44,13 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   return fmt::format("{}, masked cells {}", formulas::map(Stage::Scaled, subject), fill_text(subject.mask->fill));
 }
 
-/// At the right end of the line that is being laid out; on a line of its own where that is too narrow.
+/// Places the next item at the right end of the line that is being laid out; on a line of its own where that is too narrow.
 void place_right(float width) {
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kNarrowGainGap <= at) ImGui::SameLine(at);
 }
 
-/// What the map can show: places of kMapStages, and kNormsLabel. A mean is of weights, as they are or as norms.
+/// Returns the places in kMapStages that the map can show, and kNormsLabel. A mean is of weights, as they are or as norms.
 std::vector<std::size_t> stage_choices(const Frame& frame) {
   const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
   std::vector<std::size_t> choices;
@@ -90,7 +90,7 @@ std::string title(const Frame& frame) {
   return fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head);
 }
 
-/// One head, or a mean of several: a list that opens beside the title.
+/// Draws the choice of one head, or of a mean of several: a list that opens beside the title.
 void choose_mean(Frame& frame) {
   HeadMean& mean = frame.state.selection.mean;
   const bool is_cross = frame.state.selection.block.kind == model::BlockKind::Cross;
@@ -126,7 +126,7 @@ void choose_stage(Frame& frame, float padding) {
   }
 }
 
-/// What the map is, in parts.
+/// Returns the description of the map, in parts.
 HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
   const view::Region cells = shown_cells(frame, selection.block);
@@ -176,11 +176,11 @@ void choose_shown(Frame& frame, bool lists_rows) {
   choose("Without special tokens, renormalised", "renormalized", SpecialTokens::Renormalized);
 }
 
-/// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; the head's
-/// gain, where there is no room for it beside the title; and the speed of new rows, once the model has written.
+/// The tools beside the map's formula: the rows' names, where each row writes a token; the brush; the list of what is shown;
+/// the head's gain, where there is no room for it beside the title; and the speed of new rows, once the model has written.
 struct Tools {
   bool rows = false, brush = false, shown = false, gain = false, speed = false;
-  bool lists_rows = false;  ///< what names the rows is in the list of what is shown
+  bool lists_rows = false;  ///< the choice of the rows' names is in the list of what is shown
 
   bool has_any() const { return rows || brush || shown || gain || speed; }
   float width(const Frame& frame) const;
@@ -241,8 +241,8 @@ struct Subtitle {
   Tools tools;
 };
 
-/// Where there is too little room for all, what names the rows goes into a list, then the sizes are left out, then the
-/// formula goes into a tooltip, then more of the text (fit_about()).
+/// Fits the line where there is too little room for all: the choice of the rows' names goes into a list, then the sizes are
+/// left out, then the formula goes into a tooltip, then more of the text is cut (fit_about()).
 Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string formula, const Tools& tools) {
   const shell::FontSet& fonts = frame.ui.fonts();
   Subtitle line{.about = about.text(), .whole = about.text(), .formula = std::move(formula), .tools = tools};
@@ -290,7 +290,7 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }
 
-/// What the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
+/// Writes what the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
 void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
   constexpr std::uint32_t kMaxTokens = 2'048;  // measuring all heads of a longer text takes seconds
   const Selection& selection = frame.state.selection;
@@ -318,7 +318,7 @@ void draw_head_header(Frame& frame) {
   choose_mean(frame);
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const model::AttentionLayer* layer = frame.result.network ? &frame.result.network->layer(selection.block) : nullptr;
-  // Without an output projection there is nothing that a head could be kept out of.
+  // A head without an output projection has nothing that it could be kept out of.
   const bool has_gain = layer && layer->weights && layer->weights->output && selection.mean == HeadMean::None;
   const float title_end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
   // The stages are narrower where that leaves room for the gain.

@@ -10,12 +10,12 @@
 
 namespace headlight::app {
 
-// What the view Head draws above and over its map.
+// The parts of the view Head above and over its map.
 
-/// Above the map: which head it is, how the map is computed, and the choice of its stage.
+/// Draws, above the map, which head it is, how the map is computed, and the choice of its stage.
 void draw_head_header(Frame& frame);
 
-/// What the header says of the map beside its title. All but the kind may be empty.
+/// The header's description of the map beside its title. All but the kind may be empty.
 struct HeadAbout {
   std::string kind = {};                           ///< of attention
   std::string sizes = {};                          ///< "12 × 12"
@@ -30,8 +30,8 @@ struct HeadAbout {
 /// map shows, then the grouping, which its list shows, then the line; "…" ends what is left. The kind is cut last.
 std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure);
 
-/// The tooltip of a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the row's
-/// largest weight and entropy, and what the key receives in all. Requests the exact rows that it reads.
+/// Draws a tooltip for a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the
+/// row's largest weight and entropy, and what the key receives in all. Requests the exact rows that it reads.
 void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box);
 
 /// The tokens along the map's sides.
@@ -41,12 +41,11 @@ struct MapTokens {
   bool are_same = false;  ///< both sides are one sequence
 };
 
-/// While the search is open, a line with its field, what was found and buttons; Enter and the commands go on to the next
-/// token, whose row and column are pinned. Draws at the cursor of the current window.
+/// Draws, while the search is open, a line with its field, what was found and buttons; Enter and the commands go on to the
+/// next token, whose row and column are pinned. Draws at the cursor of the current window.
 void draw_token_search(Frame& frame, const MapTokens& tokens);
 
-/// What Transient::seeks_strongest asks: the tiles that the answer needs are asked for, and when they are known the cell is
-/// pinned and shown.
+/// Answers Transient::seeks_strongest: asks for the tiles that it needs, and when they are known pins and shows the cell.
 void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns);
 
 /// The map of this view as a figure for a paper: all of it, however the view is zoomed, with the words, colours and ranges
@@ -59,7 +58,7 @@ class HeadFigure {
   std::unique_ptr<exporting::Drawing> draw() const;
 
  private:
-  // Of the window, which outlives its views.
+  // State and result are the window's, which outlives its views.
   const State* state_ = nullptr;
   const EngineResult* result_ = nullptr;
   std::shared_ptr<const attention::Tile> tile_;  ///< null while not known
@@ -74,7 +73,7 @@ class RowReveal {
  public:
   inline static constexpr double kSeconds = 0.5;  ///< of a row at speed 1
 
-  /// Once per frame, before drawing. `rows`: the real queries of the selected line. `now_s`: any clock.
+  /// Called once per frame, before drawing. `rows`: the real queries of the selected line. `now_s`: any clock.
   void observe(const Frame& frame, std::uint32_t rows, double now_s);
   /// Covers those keys of the row that haven't appeared yet, and asks for the next frame.
   void draw(Frame& frame, const view::Viewport& viewport) const;

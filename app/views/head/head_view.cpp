@@ -76,7 +76,7 @@ class PaintMarks {
     }
   }
 
-  /// In the cell's upper right corner, on a ground of its own, so that it is seen on any colour.
+  /// Draws the sign in the cell's upper right corner, on a ground of its own, so that it is seen on any colour.
   void sign(attention::Cell at, bool is_plus) {
     const shell::Theme& theme = frame_.ui.theme();
     const view::Rect cell = rect_of(at);
@@ -255,7 +255,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
     const float x = std::round(seen.end().x + 18.0F + bars);
     const float top = seen.origin.y + kBarDrop;
     MapLegend legend(frame, heatmap, viewport.zoom());
-    // As high as the map, but the legend stays in the window.
+    // The bar is as high as the map, but the legend stays in the window.
     const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
     const float height = std::clamp(std::min(seen.size.y - kBarDrop, room_below), 60.0F, 340.0F);
     heatmap.draw_bar({.origin = {x, top}, .size = {kBarWidth, height}});

@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// What the view keeps from frame to frame.
+/// The view's state from frame to frame.
 struct HeadMemory {
   GroupedHead grouped;
   RowReveal new_row;

@@ -15,7 +15,7 @@ namespace {
 constexpr float kZoomStep = 1.2F;   // a step of the wheel
 constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during a click
 
-/// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
+/// The action of a held left button; lives in ImGui's storage of the window, because it is over with the next frame or so.
 /// Put: the brush masks cells, or gives them a bias or a weight; Take: it takes that away again.
 enum class Stroke : int { None, Put, Take, Pan, Pin, Range, PutRectangle, TakeRectangle };
 
@@ -69,7 +69,7 @@ class MapInput {
   void set_stroke(Stroke stroke) { memory("stroke") = static_cast<int>(stroke); }
   void fit() { viewport_ = room_.viewport(1.0F, {}); }
 
-  /// What is under the point stays there, also while the map's part of the room grows.
+  /// Zooms so that what is under the point stays there, also while the map's part of the room grows.
   void zoom_at(glm::vec2 point, float factor) {
     const glm::vec2 cells = (point - viewport_.matrix().origin) / viewport_.cell_size();
     const view::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
@@ -122,7 +122,7 @@ class MapInput {
     }
   }
 
-  /// Where the last press was.
+  /// The cell of the last press.
   attention::Cell remembered_cell() {
     return {.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))};
   }
@@ -183,7 +183,7 @@ class MapInput {
     put_ink(frame_.state, cells, now == Stroke::PutRectangle, map());
   }
 
-  /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.
+  /// Paints every cell between the last painted one and this one, so that a quick drag leaves no gaps.
   void paint_line(attention::Cell to, bool puts) {
     int& row = memory("row");
     int& column = memory("column");

@@ -81,7 +81,7 @@ void MapLegend::draw(glm::vec2 at) {
   put_text(font, {at.x, at.y + 17.0F}, theme.text_dim, "0: whole map");
 }
 
-/// How colours follow the weights.
+/// Draws the choice of how colours follow the weights.
 void MapLegend::draw_scale(glm::vec2 at) {
   const std::array<std::string, 3> labels = {"lin", "√", "log"};
   ImGui::SetCursorScreenPos(at);

@@ -21,7 +21,7 @@ struct MapRoom {
   view::Viewport viewport(float zoom, glm::vec2 pan) const;
 };
 
-/// What the pointer and the keyboard do on the big heatmap of the selected head:
+/// The actions of pointer and keyboard on the big heatmap of the selected head:
 ///   wheel: zoom where the pointer is · 0 or a double click while zoomed in: fit
 ///   middle drag, Space or Shift + drag, and without the brush any drag: pan
 ///   click: pin the crosshair, or unpin it where it is; with the brush the right button does it
@@ -34,16 +34,16 @@ view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::R
 /// maps are empty in that corner.
 class Minimap {
  public:
-  /// Where it is now; call it before the map's own input. Clicking and dragging in it moves the map, by changing pan.
+  /// Places the map; call it before the map's own input. Clicking and dragging in it moves the large map, by changing pan.
   Minimap(Frame& frame, const MapRoom& room);
 
   /// Is the map larger than its room, and large enough that this helps?
   bool is_shown() const { return is_shown_; }
-  /// Empty where it isn't shown.
+  /// The minimap's area; empty where it isn't shown.
   const view::Rect& area() const { return area_; }
   /// The part of it that shows a tile.
   view::Rect area_of(const TileQuery& tile) const;
-  /// The frame around it, and the visible part; behind the tiles.
+  /// Draws the frame around the minimap, and the visible part; below the tiles.
   void draw_marks(const view::Viewport& viewport) const;
 
  private:
@@ -65,14 +65,14 @@ class MapHeatmap {
   bool has_odd_cells() const;  ///< NaN or infinite, and not masked
 
   void draw();
-  /// The same of the whole map, as far as it is known.
+  /// Draws the whole map small, as far as it is known.
   void draw_small(const Minimap& minimap);
-  /// The colour bar, whose range the user may change.
+  /// Draws the colour bar, whose range the user may change.
   void draw_bar(const view::Rect& bar);
-  /// Can the user choose the bar's range? Not of differences and norms: each map has its own.
+  /// Can the user choose the bar's range? Not that of differences and norms: each map has its own.
   bool has_range_choice() const;
   view::ValueLimits range() const;
-  /// What the colours leave out or don't use, and how to see it.
+  /// Returns what the colours leave out or don't use, and how to see it.
   std::optional<RangeHint> hint() const;
 
  private:
@@ -93,8 +93,8 @@ inline constexpr float kBarWidth = 14.0F;
 inline constexpr float kBarDrop = 24.0F;  // the bar's caption is beside the map, below the slanted labels
 inline constexpr float kLegendDrop = 14.0F;
 
-/// Below the colour bar: its range and scale, what to do when it shows next to nothing, what the stripes and the colour of
-/// what isn't a number mean, and the zoom while there is one.
+/// The legend below the colour bar: its range and scale, what to do when it shows next to nothing, what the stripes and the
+/// colour of cells that aren't numbers mean, and the zoom while there is one.
 class MapLegend {
  public:
   MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom);

@@ -68,7 +68,7 @@ std::string number_text(std::optional<float> value) {
   return value ? write_number(double{*value}) : std::string("…");
 }
 
-/// What the row and the column of a cell amount to.
+/// Writes the sums and extremes of a cell's row and column.
 void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, const RowStatistics& row,
                std::optional<float> received) {
   ImFont* mono = frame.ui.fonts().mono;
@@ -84,7 +84,7 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
   draw_number(frame, "key receives", fmt::format("{:.3f} from {} queries", *received, queries.end), mono);
 }
 
-/// Where the map shows norms, the cell's.
+/// Writes the cell's norm where the map shows norms.
 void draw_norm(Frame& frame, attention::Cell cell) {
   if (!shows_norms(frame.state)) return;
   const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, Stage::Weights), true);
@@ -94,7 +94,7 @@ void draw_norm(Frame& frame, attention::Cell cell) {
               frame.ui.fonts().mono);
 }
 
-/// What the cell has in the baseline, and what changed, where maps show that.
+/// Writes the cell's value in the baseline, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
   const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, shown_stage(frame.state)),

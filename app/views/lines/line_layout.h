@@ -27,12 +27,12 @@ class LineLayout {
   };
   explicit LineLayout(const Sizes& sizes);
 
-  /// Of the whole columns.
+  /// The height of the whole columns.
   float content_height() const { return pitch_ * static_cast<float>(std::max(sizes_.queries, sizes_.keys)); }
   float pitch() const { return pitch_; }
   /// The middle of a token's label.
   float y_of(std::uint32_t token) const { return (static_cast<float>(token) + 0.5F) * pitch_ - sizes_.scroll; }
-  /// Where lines begin at queries and end at keys.
+  /// The places where lines begin at queries and end at keys.
   float query_x() const { return query_x_; }
   float key_x() const { return key_x_; }
   /// Room for a side's longest label.
@@ -61,8 +61,8 @@ class LineLayout {
   float pitch_ = 0.0F, query_x_ = 0.0F, key_x_ = 0.0F, query_label_ = 0.0F, key_label_ = 0.0F;
 };
 
-/// What is asked of a map [queries, keys] to draw the lines of its visible tokens: all of it where it is small, else whole
-/// blocks of rows, and of columns too where even those would be many.
+/// The region of a map [queries, keys] that is asked for to draw the lines of its visible tokens: all of it where it is
+/// small, else whole blocks of rows, and of columns too where even those would be many.
 struct LineRegion {
   TokenSpan queries, keys;
 

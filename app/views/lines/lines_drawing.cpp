@@ -78,7 +78,7 @@ class SidePainter {
     frame_.mark(fmt::format("lines.{}.{}", name(), token), rect);
   }
 
-  /// From the label outwards, the largest first, each behind a square in its head's colour.
+  /// Draws the weights from the label outwards, the largest first, each after a square in its head's colour.
   void draw_weights(std::uint32_t token, const view::Rect& label) const {
     ImFont* font = frame_.ui.fonts().mono_small;
     constexpr float kSquare = 6.0F;

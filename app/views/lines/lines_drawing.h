@@ -19,10 +19,10 @@ struct LineSides {
   LineSide queries, keys;
 };
 
-/// Both sides of the selected map. Asks for the prediction that names the last row of a target.
+/// Returns both sides of the selected map. Asks for the prediction that names the last row of a target.
 LineSides line_sides(Frame& frame);
 
-/// What is drawn in the area of the lines.
+/// The contents of the area of the lines.
 struct DrawnLines {
   const LineLayout& layout;
   const LineSides& sides;

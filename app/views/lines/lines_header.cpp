@@ -59,8 +59,8 @@ void choose_part(Frame& frame) {
   choose_segment(frame, "lines.pair", labels, frame.state.view.lines.pair_part);
 }
 
-/// What the pointer is over changes the number. So the number decides neither where the text begins nor how high the header
-/// is, which would move what is under the pointer away from it, and back in the next frame.
+/// Draws the number of lines, which changes with the item under the pointer. So the number decides neither where the text
+/// begins nor how high the header is, which would move that item away from the pointer, and back in the next frame.
 void draw_count(Frame& frame, const LineSet& shown) {
   const auto counted = [](std::size_t count) { return fmt::format("{} line{}", count, count == 1 ? "" : "s"); };
   std::string of_locked;

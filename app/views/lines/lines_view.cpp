@@ -27,7 +27,7 @@ struct LineInputs {
   bool operator==(const LineInputs&) const = default;
 };
 
-/// What labels depend on.
+/// The values that labels depend on.
 struct SidesOf {
   std::uint64_t run = 0;
   model::BlockRef block;
@@ -86,7 +86,7 @@ class LinesView final : public ViewPanel {
     return sides_;
   }
 
-  /// How many weights have room beside a label.
+  /// Returns how many weights have room beside a label.
   static std::size_t printed(float width) {
     constexpr float kForThree = 620.0F;
     constexpr float kForOne = 360.0F;
@@ -253,7 +253,7 @@ class LinesView final : public ViewPanel {
                                 .part = inputs_.part});
   }
 
-  /// Between the columns, what to do where there are no lines.
+  /// Writes, between the columns, what to do where there are no lines.
   void draw_empty(Frame& frame, const LineLayout& layout, glm::vec2 origin, glm::vec2 room, bool asks_nothing) const {
     if (!set_.lines.empty()) return;
     const std::string text = asks_nothing            ? "No head is chosen: click one above."
@@ -280,7 +280,7 @@ class LinesView final : public ViewPanel {
   LineSet set_;
   std::optional<LockedToken> locked_;
   float largest_ = 0.0F;  ///< weight of the tiles that are shown
-  // Of the last frame, for the vector image.
+  // These members are of the last frame, for the vector image.
   std::vector<std::uint32_t> heads_;
   std::string title_;
   const shell::Ui* ui_ = nullptr;

@@ -31,7 +31,7 @@ LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, co
   return found;
 }
 
-/// What is found about the baseline, when all of it is known.
+/// Returns the finding about the baseline, when all of it is known.
 template <typename Found>
 const Found* whole(const Analysed* answer) {
   return answer && answer->is_done ? answer->as<Found>() : nullptr;

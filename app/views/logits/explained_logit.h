@@ -13,7 +13,7 @@ LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state);
 /// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, const Compared<double>& value);
 
-/// What the view shows: the run's numbers, and where differences are shown those of the baseline.
+/// The view's numbers: the run's, and where differences are shown those of the baseline.
 struct ExplainedLogit {
   Compared<LogitAttribution> parts;                    ///< the baseline's complete, with the layers and heads of the run's
   std::optional<Compared<LogitSources>> sources = {};  ///< by the run's own tokens; none: not known yet
@@ -36,7 +36,7 @@ struct LogitComponent {
 /// Embedding, then each layer's attention and MLP, then the biases at the end.
 std::vector<LogitComponent> components_of(const Compared<LogitAttribution>& found);
 
-/// What each head gives.
+/// Returns the scores by what each head gives.
 HeadScores scores_of(const Compared<LogitAttribution>& found);
 
 /// All numbers as CSV with a header line: part, layer, head, token, value; where there is a baseline its number and the

@@ -21,7 +21,7 @@ void draw_heading(Frame& frame, const char* text) {
   ImGui::TextUnformatted(text);
 }
 
-/// "logit +13.702 = the sum of its 27 parts", or by how much they miss it. Of a change likewise.
+/// Writes "logit +13.702 = the sum of its 27 parts", or by how much they miss it; where runs are compared, for the change.
 void draw_sum(Frame& frame, const ChosenLogit& logit, const Compared<LogitAttribution>& found) {
   const LogitAttribution shown = found.shown();
   const double off = std::abs(shown.sum() - shown.logit), size = std::max(std::abs(found.now.logit), 1.0);
@@ -159,8 +159,8 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
       std::floor(ImGui::GetContentRegionAvail().y * 0.4F));
 }
 
-/// What the logit of the next token is made of: bars of embedding, attention, MLPs and biases, a map of all heads, and the
-/// source tokens of the heads. The parts sum to the logit, which is shown and compared.
+/// Explains what the logit of the next token is made of: bars of embedding, attention, MLPs and biases, a map of all heads,
+/// and the source tokens of the heads. The parts sum to the logit, which is shown and compared.
 class LogitsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {

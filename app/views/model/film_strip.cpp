@@ -90,7 +90,7 @@ void FilmStrip::draw(Frame& frame, float height) {
     frame.mark("model.film", box);
     left = kMapEdge + 18.0F;
   }
-  // Below each other beside the map, else beside each other.
+  // The tools are below each other beside the map, else beside each other.
   constexpr float kGap = 14.0F;
   const bool is_one_line = left == 0.0F;
   const float room = ImGui::GetContentRegionAvail().x - left;

@@ -21,12 +21,12 @@ constexpr float kLayerGap = 8.0F;
 constexpr float kMaxGrowth = 1.6F;  // of the chosen size, to fill a line
 constexpr float kPin = 9.0F;
 constexpr std::uint32_t kModelPlace = 0x7C;
-/// So many heads are evaluated before they are scrolled to, for the film strip.
+/// The most heads that are evaluated before they are scrolled to, for the film strip.
 constexpr std::size_t kMaxPrefetched = 512;
 constexpr std::uint32_t kMaxPrefetchedTokens = 2'048;
 
-/// Where each thumbnail is, from the upper left corner of all: lines of equal boxes, each layer beginning one where they are
-/// in the order of layers.
+/// The places of the thumbnails, from the upper left corner of all: lines of equal boxes, each layer beginning one where
+/// they are in the order of layers.
 struct Lines {
   glm::vec2 map{0.0F};              ///< width and height of a map
   std::size_t columns = 1;          ///< on a line
@@ -63,8 +63,8 @@ struct Lines {
   glm::vec2 origin(std::size_t head) const { return {static_cast<float>(places[head]) * (map.x + kGap), tops[head]}; }
 };
 
-/// Every head of every layer as a thumbnail large enough to read, in the order and through the filter of any metric, above a
-/// film strip.
+/// Shows every head of every layer as a thumbnail large enough to read, in the order and through the filter of any metric,
+/// above a film strip.
 class ModelView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -102,7 +102,7 @@ class ModelView final : public ViewPanel {
   }
 
  private:
-  /// What the figure is made from: all listed heads, where they are few enough to be asked for before they are scrolled to.
+  /// Keeps the figure's maps: all listed heads, where they are few enough to be asked for before they are scrolled to.
   void keep(const Frame& frame, const std::vector<HeadRef>& heads) {
     tiles_.clear();
     if (heads.empty() || heads.size() > kMaxPrefetched) return;
@@ -269,9 +269,9 @@ class ModelView final : public ViewPanel {
   std::string sample_;       ///< of the maps' rows, in the previous frame
   bool reveals_ = false;
   std::optional<HeadRef> hovered_;          ///< in the previous frame
-  std::optional<attention::Cell> pointed_;  ///< likewise, of the head's map; lit in all maps
-  std::optional<HeadRef> selected_;         ///< likewise
-  // Of the last frame, for the figure.
+  std::optional<attention::Cell> pointed_;  ///< in the previous frame, of the head's map; lit in all maps
+  std::optional<HeadRef> selected_;         ///< in the previous frame
+  // These members are of the last frame, for the figure.
   exporting::ContactSheet kept_;  ///< without maps and metrics
   HeadChoices choices_;
   std::vector<std::pair<HeadRef, std::shared_ptr<const attention::Tile>>> tiles_;

@@ -32,7 +32,7 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   }
 }
 
-/// What of heads is put, and whether at all tokens or at the chosen one.
+/// Draws the choices of what is put of heads, and whether at all tokens or at the chosen one.
 void choose_part_of_heads(Frame& frame) {
   PatchingChoices& choices = frame.state.patching;
   if (choices.map == PatchMap::Heads) {

@@ -19,7 +19,7 @@ std::string map_title(const PatchingChoices& choices, const std::string& receive
 /// The end of a cell's tooltip: what clicks do.
 const char* click_hint(PatchMap map);
 
-/// How the two runs are called: the present one and what it is compared with.
+/// The names of the two runs: the present one and the one that it is compared with.
 struct RunNames {
   std::string present = "the present run", baseline = "the baseline";
 };
@@ -32,11 +32,11 @@ std::string source_name(const PatchingChoices& choices, const RunNames& names);
 /// The part of the difference from which on a cell is worth a word.
 inline constexpr double kVisibleRecovery = 0.05;
 
-/// What a number of the map is of: which run is changed in which way, and what 0 and 1 mean. `receiver`: of paths, or the
-/// head whose weights are put; `where`: " at all tokens", of heads and paths.
+/// Describes a number of the map: which run is changed in which way, and what 0 and 1 mean. `receiver`: of paths, or the
+/// head whose weights are put; `where`: " at all tokens", for heads and paths.
 std::string cell_text(const PatchingChoices& choices, const RunNames& names, const std::string& receiver, const char* where);
 
-/// What is concluded from.
+/// The findings that a conclusion is drawn from.
 struct PatchedMap {
   PatchMap map = PatchMap::Residual;
   std::span<const PatchCell> strongest = {};  ///< first
@@ -44,7 +44,7 @@ struct PatchedMap {
   std::string receiver = {};  ///< of paths
   std::size_t tried = 0;      ///< heads that were tried as receivers; 0: the user chose one
 };
-/// What a map says, in a sentence.
+/// Returns a map's conclusion, in a sentence.
 std::string conclusion_text(const PatchedMap& found);
 
 /// "+1.203", "34 %", "2.418" (nats): a number of what is measured.
@@ -53,16 +53,16 @@ std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);
 /// A recovery as a sentence's beginning: "Goes 0.76 of the way to the baseline", or that it isn't one.
 std::string recovery_text(const PatchingChoices& choices, const RunNames& names, double recovery);
 
-/// A sentence where recoveries are large because both runs have nearly the same number; otherwise empty.
-/// `largest`: the size of the largest recovery.
+/// Returns a sentence where recoveries are large because both runs have nearly the same number; otherwise empty. `largest`:
+/// the size of the largest recovery.
 std::string scale_note(double largest);
 
-/// Recoveries of a map of layers and heads, the one farthest from 0 first; and of tokens (rows) and layers.
+/// Return the recoveries of a map of layers and heads, the one farthest from 0 first; and of tokens (rows) and layers.
 HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,
                                const BlockShapes& shapes);
 Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
                             std::uint32_t batch);
-/// And of the weights of a head, queries (rows) and keys.
+/// Returns the recoveries of a head's weights, queries (rows) and keys.
 Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
                              model::BlockKind kind, std::uint32_t batch);
 
@@ -70,7 +70,7 @@ Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, 
 /// (with its text); then logit, probability, loss, and the recovery of each. `label`: a column's text.
 std::string patching_csv(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label);
 
-/// The head in which paths end, and what of it learns of them.
+/// The head in which paths end, and its input that they lead into.
 struct PathEnd {
   HeadRef head;
   PathInput input = PathInput::Query;
@@ -82,10 +82,10 @@ struct PathEnd {
 /// "keys of L3 H4 to H7".
 std::string receiver_name(const Frame& frame, const PathEnd& receiver);
 
-/// While the user has chosen no receiver. Heads of the selected kind, that other heads of it come before, are tried from the
-/// one whose output of the other run carries the prediction the furthest (the map "heads" of the same prediction) on, a few
-/// at most: the first one into which a path leads that carries a visible part of it is the receiver, by the input into which
-/// the strongest path leads. Where none is visible, the strongest of all that were tried.
+/// The receiver while the user has chosen none. Heads of the selected kind, that other heads of it come before, are tried
+/// from the one whose output of the other run carries the prediction the furthest (the map "heads" of the same prediction)
+/// on, a few at most: the first one into which a path leads that carries a visible part of it is the receiver, by the input
+/// into which the strongest path leads. Where none is visible, the strongest of all that were tried is taken.
 struct FoundReceiver {
   std::optional<PathEnd> end = {};  ///< none: not known yet, or there is none
   bool is_searching = false;
@@ -94,18 +94,18 @@ struct FoundReceiver {
 };
 /// The question about paths into such an end, of the choices in the state.
 PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end);
-/// How far the search is, while it goes on.
+/// Returns how far the search is, while it goes on.
 std::string search_text(const FoundReceiver& search);
 FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit);
 
 /// The receiver of path patching, which of its inputs, and whether paths lead through MLPs.
 void draw_path_controls(Frame& frame, const PathEnd& end);
 
-/// What to do before anything can be patched, with buttons that do it: no prediction, no baseline, the baseline is the
+/// Draws what to do before anything can be patched, with buttons that do it: no prediction, no baseline, the baseline is the
 /// present one, or the two don't fit. Draws nothing and returns true where two runs are there.
 bool draw_patching_start(Frame& frame);
 
-/// What is patched, into which run, what is measured of which tokens, and the kind of attention.
+/// Draws the choices of what is patched, into which run, what is measured of which tokens, and the kind of attention.
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit);
 
 /// Activations of a cell of the map can be dragged to another one, or onto a button. The last item is where they begin:
@@ -118,7 +118,7 @@ std::optional<PatchCell> dropped_on_last_item(std::uint64_t map);
 /// Activations of the baseline that are kept in the present one: asked of the engine, then a part of the state.
 class KeptChangesPanel {
  public:
-  /// Where activations are put that were dragged from elsewhere: a layer and head, and the first token.
+  /// The place where activations are put that were dragged from elsewhere: a layer and head, and the first token.
   struct Target {
     std::uint32_t layer = 0, head = 0, first = 0;
   };

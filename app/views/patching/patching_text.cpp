@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// What is to be known of a part of heads beside its name.
+/// Returns a note about a part of heads, beside its name.
 const char* part_note(model::Site part) {
   constexpr std::array kNotes = {" Queries change a head through its weights alone.",
                                  " Keys change a head through its weights alone; all heads that share them receive them.",

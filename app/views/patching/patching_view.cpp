@@ -75,7 +75,7 @@ class PatchingView final : public ViewPanel {
   bool is_paths() const { return choices_.map == PatchMap::Paths; }
   bool is_weights() const { return choices_.map == PatchMap::Weights; }
 
-  /// What is asked of the engine; of paths draws the choice of their end as well. None: there is no such end.
+  /// Returns the question for the engine; for paths it draws the choice of their end as well. None: there is no such end.
   std::optional<AnalysisQuery> asked(Frame& frame, const ChosenLogit& logit) {
     const model::BlockKind kind = frame.state.selection.block.kind;
     head_ = {};
@@ -106,13 +106,13 @@ class PatchingView final : public ViewPanel {
     return paths_query(frame, logit, *receiver);
   }
 
-  /// Instead of the map.
+  /// Writes a note instead of the map.
   void draw_missing(Frame& frame) const {
     if (!search_.is_searching) return write_note(frame, "There is no attention of this kind.", frame.ui.theme().warning);
     write_note(frame, search_text(search_));
   }
 
-  /// Of a token that is a column of the effects.
+  /// The label of a token that is a column of the effects.
   std::string label(std::size_t column) const {
     const std::vector<std::string>& tokens = is_weights() ? matrix_.columns.tokens : matrix_.rows.tokens;
     return column < tokens.size() ? tokens[column] : std::to_string(column);
@@ -121,7 +121,7 @@ class PatchingView final : public ViewPanel {
     return effects_->recovery_at(row, column, choices_.measure);
   }
 
-  /// What is drawn again until there are other findings.
+  /// Keeps the texts that are drawn again until there are other findings.
   void look_up(Frame& frame, const Analysed& answer, const ChosenLogit& logit) {
     const PatchMeasure measure = frame.state.patching.measure;
     const bool is_known = result_ == answer.result && choices_.measure == measure;
@@ -210,10 +210,10 @@ class PatchingView final : public ViewPanel {
     return PatchCell{.row = static_cast<std::size_t>(layer - effects_->layers.begin()), .column = column};
   }
 
-  /// Only activations of the baseline are kept, in the present one.
+  /// Can activations be kept? Only those of the baseline, in the present run.
   bool can_keep() const { return !choices_.into_baseline && !is_paths(); }
 
-  /// Another one where the map is of another run, or shows something else.
+  /// Returns a number that differs where the map is of another run, or shows something else.
   std::uint64_t map_number(const Frame& frame) const {
     return frame.result.run << 12U | static_cast<std::uint64_t>(kind_) << 8U |
            static_cast<std::uint64_t>(choices_.part) << 4U | static_cast<std::uint64_t>(choices_.map);
@@ -222,7 +222,7 @@ class PatchingView final : public ViewPanel {
   model::BlockRef block_of(std::size_t row) const {
     return is_weights() ? head_.block : model::BlockRef{kind_, LayerIndex{effects_->layers[row]}};
   }
-  /// Of maps of weights the numbers of query and key.
+  /// Returns the query and key of a cell in a map of weights.
   attention::Cell weight_at(std::size_t row, std::size_t column) const {
     return {.query = effects_->first_query + static_cast<std::uint32_t>(row),
             .key = effects_->first + static_cast<std::uint32_t>(column)};
@@ -294,7 +294,7 @@ class PatchingView final : public ViewPanel {
                        recovery_text(choices_, names_, value(row, column).value_or(0.0)), click_hint(choices_.map));
   }
 
-  /// What is asked about a cell whose effect is known.
+  /// Returns the reference to a cell whose effect is known.
   NumberRef number_of(std::size_t row, std::size_t column) const {
     const PatchedNumbers& patched = *effects_->at(row, column);
     const auto number = [&](const PatchedNumbers& of) { return fmt::format("{:.9g}", of.of(choices_.measure)); };
@@ -410,7 +410,7 @@ class PatchingView final : public ViewPanel {
     ImGui::EndChild();
   }
 
-  /// Of activations that were dragged in this frame.
+  /// Activations that were dragged in this frame.
   struct Drop {
     PatchCell from, to;
   };

@@ -10,7 +10,7 @@ namespace {
 constexpr float kPathGap = 12.0F;
 constexpr std::size_t kTriedReceivers = 3;
 
-/// What State says until the user chooses a receiver.
+/// The state's receiver until the user chooses one.
 const HeadRef kUnchosen{.block = {.kind = PathReceiver().kind, .layer = {kLastLayer}}, .head = 0};
 
 bool has_kinds(const Frame& frame, model::BlockKind kind) {
@@ -42,7 +42,7 @@ void step_receiver(Frame& frame, const PathEnd& end, std::size_t step) {
   take_receiver(frame, heads[(at + step) % heads.size()], end.input);
 }
 
-/// What the view says of a receiver that it found itself; of a chosen one, a button to find it again.
+/// Writes how strong a receiver is that the view found itself; beside a chosen one, draws a button to find it again.
 void draw_how_found(Frame& frame, const PathEnd& receiver) {
   if (receiver.recovery) {
     const std::string text = fmt::format("strongest: {:.2f} by itself", *receiver.recovery);

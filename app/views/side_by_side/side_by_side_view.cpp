@@ -30,13 +30,13 @@ constexpr std::uint32_t kLeftPlace = 0x5B, kRightPlace = 0x5C;
 
 using attention::Cell;
 
-/// One side: which weights, and what they are called.
+/// One side: the query of its weights, and their title.
 struct Side {
   TileQuery map;
   std::string title;
 };
 
-/// Where both are. Sizes and margins are equal.
+/// The places of both sides. Sizes and margins are equal.
 struct Rooms {
   std::array<glm::vec2, 2> origins;     ///< of the titles
   glm::vec2 size{0.0F}, margins{0.0F};  ///< of title, tokens and cells; of title and tokens
@@ -78,7 +78,7 @@ void set_shared_colors(shell::HeatmapImage& image, const State& state, float lar
 /// A number of a cell that may not be known yet.
 std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
 
-/// What is asked for a region of one of the maps.
+/// Returns the query for a region of one of the maps.
 TileQuery query_of(const Frame& frame, TileQuery map, const view::Region& region) {
   map.row = region.row;
   map.rows = std::max(region.rows, 1U);
@@ -117,7 +117,7 @@ class SideBySideView final : public ViewPanel {
     draw_maps(frame, left, right);
   }
 
-  /// Both maps on one scale; none where they aren't known cell by cell.
+  /// Returns both maps on one scale; none where they aren't known cell by cell.
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!kept_.tiles[0] || !kept_.tiles[1]) return nullptr;
     exporting::PanelsFigure figure{.title = "Side by side", .subtitle = {}, .panels = {}, .style = {}};
@@ -134,7 +134,7 @@ class SideBySideView final : public ViewPanel {
   }
 
  private:
-  /// What the figure is made from: both whole maps, where they are known.
+  /// Keeps the figure's parts: both whole maps, where they are known.
   void keep(const Frame& frame, const Side& left, const Side& right, const inference::BlockShape& shape) {
     const auto texts = [](const AxisTokens& tokens) {
       return tokens.texts != nullptr ? *tokens.texts : std::vector<std::string>();
@@ -201,8 +201,8 @@ class SideBySideView final : public ViewPanel {
                  (is_right ? second_port : first_port).rect_of({.row = query, .column = key}));
   }
 
-  /// What is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so that they would
-  /// bring the bar in one frame and, smaller beside it, send it away in the next.
+  /// Returns the room that is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so
+  /// that they would bring the bar in one frame and, smaller beside it, send it away in the next.
   static glm::vec2 room_beside_bar() {
     const ImGuiStyle& style = ImGui::GetStyle();
     const float end = ImGui::GetWindowWidth() - style.WindowPadding.x - style.ScrollbarSize;
@@ -213,8 +213,8 @@ class SideBySideView final : public ViewPanel {
     return {area, shape.queries, shape.keys, frame.transient.zoom, frame.transient.pan};
   }
 
-  /// Both maps with their titles and tokens, next to each other or, in a high region, one below the other. A map that isn't
-  /// zoomed takes no more height than its cells.
+  /// Lays out both maps with their titles and tokens, next to each other or, in a high region, one below the other. A map
+  /// that isn't zoomed takes no more height than its cells.
   Rooms lay_out(const Frame& frame, const view::Rect& all, const inference::BlockShape& shape) const {
     Rooms rooms;
     const float line = ImGui::GetTextLineHeightWithSpacing();
@@ -311,7 +311,7 @@ class SideBySideView final : public ViewPanel {
     ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
   }
 
-  /// What both maps have in common, and the colours of both.
+  /// Writes what both maps have in common, and draws the colours of both.
   static void draw_footer(Frame& frame, const view::Rect& area, float largest, const std::string& text) {
     const bool has_bar = area.size.x >= kMinWithBar;
     if (has_bar) {

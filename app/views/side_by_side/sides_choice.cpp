@@ -50,7 +50,7 @@ bool draw_control(Frame& frame, const char* label, const char* name, const char*
   return draw_button(frame, name, label, explanation);
 }
 
-/// Which head is on the right: the one before, the next one, the left one's place.
+/// Draws the choice of the head on the right: the one before, the next one, the left one's place.
 void choose_other_head(Frame& frame, const HeadRef& other) {
   if (draw_control(frame, "<", "side_by_side.previous", "The head before the one on the right."))
     step_other(frame, other, -1);

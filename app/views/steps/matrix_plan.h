@@ -12,7 +12,7 @@
 
 namespace headlight::app {
 
-/// How one matrix of the steps is laid out: which of its cells are shown, how large, and with numbers or as colours alone.
+/// The layout of one matrix of the steps: which of its cells are shown, how large, and with numbers or as colours alone.
 struct MatrixPlan {
   StepMatrix stage = attention::Stage::X;
   std::uint32_t rows = 0, columns = 0;  ///< of the whole matrix
@@ -29,7 +29,7 @@ struct MatrixPlan {
   }
 };
 
-/// What a plan must respect.
+/// The limits that a plan must respect.
 struct PlanLimits {
   float number_width = 44.0F;  ///< a cell that holds a number
   float number_height = 20.0F;
@@ -45,17 +45,17 @@ struct PlanLimits {
 /// Numbers where all columns and not too many rows fit; else coloured cells of at least four units, as many as fit.
 MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits);
 
-/// What a matrix of the steps is called: "queries", "query weights", "memory".
+/// The name of a matrix of the steps: "queries", "query weights", "memory".
 const char* step_title(StepMatrix matrix);
-/// Its letter in formulas, as math_text sets it: "Q", "W_Q", "E".
+/// The matrix' letter in formulas, as math_text sets it: "Q", "W_Q", "E".
 const char* step_symbol(StepMatrix matrix);
-/// For files, flags and tests: "q", "w_q", "memory".
+/// The matrix' name in files, flags and tests: "q", "w_q", "memory".
 std::string step_name(StepMatrix matrix);
-/// The colour of its role.
+/// The colour of the matrix' role.
 shell::Color step_color(StepMatrix matrix, const shell::Theme& theme);
-/// Its space in the field's letters: "ℝ^{n×d_k}".
+/// The matrix' space in the field's letters: "ℝ^{n×d_k}".
 std::string step_space(StepMatrix matrix, const BlockGeometry& geometry);
-/// What its rows and columns are: "query" and "d_k", as math_text sets them.
+/// The names of the matrix' rows and columns: "query" and "d_k", as math_text sets them.
 const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry);
 const char* step_columns(StepMatrix matrix);
 

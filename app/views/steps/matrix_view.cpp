@@ -25,7 +25,7 @@ constexpr float kMinBar = 88.0F;  // both ends' numbers fit below
 constexpr float kRemarkHeight = 18.0F;
 constexpr std::uint32_t kMatrixPlace = 0x57;
 
-/// Every how many rows or columns a number stands, so that they keep `room` UI units apart.
+/// Returns the distance of the numbered rows or columns, so that the numbers keep `room` UI units apart.
 std::uint32_t tick_step(float cell, float room) {
   for (std::uint32_t decade = 1;; decade *= 10) {
     for (const std::uint32_t factor : {1U, 2U, 5U}) {

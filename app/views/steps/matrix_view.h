@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// Where the user has scrolled a matrix to; nothing: where its plan shows it.
+/// The place to which the user has scrolled a matrix; nothing: the place where its plan shows it.
 struct MatrixScroll {
   std::optional<std::uint32_t> row, column;
 };
@@ -26,12 +26,12 @@ struct MatrixView {
 
   float gutter = 24.0F;  ///< left of the cells, for the row labels
   view::Rect cells() const;
-  /// Of a stage.
+  /// Returns the query of a matrix that is a stage.
   TileQuery query(const Frame& frame) const;
   view::Region window() const;
 };
 
-/// What is marked in a matrix: the cell under the pointer, what made the hovered cell, and a head's slice.
+/// The marks in a matrix: the cell under the pointer, the sources of the hovered cell, and a head's slice.
 struct MatrixMarks {
   std::optional<attention::Cell> hovered;  ///< row and column of this matrix
   std::span<const MatrixPart> sources;     ///< of all stages; only this one's are drawn

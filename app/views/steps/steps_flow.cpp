@@ -26,7 +26,7 @@ constexpr float kWeightHeight = 160.0F;
 constexpr float kSectionTitle = 34.0F;
 constexpr float kSectionGap = 12.0F;
 
-/// Where a section goes.
+/// The room of a section.
 struct Room {
   glm::vec2 origin{0.0F};
   float width = 0.0F;
@@ -48,7 +48,7 @@ std::optional<StepMatrix> embedded_stage(const HeadSubject& subject) {
   return subject.layer->norms.before ? Stage::Residual : Stage::X;
 }
 
-/// What stands above the arrow to a matrix.
+/// Returns the label above the arrow to a matrix.
 std::string operation(StepMatrix matrix, const HeadSubject& subject) {
   if (matrix == StepMatrix::Other::EmbeddingSum) return "+";
   if (!matrix.is_stage()) return "";
@@ -306,7 +306,7 @@ std::string section_title(const Frame& frame, const HeadSubject& subject, const 
                           : "What heads add needs values (v), which are not in the file";
 }
 
-/// One head's columns of a matrix of all heads, in as many rows as that one shows.
+/// Returns one head's columns of a matrix of all heads, in as many rows as that one shows.
 StepBox head_part(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const Room& room, std::uint32_t head) {
   constexpr float kPartWidth = 96.0F, kMaxNumbers = 176.0F;
   StepBox box{.view = make_view(frame, subject, matrix, room, head == 0), .operation = {}, .is_part = true};
@@ -338,7 +338,7 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
     if (heads > kMaxHeads) boxes.back().view.remark = fmt::format("… and {} more heads", heads - kMaxHeads);
   }
   for (const StepMatrix matrix : plan.matrices) {
-    // Without a norm before attention the input is the residual stream itself.
+    // The input is the residual stream itself where there is no norm before attention.
     if (matrix == Stage::Residual && !(subject.layer && subject.layer->norms.before)) continue;
     if (!matrix_size(subject, matrix)) continue;
     boxes.push_back({.view = make_view(frame, subject, matrix, room, boxes.empty()),

@@ -31,7 +31,7 @@ void hold_on_click(Frame& frame, StepsMemory& memory, const StepCell& cell) {
   memory.pinned = pinned;  // it changes no scroll
 }
 
-/// What belongs to another head is forgotten; a cell pinned elsewhere scrolls into view.
+/// Forgets what belongs to another head; a cell pinned elsewhere scrolls into view.
 void follow_selection(const Frame& frame, StepsMemory& memory) {
   if (memory.selection != frame.state.selection) {
     memory.held.reset();
@@ -174,7 +174,7 @@ std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   return slices;
 }
 
-/// Which part of a matrix is shown; empty: all of it.
+/// Returns the part of a matrix that is shown; empty: all of it is.
 std::string drawn_part(const MatrixPlan& plan) {
   std::string part;
   if (plan.shown_rows < plan.rows) part = fmt::format("rows {} to {}", plan.first_row, plan.first_row + plan.shown_rows - 1);
@@ -195,7 +195,8 @@ std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std:
   return list;
 }
 
-/// For the figure: matrices that are stages, and W_Q, W_K and W_V beside what they make, where their numbers are known.
+/// Keeps for the figure the matrices that are stages, and W_Q, W_K and W_V beside what they make, where their numbers are
+/// known.
 void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
   const MatrixPlan& plan = view.plan;
   StepsMemory::Drawn drawn{.panel = {.matrix_rows = plan.rows, .matrix_columns = plan.columns, .part = drawn_part(plan)},
@@ -253,7 +254,7 @@ StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
   return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
 }
 
-/// Where a cell is drawn; nullopt where it isn't.
+/// Returns where a cell is drawn; nullopt where it isn't.
 std::optional<view::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
   for (const StepSection& section : flow.sections) {
     for (const auto& [view, operation, arrow_x, is_part] : section.boxes) {
@@ -325,7 +326,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
   return cell;
 }
 
-/// What the origin dialog calls the cell's matrix.
+/// Returns the cell's matrix as the origin dialog names it.
 std::string_view origin_of(StepMatrix matrix) {
   if (matrix.is_stage()) return attention::to_string(matrix.stage());
   if (matrix == StepMatrix::Other::ExpertLoad) return kExpertLoad;

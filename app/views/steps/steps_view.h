@@ -19,8 +19,8 @@ struct StepCell {
   bool operator==(const StepCell&) const = default;
 };
 
-/// What inference::set_by_name() calls a cell of a notebook's X, Q, K, V or weights: "w_q[3,1]". Empty: it is computed, or
-/// of another source.
+/// Returns the name that inference::set_by_name() has for a cell of a notebook's X, Q, K, V or weights: "w_q[3,1]". Empty:
+/// the cell is computed, or of another source.
 std::string name_to_type(const Frame& frame, const HeadSubject& subject, const StepCell& cell);
 
 /// A field over a cell, in which its number is typed. Enter puts it into the notebook, Esc and a click elsewhere leave it.
@@ -32,7 +32,7 @@ class TypedCell {
   const std::optional<StepCell>& where() const { return where_; }
   /// Is the point on the field, as it was drawn last?
   bool covers(glm::vec2 point) const { return where_ && area_.contains(point); }
-  /// Over the cell. A number that is refused stays in the field, with the reason below it.
+  /// Draws the field over the cell. A number that is refused stays in the field, with the reason below it.
   void draw(Frame& frame, const view::Rect& cell);
 
  private:
@@ -42,7 +42,7 @@ class TypedCell {
   bool takes_keys_ = false, was_active_ = false;
 };
 
-/// What the steps keep from frame to frame.
+/// The state of the steps from frame to frame.
 struct StepsMemory {
   std::map<StepMatrix, MatrixScroll> scrolls;
   std::optional<StepCell> pointed;  ///< under the pointer, in this frame
@@ -53,7 +53,7 @@ struct StepsMemory {
   StepValues values;                      ///< of the matrices' windows
   StepValues cell;                        ///< of the cell whose calculation is written
   Selection selection;                    ///< that the scrolls and the held cell are of
-  std::optional<attention::Cell> pinned;  ///< likewise
+  std::optional<attention::Cell> pinned;  ///< that the scrolls and the held cell are of
 
   /// A matrix as it was drawn last: its shown part, to which the panel's names belong. The numbers are the tile's.
   struct Drawn {

@@ -17,13 +17,13 @@ namespace {
 constexpr float kTokenPadding = 2.0F;
 constexpr float kLineGap = 6.0F;
 constexpr float kDeepestShade = 170.0F;    // of 255: the text stays readable
-constexpr float kDeepestOnImage = 190.0F;  // likewise the image
+constexpr float kDeepestOnImage = 190.0F;  // of 255: the image stays recognisable
 constexpr float kBesideGap = 24.0F;
 constexpr float kMinImage = 120.0F;  // its height in a low window
 constexpr float kMinOfTwo = 0.6F;    // of its size that is left where it is shown twice
 constexpr float kNumberGap = 4.0F;
 constexpr float kMinPrinted = 0.0005F;  // smaller weights have a colour only
-constexpr float kMinPart = 0.1F;        // of the largest, likewise
+constexpr float kMinPart = 0.1F;        // of the largest: smaller parts have a colour only
 
 ImFont* words_font(const Frame& frame, const TextBlock& block) {
   return block.is_large ? frame.ui.fonts().reading : frame.ui.fonts().body;
@@ -161,7 +161,7 @@ class BlockPainter {
     list_->AddText(font, size.y, at, theme_.text, text.c_str());
   }
 
-  /// Of a token that is a part of what the text shows, or that a router gives to experts.
+  /// Draws the tooltip of a token that is a part of what the text shows, or that a router gives to experts.
   void draw_token_tooltip(std::uint32_t token) const {
     const Selection& selection = frame_.state.selection;
     const bool is_query = marks_.side == MapSide::Query || selection.block.kind != model::BlockKind::Cross;

@@ -41,10 +41,11 @@ struct TextShades {
   float largest = 0.0F;  ///< in size
   bool is_difference = false;
 };
-/// What the chosen token gives to, or receives from, the tokens of the other side; asks for a row or a column of the map.
+/// Returns what the chosen token gives to, or receives from, the tokens of the other side; asks for a row or a column of the
+/// map.
 TextShades shades_of(Frame& frame, LockedToken chosen);
 
-/// What is marked in a block.
+/// The marks in a block.
 struct TextMarks {
   MapSide side = MapSide::Query;       ///< of the block
   const char* name = "";               ///< of the items: "text.token" for "text.token.3"

@@ -28,7 +28,7 @@ std::string title(const Selection& selection) {
   return fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head);
 }
 
-/// What the two blocks are laid out for: they are made anew when it changes.
+/// The values that the two blocks are laid out for: the blocks are made anew when these change.
 struct BlocksOf {
   std::uint64_t run = 0;
   model::BlockRef block;
@@ -92,7 +92,7 @@ class TextView final : public ViewPanel {
     return tokens;
   }
 
-  /// Of the last frame, for the figure.
+  /// The last frame's view, for the figure.
   struct Shown {
     const shell::Ui* ui = nullptr;
     bool is_cross = false;

@@ -26,7 +26,7 @@ std::string unit_of(KnockoutMeasure measure) {
   return measure == KnockoutMeasure::Probability ? "points" : measure == KnockoutMeasure::Loss ? "nats" : "";
 }
 
-/// What knocking out each head of a kind changes; of a probability in percentage points.
+/// Returns what knocking out each head of a kind changes; a probability's change in percentage points.
 HeadNumbers changes_of(const HeadKnockouts& found, model::BlockKind kind, KnockoutMeasure measure,
                        const BlockShapes& shapes) {
   HeadNumbers changes;
@@ -65,7 +65,7 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
   return text;
 }
 
-/// What is done to each head, in words.
+/// Returns what is done to each head, in words.
 const char* ablation_text(Ablation ablation) {
   switch (ablation) {
     case Ablation::Mean:
@@ -91,7 +91,7 @@ std::string present_text(const Frame& frame, const ChosenLogit& logit, const Pre
   return fmt::format("{} {}", logit_title(frame, logit), signed_text(present.logit));
 }
 
-/// What the numbers are, of which present number, and how many are known.
+/// Writes what the numbers are, of which present number, and how many are known.
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
   std::string text =
@@ -117,7 +117,7 @@ void knock_out(Frame& frame, const HeadRef& head) {
   set_head_gain(frame.state, head.block, head.head, gain == 0.0F ? 1.0F : 0.0F);
 }
 
-/// What is asked about a head's change, which is known.
+/// Returns the reference to a head's change, which is known.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadRef& head) {
   const KnockoutMeasure chosen = frame.state[kWhatIfView.measure];
   const bool is_loss = chosen == KnockoutMeasure::Loss;
@@ -224,7 +224,7 @@ bool can_ablate(Frame& frame) {
   return false;
 }
 
-/// What knocking out each head changes: a map of layers and heads, and a list.
+/// Shows what knocking out each head changes: a map of layers and heads, and a list.
 class WhatIfView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
