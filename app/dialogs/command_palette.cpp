@@ -15,7 +15,7 @@ constexpr float kGap = 12.0F;    // between the texts of a row
 constexpr std::size_t kMaxRows = 12;
 constexpr std::size_t kMaxHits = 200;
 
-/// How a text is written, and those of its letters that the query matched.
+/// The style of a text, and of those of its letters that the query matched.
 struct MarkedInk {
   ImFont* font;
   ImFont* marked_font;  ///< in the accent colour
@@ -75,7 +75,7 @@ void CommandPalette::replace(std::vector<PaletteEntry> entries) {
   entries_ = std::move(entries);
   std::vector<SearchText> texts;
   texts.reserve(entries_.size());
-  // What an entry is ("Example", "Lesson") finds it, too.
+  // An entry is found by its kind ("Example", "Lesson"), too.
   std::vector<std::string> details;
   details.reserve(entries_.size());
   for (const PaletteEntry& entry : entries_) {
@@ -137,8 +137,8 @@ std::optional<PaletteEntry> CommandPalette::draw(Frame& frame, const std::string
 
 void CommandPalette::draw_query(Frame& frame, bool& is_confirmed) {
   const std::string before = query_;
-  // A click on the list's ground, or Enter where nothing was found, takes the keyboard away; what is typed is meant for the
-  // field all the same.
+  // A click on the list's ground, or Enter where nothing was found, takes the keyboard away; the user's typing is meant for
+  // the field nevertheless.
   const bool has_lost = had_keyboard_ && !frame.ui.is_typing() && !ImGui::IsAnyMouseDown();
   had_keyboard_ = frame.ui.is_typing();
   const bool takes_keyboard = is_appearing_ || has_lost;

@@ -21,13 +21,14 @@ struct PaletteEntry {
 /// A field over a list (Ctrl+P): beginnings of words find commands, models, notebooks, examples and heads.
 class CommandPalette {
  public:
-  /// With an empty field. Until the next frame is drawn nothing is on screen.
+  /// Opens the palette with an empty field. Nothing is on screen until the next frame is drawn.
   void open(std::vector<PaletteEntry> entries);
-  /// Other entries while it is open; what is typed stays, and so does the selected entry if it is still found.
+  /// Replaces the entries while the palette is open; the typed text stays, and so does the selected entry if it is still
+  /// found.
   void replace(std::vector<PaletteEntry> entries);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
-  /// What is listed, from the top, and which row of it is selected.
+  /// The list's entries, from the top, and the selected row.
   std::size_t count() const { return hits_.size(); }
   const PaletteEntry& entry(std::size_t row) const { return entries_[hits_[row].entry]; }
   std::size_t selected() const { return selected_; }

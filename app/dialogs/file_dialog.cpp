@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr float kFileDialogWidth = 560.0F;
 constexpr const char* kNewSession = "session.headlight.json";
 
-/// What the dialog says for a purpose.
+/// The dialog's words for a purpose.
 struct Words {
   const char* title;
   const char* help;

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What a file is asked for.
+/// The purpose for which a file is asked for.
 enum class FilePurpose : std::uint8_t {
   SaveSession,
   OpenSession,
@@ -17,8 +17,8 @@ enum class FilePurpose : std::uint8_t {
   SaveSteps
 };
 
-/// Asks under which name to save a session or steps, or which session, text, capture, survey, lens or prompts to open.
-/// Before another file is overwritten it asks.
+/// Asks under which name to save a session or steps, or which session, text, capture, survey, lens or prompts to open. The
+/// user is asked before another file is overwritten.
 class FileDialog {
  public:
   /// `current`: the file of the open session, which may be overwritten without a question; empty: none. `folder`: where a
@@ -27,7 +27,7 @@ class FileDialog {
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
 
-  /// What the user confirmed, once. The dialog stays open until close(), so that a failure can be shown.
+  /// Returns the file that the user confirmed, once. The dialog stays open until close(), so that a failure can be shown.
   std::optional<std::filesystem::path> draw(Frame& frame);
   /// Shows why the last choice failed, in one line.
   void refuse(const std::string& trouble) { trouble_ = trouble; }

@@ -111,7 +111,7 @@ constexpr std::array kWords = {
                   "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
 };
 
-/// What the pointer does on the big heatmap.
+/// The pointer's actions on the big heatmap.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {
     {{"Click", "Pin a cell, or unpin it"},
      {"B, then drag", "Mask or unmask cells with the brush"},
@@ -119,7 +119,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures
      {"Drag", "Move the map (brush: Shift+drag)"},
      {"0", "Fit the map"}}};
 
-/// What keys do to the controls, wherever these are.
+/// The keys' actions on the controls, wherever these are.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kControlKeys = {
     {{"Tab, Shift+Tab", "Go to the next control, or the one before"},
      {"Space, Enter", "Press it, open its list, edit its field"},
@@ -201,7 +201,7 @@ void draw_groups(Frame& frame, const char* name, std::span<const KeyGroup> group
   ImGui::EndTable();
 }
 
-/// In two columns of about equal length where the dialog is wide enough.
+/// Draws the keys in two columns of about equal length where the dialog is wide enough.
 void draw_keys(Frame& frame) {
   constexpr float kTwoColumns = 640.0F;
   constexpr float kHelpGap = 32.0F;
@@ -260,7 +260,8 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
   const std::vector<std::string> pages = {"Keys", "Words"};
   choose_segment(frame, "help", pages, page);
   ImGui::Spacing();
-  // As high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one they scroll.
+  // The page is as high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one
+  // they scroll.
   const float height = std::clamp(frame.ui.size().y - kFrame, 120.0F, 700.0F);
   ImGui::BeginChild("page", {0.0F, height});
   page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame);

@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// Which page of the help is shown.
+/// The page of the help that is shown.
 enum class HelpPage : std::uint8_t { Keys, Words };
 
 /// All shortcuts and what the words on screen mean (F1). Clears `is_open` when it is closed.
@@ -24,7 +24,7 @@ struct GlossaryEntry {
   std::string_view word, meaning;
 };
 
-/// From the text to the prediction, in the order of the calculation.
+/// The words from the text to the prediction, in the order of the calculation.
 std::span<const GlossaryEntry> glossary();
 
 }  // namespace headlight::app

@@ -11,7 +11,7 @@ constexpr float kHeight = 460.0F;
 constexpr float kRow = 24.0F;
 constexpr float kLabelShare = 0.5F;
 
-/// What distinguishes a step from its neighbours: masks and interventions, else the text.
+/// Returns the detail that distinguishes a step from its neighbours: masks and interventions, else the text.
 std::string detail_of(const State& state) {
   std::string detail = model_changes(state);
   if (detail.empty()) detail = state.text();

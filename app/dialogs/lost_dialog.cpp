@@ -17,7 +17,7 @@ std::string age(const LostWindow& lost) {
   return minutes < 48 * 60 ? fmt::format("{} hours ago", minutes / 60) : fmt::format("{} days ago", minutes / (24 * 60));
 }
 
-/// When it was kept, why it ended, and what it was of.
+/// Describes when the window was kept, why it ended, and what it showed.
 std::string circumstances(const LostWindow& lost) {
   const Source& source = lost.window.state.source;
   std::string line = age(lost);

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What the browser shows.
+/// The contents of the browser.
 struct ModelBrowserContext {
   const std::vector<ListedModel>& models;
   bool is_looking = false;  ///< more may come
@@ -13,7 +13,7 @@ struct ModelBrowserContext {
   std::string shown;        ///< the path of the model on screen; empty: none
 };
 
-/// What the user chose in it.
+/// The user's choice in the browser.
 struct ModelBrowserChoice {
   std::optional<std::string> path;  ///< to open
 };

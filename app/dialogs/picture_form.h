@@ -23,7 +23,7 @@ class PictureForm {
 
   /// Draws into the dialog. True: the picture is taken when the dialog is closed now.
   bool draw(Frame& frame);
-  /// Once, after the frame that shows the window as it is to be saved.
+  /// Returns the picture's choices once, after the frame that shows the window as it is to be saved.
   std::optional<Picture> take();
 
  private:

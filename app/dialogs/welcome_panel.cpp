@@ -22,7 +22,7 @@ struct Grid {
   float card_width = 0.0F;
 };
 
-/// As few rows as the narrowest card allows, and the cards spread evenly over them.
+/// Lays the cards out in as few rows as the narrowest card allows, spread evenly over them.
 Grid lay_out(std::size_t cards, float width) {
   const float room = std::max(width - 2.0F * kEdge, kNarrowest);
   const auto most = std::max<std::size_t>(static_cast<std::size_t>((room + kWelcomeGap) / (kNarrowest + kWelcomeGap)), 1);
@@ -90,7 +90,7 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   return was_clicked;
 }
 
-/// What the card of the last item offers, once it was clicked.
+/// Returns the user's choice from the list of the last item's card, once the card was clicked.
 std::optional<WelcomeCard> choose_from(Frame& frame, const WelcomeCard& card, std::size_t index, bool is_opened) {
   const std::string popup = fmt::format("welcome list {}", index);
   if (is_opened) ImGui::OpenPopup(popup.c_str());

@@ -15,7 +15,7 @@ struct WelcomeCard {
   std::vector<WelcomeCard> list = {};  ///< of Kind::Notebooks: what a click offers
 };
 
-/// What the panel keeps from frame to frame: the card that the keyboard is at.
+/// The panel's state from frame to frame: the card that the keyboard is at.
 struct WelcomeMemory {
   std::size_t card = 0;
   bool takes_focus = true;  ///< the panel has just been opened

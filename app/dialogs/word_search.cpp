@@ -55,7 +55,7 @@ char32_t to_lower(char32_t c, std::u32string& memory) {
   return memory.empty() ? c : memory.front();
 }
 
-/// At most `most` characters. Bytes that aren't UTF-8 are some letter or other.
+/// Appends at most `most` characters. Bytes that aren't UTF-8 become arbitrary letters.
 void append_letters(Letters& out, std::string_view utf8, std::size_t most) {
   std::u32string memory;
   Class before = Class::Space;
@@ -112,7 +112,7 @@ struct Place {
   int score = 0;
 };
 
-/// The best place for a word, of those that are worth the same the first.
+/// Returns the best place for a word, the first of equally good ones.
 std::optional<Place> find_word(const std::u32string& word, const IndexedText& text, std::size_t after) {
   std::optional<Place> best;
   for (std::size_t at = 0; at < text.letters.size(); ++at) {

@@ -26,7 +26,7 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// Which letters of an entry a query matched, in ascending order.
+/// The letters of an entry that a query matched, in ascending order.
 struct SearchMarks {
   std::vector<ByteRange> title, detail;
 };
@@ -52,7 +52,7 @@ class WordIndex {
   /// digit matches everything with score 0.
   std::vector<SearchHit> search(std::string_view query, std::size_t most) const;
 
-  /// What search() found in this entry; nothing where the query doesn't match it or is empty.
+  /// Returns what search() matched in this entry; nothing where the query doesn't match it or is empty.
   SearchMarks marks(std::string_view query, std::size_t entry) const;
 
  private:
