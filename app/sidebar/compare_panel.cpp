@@ -25,7 +25,7 @@ std::string token_at(const Frame& frame, const model::TokenBatch& tokens, std::u
   return text != nullptr ? *text : fmt::format("token {}", token);
 }
 
-/// What the head did before and does now, in words.
+/// Describes what the head did before and does now, in words.
 std::string about(const Frame& frame, const ChangedHead& changed) {
   const model::BlockKind kind = changed.head.block.kind;
   return fmt::format(
@@ -99,7 +99,7 @@ void draw_changed_heads(Frame& frame, Form& form) {
   if (unchanged > 0) form.note(fmt::format("{} attend exactly as before.", unchanged));
 }
 
-/// What the selected map is called, in which cells changed.
+/// Returns the name of the selected map, in which cells changed.
 std::string selected_map_name(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   if (selection.mean == HeadMean::Layer) return fmt::format("the mean of layer {}", selection.block.layer.value);

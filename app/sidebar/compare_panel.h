@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the present run is compared with, and the heads that changed most, each of which a click selects.
+/// Draws what the present run is compared with, and the heads that changed most, each of which a click selects.
 void draw_compare_panel(Frame& frame, NumberBeingTyped& typed);
 
 }  // namespace headlight::app

@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// How many layers and heads of each kind of attention there are.
+/// Draws how many layers and heads of each kind of attention there are.
 void draw_sizes(Form& form, const BlockShapes& shapes) {
   std::map<model::BlockKind, std::uint32_t> layers;
   for (const auto& [block, shape] : shapes) ++layers[block.kind];
@@ -22,7 +22,8 @@ void draw_sizes(Form& form, const BlockShapes& shapes) {
   }
 }
 
-/// What scores of queries and keys have beside scale and mask in some layer: "soft cap, window, bias, sinks"; may be empty.
+/// Returns what scores of queries and keys have beside scale and mask in some layer: "soft cap, window, bias, sinks"; may be
+/// empty.
 std::string parts_of_scores(const capture::CaptureFile& file) {
   using Block = capture::CapturedBlock;
   constexpr std::array<std::pair<const char*, bool (*)(const Block&)>, 4> kParts = {
@@ -111,7 +112,7 @@ void draw_adapter(Frame& frame, Form& form) {
   if (form.button("compare_adapter", "Compare with the model alone")) frame.start_command("compare.adapter");
 }
 
-/// What the section is about: its name, with the path as tooltip, a remark, and why it can't be shown.
+/// Draws what the section is about: its name, with the path as tooltip, a remark, and why it can't be shown.
 void draw_name(Frame& frame, Form& form, const char* mark, const std::string& name, const std::string& path,
                const std::string& remark, const std::string& error) {
   frame.ui.ensure_glyphs(name);
@@ -151,7 +152,7 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
   const std::string name = model_name(model, choice.path);
   draw_name(frame, form, "model.name", name, choice.path, model ? in_short(model->description) : std::string(), error);
   if (model && model->without_adapter) draw_adapter(frame, form);
-  // Where a text is too long for the table of positions, what helps is in sight.
+  // The remedy is in sight where a text is too long for the table of positions.
   const bool may_stretch = model ? has_position_table(*model) : !error.empty();
   const bool is_wanted = choice.stretches_positions || !error.empty() || !frame.result.error.empty();
   if (may_stretch && is_wanted) draw_stretch(form, choice);

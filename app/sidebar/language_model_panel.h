@@ -10,7 +10,7 @@ namespace headlight::app {
 bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
                                const std::string& error, bool& shows_details);
 
-/// How the model of a path is called: its own name, else the end of its path. `model` may be null or another one.
+/// Returns the name of the model at a path: its own name, else the end of the path. `model` may be null or another one.
 std::string model_name(const inference::LanguageModel* model, const std::string& path);
 
 /// The shown capture: its file, what it holds, what is odd about its numbers, and the way back. `error`: why it can't be

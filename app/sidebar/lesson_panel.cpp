@@ -96,7 +96,7 @@ void draw_note(Frame& frame, const std::string& text) {
   draw_text(frame, text, frame.ui.fonts().small, frame.ui.theme().text_dim);
 }
 
-/// Where the lesson was left, or that it is completed.
+/// Describes where the lesson was left, or that it is completed.
 std::string progress_text(const Lesson& lesson, const LessonProgress& progress) {
   const auto left = progress.cards.find(lesson.id);
   if (left != progress.cards.end() && left->second < lesson.cards.size()) {
@@ -163,7 +163,7 @@ void draw_choices(Frame& frame, const LessonSubject& subject, const ConditionSta
     ImGui::PushID(static_cast<int>(i));
     const glm::vec2 from = to_glm(ImGui::GetCursorScreenPos());
     const float width = ImGui::GetContentRegionAvail().x;
-    // Its height is that of its text, which is laid out first and drawn above the ground.
+    // The height of the choice is that of its text, which is laid out first and drawn above the ground.
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->ChannelsSplit(2);
     list->ChannelsSetCurrent(1);
@@ -253,7 +253,7 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
   if (is_done) {
     for (const std::string& paragraph : card.reveal) draw_paragraph(frame, paragraph);
   }
-  // What is printed would answer what is asked.
+  // The printed numbers would answer the card's questions.
   if (card.numbers && (is_done || !card.conceals)) {
     draw_lesson_numbers(frame, *card.numbers, player.departure(frame.state));
   }
@@ -313,7 +313,8 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
   const float top = ImGui::GetCursorPosY();
   const float room = std::max(ImGui::GetContentRegionAvail().y - memory.footer, 40.0F);
   float content = 0.0F;
-  // As wide as beside a scroll bar, also where there is none: a table that only fits without it would come and go with it.
+  // The content is as wide as beside a scroll bar, also where there is none: a table that only fits without it would come
+  // and go with it.
   ImGui::SetNextWindowContentSize(
       {std::max(ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize, 1.0F), 0.0F});
   const bool is_opened = std::exchange(memory.opening, player.openings()) != player.openings();
@@ -368,7 +369,7 @@ void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::strin
               is_there ? "Headlight computes them\u2026" : "What is on screen has no such numbers: see the card again.",
               theme.text_dim);
   }
-  // After the verdict, which a low panel shows without scrolling.
+  // The numbers come after the verdict, which a low panel shows without scrolling.
   if (numbers.query.columns > kMaxShown || numbers.query.rows > kMaxShown) return;
   draw_line(frame, fmt::format("Printed by {}{}", numbers.source, tile ? ", and below it computed here" : ""),
             theme.text_dim);

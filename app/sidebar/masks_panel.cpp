@@ -14,7 +14,7 @@ using attention::ExpressionPreset;
 using attention::ExpressionUse;
 using attention::MaskSpec;
 
-/// One of the two fields.
+/// One of the two expressions' fields.
 struct Field {
   ExpressionUse use;
   const char* name;   ///< "mask.expression"
@@ -130,7 +130,7 @@ bool has_several_kinds(const EngineResult& result) {
   return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
 }
 
-/// What the brush puts, how much of it, and its shape.
+/// Draws the choices of what the brush puts, how much of it, and its shape.
 void draw_brush_fields(Frame& frame, Form& form) {
   ViewChoices& view = frame.state.view;
   int ink = static_cast<int>(view.brush_ink);
@@ -158,7 +158,7 @@ std::string painted_text(const attention::MaskSpec& mask) {
   return text;
 }
 
-/// How many documents the text in view is made of, with a button that joins them.
+/// Draws how many documents the text in view is made of, with a button that joins them.
 void draw_documents(Frame& frame, Form& form, attention::MaskSpec& mask) {
   if (!mask.documents) return;
   const std::uint32_t item = frame.state.selection.batch;

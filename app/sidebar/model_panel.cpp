@@ -217,7 +217,7 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
                .below = heads_beside(settings, false),
                .above = heads_beside(settings, true)},
               "Attentions side by side in each layer. Stepping goes through the numbers that divide d_model.");
-  // Below the sizes, so that the field being typed in stays where it is.
+  // The error is below the sizes, so that the field being typed in stays where it is.
   if (!error.empty()) form.warning(error);
   form.number("layers", "Layers", settings.layers,
               {.low = 1, .high = inference::kMaxLayers, .below = settings.layers - 1U, .above = settings.layers + 1U},

@@ -17,8 +17,8 @@ struct PresetEditor {
   std::vector<inference::NotebookMatrix> own = {};  ///< the recipe's matrices; empty: it can't be made
 };
 
-/// What was changed of the shown notebook and the way back, both only where something was; the fields of its recipe; and one
-/// of its matrices as text, which is applied while it is typed.
+/// Draws what was changed of the shown notebook and the way back, both only where something was; the fields of its recipe;
+/// and one of its matrices as text, which is applied while it is typed.
 void draw_preset_editor(Frame& frame, Form& form, PresetEditor& editor);
 
 /// A notebook as the window names it.

@@ -49,7 +49,7 @@ void draw_examples_popup(Frame& frame) {
   ImGui::EndPopup();
 }
 
-/// Of a notebook or a capture, whose tokens are its own.
+/// Draws the tokens of a notebook or a capture, whose tokens are its own.
 void draw_given_tokens(Frame& frame, TextPanelMemory& memory) {
   const model::ModelInput& input = *frame.result.input;
   if (!input.target) {

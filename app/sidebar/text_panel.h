@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the panel keeps from frame to frame: how the chips of each side are laid out.
+/// The panel's state from frame to frame: how the chips of each side are laid out.
 struct TextPanelMemory {
   ChipLayout source, target;
 };
