@@ -15,7 +15,7 @@ class CardRunner {
   void open_next();
   const LessonCard& card() const { return lesson_.cards[next_ - 1]; }
   const State& state() const { return state_; }
-  /// Of the open card, with the answers to the queries of the last ask().
+  /// The result of the open card, with the answers to the queries of the last ask().
   const EngineResult& result() const { return result_; }
   void ask(std::vector<Query> queries);
   /// The card's conditions as they are when it is opened, before anything is done.
@@ -30,8 +30,9 @@ class CardRunner {
   std::uint64_t revision_ = 0;
 };
 
-/// One line for each thing that is odd about a lesson whose file can be read: a condition that holds when its card opens,
-/// so that the task is done before it is begun; printed numbers that the run of the card doesn't have; a run that fails.
+/// Returns one line for each thing that is odd about a lesson whose file can be read: a condition that holds when its card
+/// opens, so that the task is done before it is begun; printed numbers that the run of the card doesn't have; a run that
+/// fails.
 std::vector<std::string> check_lesson(const Lesson& lesson, EngineOptions options);
 
 }  // namespace headlight::app

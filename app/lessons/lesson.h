@@ -12,8 +12,8 @@ namespace headlight::app {
 
 struct Observation;
 
-/// What is observed, and where. What the file doesn't name is what is on screen: the selected head, the pinned cell's row
-/// and column.
+/// The thing that is observed, and its place. Members that the file doesn't name are what is on screen: the selected head,
+/// the pinned cell's row and column.
 struct LessonSubject {
   const Observation* observation = nullptr;  ///< a line of observations()
   std::string field = {};                    ///< path of a setting in a session file's state: "masks.encoder.rule"
@@ -26,7 +26,7 @@ struct LessonSubject {
   std::vector<std::string> choices = {};  ///< of which one is to be chosen
 };
 
-/// What a card waits for: something that is observed, compared with a value.
+/// A condition that a card waits for: an observation, compared with a value.
 struct LessonCondition {
   enum class Test : std::uint8_t {
     Equals,
@@ -39,7 +39,8 @@ struct LessonCondition {
   LessonSubject subject;
   Test test = Test::Equals;
   nlohmann::json value = {};
-  /// In place of `value`: what it is in the run on screen. So a question's answer is computed, not written down.
+  /// The observation that replaces `value`: its value in the run on screen. So a question's answer is computed, not written
+  /// down.
   std::optional<LessonSubject> measured = {};
   double within = 0.0;    ///< of Equals and Differs: numbers that are so near are equal
   std::string hint = {};  ///< an observation that helps after a wrong answer; empty: none is shown

@@ -49,7 +49,7 @@ const json* list_of(const JsonReader& reader, const char* key) {
   return list;
 }
 
-/// Every setting that `opens` names must be one.
+/// Throws where `opens` names a setting that doesn't exist.
 void refuse_unknown_settings(const json& opens, const std::string& path) {
   const auto is_field = [](const std::string& group, const std::string& key) {
     return std::ranges::any_of(state_fields(), [&](const Field& field) { return field.group == group && field.key == key; });
@@ -144,7 +144,8 @@ void read_place(const JsonReader& place, LessonSubject& subject) {
   place.read("token", subject.token);
 }
 
-/// What is observed: the member of `reader` that has the observation's name. `settings`: those that the card opens.
+/// Reads an observation's subject: the member of `reader` that has the observation's name. `settings`: those that the card
+/// opens.
 LessonSubject read_subject(const JsonReader& reader, const Observation& observation, const json& settings) {
   const std::string name(observation.name);
   const std::string path = reader.path(name);

@@ -51,7 +51,7 @@ void begin_source(State& state, const json& opens) {
   restore_training(state);
 }
 
-/// By the number with which their names begin, then by name: 2-… before 10-….
+/// Orders files by the number with which their names begin, then by name: 2-… before 10-….
 bool comes_before(const fs::path& a, const fs::path& b) {
   const auto number = [](const fs::path& path) { return std::strtoul(utf8(path.filename()).c_str(), nullptr, 10); };
   return std::pair(number(a), a) < std::pair(number(b), b);
@@ -72,7 +72,7 @@ void open_settings(const LessonCard& card, State& state) {
   const Result<State> read = state_from_json(merged);
   if (!read) throw Error("{}", read.error());
   State next = *read;
-  // What a file doesn't have: texts of sources that aren't shown.
+  // A file doesn't have the texts of sources that aren't shown, so those stay.
   if (!std::holds_alternative<Playground>(next.source)) next.kept.playground = opened.kept.playground;
   if (!is_model(next.source)) next.kept.model = opened.kept.model;
   state = std::move(next);

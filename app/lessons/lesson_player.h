@@ -50,22 +50,22 @@ class LessonPlayer {
   void open_list();
   void close() { is_open_ = false; }
 
-  /// Null while the list is shown.
+  /// Returns the open lesson; null while the list is shown.
   const Lesson* lesson() const { return lesson_ < list_.lessons.size() ? &list_.lessons[lesson_] : nullptr; }
   std::size_t card_index() const { return card_; }
-  /// Both only while lesson() isn't null.
+  /// Both may be called only while lesson() isn't null.
   const Lesson& played() const { return list_.lessons[lesson_]; }
   const LessonCard& card() const { return played().cards[card_]; }
   /// Was the card's task completed since the card was opened?
   bool is_card_done() const { return is_card_done_; }
-  /// Of the card's conditions, in their order.
+  /// The standings of the card's conditions, in their order.
   std::span<const ConditionStanding> standings() const { return standings_; }
   /// The player's answer to a question of the card: the number of a choice, or a number.
   void answer(std::size_t condition, nlohmann::json value);
-  /// What the open card points at; nothing without one.
+  /// The target that the open card points at; nothing without one.
   Aim aim() const;
-  /// Why the state computes something else than the card has opened, as a sentence's end: "dropout is on". Empty where it
-  /// computes the same, so that printed numbers are of the same model, mask and text.
+  /// Returns why the state computes something else than the card has opened, as a sentence's end: "dropout is on". Empty
+  /// where it computes the same, so that printed numbers are of the same model, mask and text.
   std::string departure(const State& state) const;
   /// Goes up each time a card is opened.
   std::uint64_t openings() const { return openings_; }
@@ -75,7 +75,7 @@ class LessonPlayer {
   /// Opens a lesson at the card where it was left, at the first when it was completed or `restarts`. `state` becomes the
   /// card's. Returns one line where the card can't be opened, else nothing; likewise the next two.
   std::string start(std::size_t index, bool restarts, State& state, LessonProgress& progress);
-  /// The next card; after the last one the lesson is completed and the list is shown.
+  /// Opens the next card; after the last one the lesson is completed and the list is shown.
   std::string go_on(State& state, LessonProgress& progress);
   std::string go_back(State& state, LessonProgress& progress);
   /// Opens the same card again, after something else was looked at.
@@ -90,8 +90,8 @@ class LessonPlayer {
   void choose_language(const std::string& language) { language_ = language; }
   const std::string& language() const { return language_; }
 
-  /// Once a frame, after input: notes when the card's task is done, and puts what it has to know into `queries`. Returns
-  /// whether something changed that the panel shows.
+  /// Called once a frame, after input: notes when the card's task is done, and puts what it has to know into `queries`.
+  /// Returns whether something changed that the panel shows.
   bool observe(const State& state, const EngineResult& result, std::vector<Query>& queries);
 
  private:

@@ -89,7 +89,7 @@ json observe_metric(const LessonSubject& subject, const LessonRun& run) {
   return value ? json(*value) : json();
 }
 
-/// Without the space, or the sign for one, before it.
+/// Returns the token without the space, or the sign for one, before it.
 std::string_view bare(std::string_view token) {
   for (const std::string_view space : {" ", "\u00B7", "\u2423", "\u0120", "\u2581"}) {
     if (token.size() > space.size() && token.starts_with(space)) return token.substr(space.size());
@@ -97,7 +97,7 @@ std::string_view bare(std::string_view token) {
   return token;
 }
 
-/// Of several tokens with this text, as "rides" and " rides", together.
+/// Observes the probability of the text's tokens: several tokens with this text, as "rides" and " rides", count together.
 json observe_probability(const LessonSubject& subject, const LessonRun& run) {
   if (!is_run_of_state(run) || !run.result.has_logits) return {};
   PredictionPosition position = prediction_position(run.state, run.result);
@@ -222,7 +222,7 @@ ObservedCondition observe(const LessonCondition& condition, const LessonRun& run
   const LessonSubject& subject = condition.subject;
   observed.value = subject.observation->value(subject, run);
   observed.wanted = condition.measured ? condition.measured->observation->value(*condition.measured, run) : condition.value;
-  // A setting may be null, such as that no cell is pinned. Of everything else null isn't known.
+  // A setting may be null, such as that no cell is pinned. Null of any other observation means that it isn't known.
   const bool is_setting = subject.observation->value == &observe_field;
   const bool is_known = (is_setting ? find_setting(run.settings, subject.field) != nullptr : !observed.value.is_null()) &&
                         !(condition.measured && observed.wanted.is_null());

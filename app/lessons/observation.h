@@ -5,8 +5,7 @@
 
 namespace headlight::app {
 
-/// What an observation is made of. It knows a number as soon as the engine has answered; what it needs is put into
-/// `queries`.
+/// The sources of an observation. It knows a number as soon as the engine has answered; its queries are put into `queries`.
 struct LessonRun {
   const State& state;
   const nlohmann::json& settings;  ///< the state, as a session file has it
@@ -15,8 +14,8 @@ struct LessonRun {
   const nlohmann::json& answer;  ///< what the player has answered on the card; null: nothing yet
 };
 
-/// What a condition of a lesson can look at: a line of observations(). Its name is the member of a condition that asks for
-/// it.
+/// A thing that a condition of a lesson can look at: a line of observations(). Its name is the member of a condition that
+/// asks for it.
 struct Observation {
   std::string_view name;                      ///< "cell"
   std::span<const std::string_view> members;  ///< that its object in a file may have; none: it is a text or a list
@@ -27,8 +26,8 @@ struct Observation {
 /// All of them.
 std::span<const Observation> observations();
 
-/// Of a state alone, without a run: a setting, by its path; null where it isn't there. Parts of lists are numbers:
-/// "pinned.0".
+/// Finds a setting in a state, which needs no run, by the setting's path; null where it isn't there. Parts of lists are
+/// numbers: "pinned.0".
 const nlohmann::json* find_setting(const nlohmann::json& settings, const std::string& path);
 
 /// A condition in a run.

@@ -13,7 +13,7 @@ using exporting::Rgb;
 using exporting::TextAlign;
 using exporting::TextStyle;
 
-/// Where the two are farthest apart.
+/// The place where the printed and the computed numbers are farthest apart.
 struct FarthestNumber {
   std::size_t index = 0;
   double difference = 0.0;  ///< NaN where one of the run's numbers is
@@ -29,7 +29,7 @@ FarthestNumber farthest_number(const PrintedNumbers& numbers, std::span<const fl
   return farthest;
 }
 
-// Of A4, in units of 1/96 inch.
+// Sizes on A4, in units of 1/96 inch.
 constexpr float kWidth = 794.0F, kHeight = 1'123.0F, kMargin = 60.0F, kText = 13.0F, kTitle = 22.0F, kCardTitle = 16.0F;
 constexpr float kCellHeight = 26.0F, kLargestCell = 72.0F, kNames = 92.0F;
 constexpr std::uint32_t kMaxCells = 12;
@@ -44,7 +44,7 @@ struct Grid {
   int decimals = kWeightDecimals;
 };
 
-/// Without the signs of bold words and formulas.
+/// Returns the text without the signs of bold words and formulas.
 std::string plain(std::string text) {
   for (const std::string_view sign : {"**", "$", "_{", "^{", "}"}) {
     const std::string_view kept = sign == "_{" ? "_" : sign == "^{" ? "^" : "";
@@ -145,7 +145,8 @@ std::vector<std::string> names_of(Axis axis, const EngineResult& result, const T
   return names;
 }
 
-/// Of the printed numbers, else of the map on screen; none: the card shows another view, or the map is too large.
+/// Returns the grid of the printed numbers, else of the map on screen; none: the card shows another view, or the map is too
+/// large.
 std::optional<Grid> grid_of(CardRunner& runner) {
   const LessonCard& card = runner.card();
   const State& state = runner.state();

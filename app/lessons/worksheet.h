@@ -16,8 +16,8 @@ std::string worksheet_pdf(const Lesson& lesson, EngineOptions options, bool has_
 /// Do the run's numbers agree with the printed ones? NaN never does. `computed`: as many.
 bool agree(const PrintedNumbers& numbers, std::span<const float> computed);
 
-/// One sentence: do they agree, where don't they, and why. `departure`: LessonPlayer::departure(); empty: a number that
-/// differs is the file's.
+/// Returns one sentence: whether the numbers agree, where they don't, and why. `departure`: LessonPlayer::departure();
+/// empty: a number that differs is the file's.
 std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, std::string_view departure);
 
 }  // namespace headlight::app
