@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// What a command reads and changes.
+/// The state that a command reads and changes.
 struct CommandContext {
   State& state;
   Transient& transient;
@@ -14,7 +14,7 @@ struct CommandContext {
   CommandHost& window;
 };
 
-/// Where a command is in the menu bar. Lines separate the sections of a menu and the parts of a submenu; both are in
+/// The place of a command in the menu bar. Lines separate the sections of a menu and the parts of a submenu; both are in
 /// ascending order, and inside them commands keep the order of the table.
 struct MenuEntry {
   std::string menu = {};     ///< "View"; empty: in no menu
@@ -30,7 +30,8 @@ struct Command {
   std::string label;       ///< what it does: "Causal mask on or off"
   std::string group = {};  ///< heading of the list under F1: "Mask"; empty: its table's (command_list.cpp)
   std::string help;        ///< one sentence: the menu entry's tooltip
-  /// What buttons say that do the same, or that are where it leads, by commas: the palette finds it by them.
+  /// The labels of buttons that do the same, or that are where the command leads, separated by commas: the palette finds it
+  /// by them.
   std::string words = {};
   std::vector<shell::Shortcut> keys = {};
   MenuEntry menu = {};
@@ -46,7 +47,7 @@ struct Command {
   /// Says in the status line what it has done to masks or gains: "Layer 1 · head 4 knocked out". `is_changed`: masks or
   /// gains differ from before. None, or an empty text: nothing is said.
   std::function<std::string(const State& after, bool is_changed)> tell = {};
-  /// What the status line says when its key is pressed while it is not enabled; empty: nothing.
+  /// The status line's sentence when the command's key is pressed while it is not enabled; empty: nothing.
   std::string refusal = {};
 };
 
@@ -56,7 +57,7 @@ inline bool has_run(const CommandContext& context) { return !context.shapes.empt
 /// May it run now?
 bool is_enabled(const Command& command, const CommandContext& context);
 
-/// What the status line says when its key is pressed while it is not enabled; empty: nothing.
+/// Returns the status line's sentence when the command's key is pressed while it is not enabled; empty: nothing.
 std::string_view refusal_of(const Command& command, const CommandContext& context);
 
 /// The first key as menus show it; empty: it has none.

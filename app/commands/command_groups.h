@@ -30,7 +30,7 @@ inline Command view_toggle(std::string id, std::string label, std::string help, 
   return command;
 }
 
-// One table a file. commands() joins them in the order of command_list.cpp and keeps them.
+// Each file has one table. commands() joins them in the order of command_list.cpp and keeps them.
 std::vector<Command> move_commands();
 std::vector<Command> mask_commands();
 std::vector<Command> head_commands();

@@ -5,22 +5,22 @@
 
 namespace headlight::app {
 
-/// What a screenshot shows: the window, or the view in its middle alone.
+/// The part of the window that a screenshot shows: all of it, or the view in its middle alone.
 enum class ScreenshotArea : std::uint8_t { Window, View };
 
-/// Which of the shown map's numbers are copied: those of the dragged range, else all; or a row or a column.
+/// The numbers of the shown map that are copied: those of the dragged range, else all; or a row or a column.
 enum class CopiedNumbers : std::uint8_t { Map, Row, Column };
 
-/// What is done with the steps of a training, which the sidebar shows.
+/// The actions on the steps of a training, which the sidebar shows.
 enum class StepCommand : std::uint8_t { Earlier, Later, Play, Save };
 
-/// What commands need of the window besides the state. The window implements it, so that commands know nothing of the
-/// window.
+/// The interface to the window that commands need besides the state. The window implements it, so that commands know nothing
+/// of the window.
 class CommandHost {
  public:
   virtual ~CommandHost() = default;
 
-  /// What undoing would take back and redoing bring back: "Edit text". Empty: there is nothing.
+  /// Return what undoing would take back and redoing bring back: "Edit text". Empty: there is nothing.
   virtual std::string undo_label() const = 0;
   virtual std::string redo_label() const = 0;
   virtual void undo_change() = 0;
@@ -33,7 +33,7 @@ class CommandHost {
   virtual void browse_models() = 0;
   /// Writes the session under its name, or asks for one where it has none.
   virtual void save_session() = 0;
-  /// These open a dialog.
+  /// The following functions open a dialog.
   virtual void save_session_as() = 0;
   virtual void open_session() = 0;
   virtual void open_text() = 0;

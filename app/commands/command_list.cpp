@@ -38,7 +38,7 @@ const Command& find_command(std::string_view id) {
 
 namespace {
 
-/// Of a capture nothing is computed that a mask or a head's gain or pattern could change.
+/// Does the command need a network? A capture has nothing computed that a mask or a head's gain or pattern could change.
 bool needs_network(const Command& command) { return command.id.starts_with("mask.") || command.id.starts_with("head."); }
 
 }  // namespace

@@ -59,7 +59,7 @@ bool is_defined(const CommandContext& context, HeadMetric metric) {
          (!evaluation::is_of_pattern(metric) || context.state.selection.block.kind != model::BlockKind::Cross);
 }
 
-/// What the commands of both lists have in common.
+/// Adds a command with what the commands of both lists have in common.
 template <typename Any>
 Command& add_command(std::vector<Command>& list, const Any& wanted) {
   Command& command = list.emplace_back();

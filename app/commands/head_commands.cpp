@@ -9,7 +9,7 @@ namespace {
 using attention::FixedPattern;
 using shell::Key;
 
-/// Without an output projection a gain would change nothing.
+/// Has the layer an output projection? Without one a gain would change nothing.
 bool has_output_projection(const CommandContext& context) {
   const auto shape = context.shapes.find(context.state.selection.block);
   return shape != context.shapes.end() && shape->second.d_output > 0;

@@ -16,7 +16,7 @@ const inference::BlockShape* selected_shape(const CommandContext& context) {
 
 bool has_selected_head(const CommandContext& context) { return selected_shape(context) != nullptr; }
 
-/// Where the view on screen doesn't take the arrow keys for itself.
+/// Has the program the arrow keys? The view on screen may take them for itself.
 bool has_arrows(const CommandContext& context) {
   return has_selected_head(context) && !find_view(context.state.view.tab).takes_arrows;
 }
@@ -41,7 +41,7 @@ void move_head(const CommandContext& context, int steps) {
   clamp_selection(context.state, context.shapes);
 }
 
-/// In the order of the shapes (kind by kind, layer by layer); stops at the ends.
+/// Moves through the layers in the order of the shapes (kind by kind, layer by layer); stops at the ends.
 void move_layer(const CommandContext& context, int steps) {
   const auto found = context.shapes.find(context.state.selection.block);
   if (found == context.shapes.end()) return;

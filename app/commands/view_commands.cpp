@@ -25,7 +25,7 @@ float previous_scale(float scale) {
   return found == kUiScales.begin() ? kUiScales.front() : *std::prev(found);
 }
 
-/// One command for each line of the table of views.
+/// Adds one command for each line of the table of views.
 void add_views(std::vector<Command>& list) {
   std::string_view group = views().front().group;
   int section = -static_cast<int>(views().size());  // of the menu, one for each group, before all others
@@ -105,7 +105,7 @@ void add_scales(std::vector<Command>& list) {
   for (const float scale : kUiScales) list.push_back(scale_command(scale));
 }
 
-/// Each value of a setting that has buttons, in the view that shows what it changes.
+/// Adds a command for each value of a setting that has buttons, in the view that shows what it changes.
 void add_settings(std::vector<Command>& list) {
   for (const SettingGroup* group : setting_groups()) {
     for (const AnySetting* setting : group->settings) {
