@@ -23,7 +23,8 @@ void expect_copied(const fs::path& folder, const std::string& name, const std::e
               error.message());
 }
 
-/// Where the line `most` ends in a part of a text, of `size` bytes, which begins after `lines`; none: npos. Counts on.
+/// Returns where the line `most` ends in a part of a text, of `size` bytes, which begins after `lines`; none: npos. Counts
+/// `lines` on.
 std::size_t nth_line_end(std::string_view part, std::size_t size, std::uint64_t most, std::uint64_t& lines) {
   part = part.substr(0, size);
   for (std::size_t end = part.find('\n'); end != std::string::npos; end = part.find('\n', end + 1)) {
@@ -120,7 +121,7 @@ std::string CorpusFile::read(std::uint64_t offset, std::uint64_t size) const {
   return bytes;
 }
 
-/// Without what isn't the line's: the file's byte order mark, the rest of the line's end.
+/// Returns the line without the file's byte order mark and the rest of the line's end.
 std::string CorpusFile::tidy(std::string line, std::uint64_t offset) {
   strip_line_end(line);
   if (offset == 0) strip_byte_order_mark(line);
@@ -129,7 +130,7 @@ std::string CorpusFile::tidy(std::string line, std::uint64_t offset) {
 
 CorpusShard CorpusFile::shard(std::uint64_t index) const {
   const std::uint64_t first = index * kShardBytes, end = std::min(first + kShardBytes, bytes_);
-  // From the byte before on: a line begins at `first` where that is a line's end.
+  // The reading begins a byte before: a line begins at `first` where that byte ends a line.
   const std::uint64_t from = first == 0 ? 0 : first - 1;
   std::string bytes = read(from, end - from);
   std::uint64_t read_to = end;
@@ -172,7 +173,7 @@ void CorpusFile::add_line(std::string line, std::uint64_t offset, bool is_whole,
   }
 }
 
-/// Of a tidy line. Throws Error for one of JSON that is no object with a text, or no pair.
+/// Returns the text of a tidy line. Throws Error for a line of JSON that is no object with a text, or no pair.
 evaluation::CorpusText CorpusFile::text_of(std::string line, std::uint64_t offset) const {
   if (!format_.is_json) return {.offset = offset, .text = std::move(line)};
   return {.offset = offset,

@@ -11,7 +11,7 @@ inline constexpr std::uint64_t kShardBytes = std::uint64_t{16} << 10;
 /// Longer lines are skipped.
 inline constexpr std::uint64_t kLongestCorpusLine = std::uint64_t{1} << 20;
 
-/// What standard input is called where a corpus' path is shown.
+/// The name of standard input where a corpus' path is shown.
 inline constexpr const char* kStandardInputName = "standard input";
 
 /// Lines of one shard.
@@ -23,7 +23,7 @@ struct CorpusShard {
 /// The member of a JSON object with what a decoder reads, as of headlight export --texts.
 inline constexpr const char* kTargetField = "target";
 
-/// How a corpus is read.
+/// The format in which a corpus is read.
 struct CorpusFormat {
   bool is_json = false;          ///< a JSON object a line, whatever the file's name is
   std::string field = "text";    ///< of these objects
@@ -33,19 +33,19 @@ struct CorpusFormat {
 };
 
 /// A corpus of any size, a text a line or a JSON object a line: only the shard that is read is in memory. Shard s has the
-/// lines whose first byte is in [s, s + 1) · kShardBytes, so that it is found without reading what is before it. What gzip
-/// compressed can't be read from any place on, and standard input only once: both are first copied, unpacked, into a file
-/// without a name, which is gone when this is; offsets and shards are those of the unpacked text. Any thread may
-/// read shards.
+/// lines whose first byte is in [s, s + 1) · kShardBytes, so that it is found without reading what is before it. Gzip's
+/// output can't be read from any place on, and standard input only once: both are first copied, unpacked, into a file
+/// without a name, which is gone when this is; offsets and shards are those of the unpacked text. Any thread may read
+/// shards.
 class CorpusFile {
  public:
   /// `path`: "-" is standard input. `folder` has room for a copy. Throws Error where it isn't a text that can be read (and
-  /// then what it is), holds nothing, or of JSON lines the first is no object with a text.
+  /// then what it is), holds nothing, or has a first line of JSON that is no object with a text.
   CorpusFile(const std::filesystem::path& path, const std::filesystem::path& folder, CorpusFormat format = {});
 
   /// The file's path, or "standard input".
   const std::filesystem::path& path() const { return path_; }
-  /// Of the unpacked text, up to the last line that is read.
+  /// Returns the size of the unpacked text, up to the last line that is read.
   std::uint64_t bytes() const { return bytes_; }
   /// What distinguishes this corpus from others: its name, size, time of the last change and format; of standard input a
   /// check sum.

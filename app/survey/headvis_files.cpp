@@ -30,7 +30,7 @@ Json headvis_sequence(const ShownExample& shown, const Json& decile) {
   return sequence;
 }
 
-/// By metric: the best first, then the sample from its highest decile to its lowest.
+/// Returns a head's sequences by metric: the best first, then the sample from its highest decile to its lowest.
 Json headvis_sequences(const SurveyResults& results, std::size_t place) {
   Json sequences = Json::object();
   for (std::size_t i = 0; i < results.measures().metrics.size(); ++i) {

@@ -8,19 +8,20 @@
 
 namespace headlight::app {
 
-/// What each rank is doing, in a file of its own that outlives it: who reads the files after a crash knows which rank died,
-/// where, and in which shard. A rank that is asked to end (Ctrl-C, or mpirun after another rank died) notes that it was.
+/// Notes what a rank is doing, in a file of its own that outlives it: who reads the files after a crash knows which rank
+/// died, where, and in which shard. A rank that is asked to end (Ctrl-C, or mpirun after another rank died) notes that it
+/// was.
 class RankMark {
  public:
-  /// `folder`/rank-N. Takes over SIGINT and SIGTERM until it is destroyed. One at a time. Throws Error where the file can't
-  /// be written.
+  /// Opens `folder`/rank-N. Takes over SIGINT and SIGTERM until it is destroyed; there may be one mark at a time. Throws
+  /// Error where the file can't be written.
   RankMark(const std::filesystem::path& folder, int rank, int ranks);
   /// The rank ended by itself.
   ~RankMark();
   RankMark(const RankMark&) = delete;
   RankMark& operator=(const RankMark&) = delete;
 
-  /// From any thread.
+  /// Notes the shard that the rank begins. May be called from any thread.
   void begin(std::uint64_t shard);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// What ranks send each other.
+/// The messages that ranks send each other.
 enum class RankMessage : std::uint8_t {
   Ready = 1,   ///< to rank 0: how many shards the rank may have at once (u64)
   Shard = 2,   ///< from rank 0: the number of a shard (u64)

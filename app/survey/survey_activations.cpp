@@ -35,7 +35,7 @@ void write_array(const fs::path& path, std::string_view type, const Shape& shape
   file.finish();
 }
 
-/// Of each shard that is in the folder, by number, its rows.
+/// Returns the rows of each shard that is in the folder, by its number.
 std::map<std::uint64_t, std::uint32_t> shards_in(const fs::path& folder) {
   std::map<std::uint64_t, std::uint32_t> shards;
   if (!fs::exists(folder)) return shards;

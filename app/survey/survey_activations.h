@@ -5,11 +5,11 @@
 
 namespace headlight::app {
 
-/// In a survey's folder: activations.json, and of each shard of the corpus with a text "index-000017.npy" and, of each site,
-/// "next.3-000017.npy". What is in a file depends on its shard alone.
+/// A folder in a survey's folder with activations.json and, for each shard of the corpus with a text, "index-000017.npy" and
+/// for each site "next.3-000017.npy". The content of a file depends on its shard alone.
 inline constexpr const char* kActivationsFolder = "activations";
 
-/// What activations of shards will take, by the tokens of some of them. Throws Error where these have no text.
+/// The size of the shards' activations, estimated from the tokens of some of them. Throws Error where these have no text.
 struct ActivationSize {
   std::uint64_t rows = 0, bytes = 0, files = 0;
 };

@@ -9,7 +9,7 @@
 
 namespace headlight::app {
 
-/// What the window measures.
+/// The measurement that the window orders.
 struct SurveyOrder {
   std::filesystem::path corpus, folder;
   std::string model;
@@ -18,8 +18,8 @@ struct SurveyOrder {
   bool operator==(const SurveyOrder&) const = default;
 };
 
-/// A `headlight survey` in a process of its own, followed on a thread. A paused one is ended; the next with the same order
-/// goes on where it was.
+/// Runs `headlight survey` in a process of its own, followed on a thread. A paused one is ended; the next with the same
+/// order goes on where it was.
 class SurveyChild {
  public:
   /// `wake` is called from the thread when there is news; may be empty.

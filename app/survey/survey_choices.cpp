@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The size of a model's files and the time of their last change, for telling whether it is the same.
+/// Returns a model's name, the size of its files and the time of their last change, by which another model is recognised.
 std::string fingerprint(const fs::path& path) {
   std::uintmax_t bytes = 0;
   fs::file_time_type changed = fs::file_time_type::min();

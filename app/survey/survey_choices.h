@@ -10,7 +10,7 @@
 
 namespace headlight::app {
 
-/// What a survey is of and what it measures, as the command line has it.
+/// The subject of a survey and the measurements, as the command line has them.
 struct SurveyChoices {
   std::filesystem::path corpus = {};  ///< "-": standard input
   std::filesystem::path model = {};
@@ -37,10 +37,11 @@ struct OpenedSurvey {
 /// `directory` has room for a copy of a compressed corpus. Throws Error where something can't be read or measured.
 OpenedSurvey open_survey(SurveyChoices choices, const std::filesystem::path& directory);
 
-/// The members of survey.json that a later program needs to open the same again; metrics are written by their names.
+/// Returns the members of survey.json that a later program needs to open the same survey again; metrics are written by their
+/// names.
 nlohmann::ordered_json choices_json(const SurveyChoices& choices);
-/// Those of a survey.json; corpus and model are paths where they are found from `directory`, else names. Throws Error naming
-/// the file.
+/// Reads these members of a survey.json; corpus and model are paths where they are found from `directory`, else names.
+/// Throws Error naming the file.
 SurveyChoices read_choices(const std::filesystem::path& directory);
 
 }  // namespace headlight::app

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Texts that are kept in memory for the next head, whose sample has the same ones.
+/// The number of texts that are kept in memory for the next head, whose sample has the same ones.
 constexpr std::size_t kMostRead = 512;
 
 std::string description(const SurveyResults& results, const std::filesystem::path& directory, Json arrays) {

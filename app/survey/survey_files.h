@@ -18,7 +18,7 @@ struct ShownText {
   std::vector<std::string> tokens;  ///< their texts
 };
 
-/// Where texts are pairs, the target as the decoder read it; else that is empty.
+/// A shown text; of a pair also its target as the decoder read it, which is empty elsewhere.
 struct ShownPair {
   ShownText source, target;
 
@@ -56,7 +56,7 @@ struct SurveyResults {
   std::size_t cell(std::size_t metric, std::size_t place) const { return metric * layout().count() + place; }
   /// Reads the texts of the best examples of one head and metric from the corpus.
   std::vector<ShownExample> examples(std::size_t cell) const;
-  /// Likewise of its sample, the lowest value first: the i-th of n is in decile ⌊10 i ⁄ n⌋.
+  /// Reads the texts of the head's sample, the lowest value first: the i-th of n is in decile ⌊10 i ⁄ n⌋.
   std::vector<ShownExample> samples(std::size_t cell) const;
   /// A token as it is shown, of the source or of the target.
   std::string token(std::uint64_t id, bool is_target) const;
@@ -71,7 +71,7 @@ void write_survey_files(const std::filesystem::path& directory, const SurveyResu
 
 /// heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.
 void write_survey_rows(const std::filesystem::path& directory, const SurveyResults& results);
-/// How many layers and heads there are, by these names, and where there are several kinds those of the decoder.
+/// Returns the numbers of layers and heads by these names, and where there are several kinds those of the decoder.
 nlohmann::ordered_json layout_json(const evaluation::HeadLayout& layout, const char* layers, const char* heads);
 inline constexpr const char *kDecoderLayers = "decoder_layers", *kDecoderHeads = "decoder_heads";
 /// A head's layer and head, after its kind where there are several.
@@ -79,7 +79,7 @@ nlohmann::ordered_json place_json(const SurveyResults& results, std::size_t plac
 /// A head's number for each metric, the mean over texts or null, then of all attention: weight on itself and
 /// on the first token, distance.
 nlohmann::ordered_json head_numbers(const SurveyResults& results, std::size_t place);
-/// What a head attends to, as in tokens.jsonl.
+/// Returns what a head attends to, as in tokens.jsonl.
 nlohmann::ordered_json profile_json(const SurveyResults& results, std::size_t place);
 /// Writes the .npy files; returns their shapes for survey.json.
 nlohmann::ordered_json write_survey_arrays(const std::filesystem::path& directory, const SurveyResults& results);

@@ -47,7 +47,7 @@ std::string read_checked(const std::filesystem::path& file) {
 
 namespace {
 
-/// What is kept beside statistics; empty: nothing.
+/// Names what is kept beside statistics; empty: nothing.
 std::string activations_text(const evaluation::ActivationChoice& choice) {
   std::vector<std::string> names;
   for (const evaluation::ActivationSite& site : choice.sites) names.push_back(site.name());

@@ -8,11 +8,11 @@
 
 namespace headlight::app {
 
-/// What identifies a survey: what it measures, of what, with which model. A survey that was interrupted goes on only with
-/// the same, and parts are merged only where they have the same.
+/// The identity of a survey: its measurements, corpus and model. A survey that was interrupted goes on only with an equal
+/// identity, and parts are merged only where theirs are equal.
 struct SurveyIdentity {
-  std::string corpus;  ///< name, size, time of the last change, and how it is read: the same after it was moved
-  std::string model;   ///< likewise of its files
+  std::string corpus;  ///< name, size, time of the last change, and how it is read: unchanged after it was moved
+  std::string model;   ///< its name, size and time of the last change: unchanged after it was moved
   evaluation::CorpusMeasures measures = {};
   bool is_half = false;  ///< weights are rounded to float16
 
@@ -34,8 +34,8 @@ class SurveyFold {
  public:
   static constexpr std::uint64_t kMaxAhead = 256;
 
-  /// Of all shards of a corpus, or of a part. Goes on from `file` where it is there. Throws Error where it is another
-  /// survey's or part's, or isn't as save() wrote it.
+  /// Begins to fold all shards of a corpus, or of a part. Goes on from `file` where it is there. Throws Error where it is
+  /// another survey's or part's, or isn't as save() wrote it.
   SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file, std::optional<ShardRange> part = {});
 
   /// The next shard that was not handed out; none: all were, or too many are under way.
@@ -47,7 +47,7 @@ class SurveyFold {
   /// Replaces the file by what is known now, without what waits for an earlier shard.
   void save() const;
 
-  /// Of this part.
+  /// The shards of this part that are folded, and all of them.
   std::uint64_t done() const { return folded_ - part_.first; }
   std::uint64_t shards() const { return part_.end - part_.first; }
   bool is_complete() const { return folded_ == part_.end; }

@@ -123,7 +123,7 @@ std::size_t head_of(const json& line, const Survey& survey) {
   return layout.find({kind, LayerIndex{layer}}, index_of(line, "head", is_encoder ? layout.heads : layout.decoder_heads));
 }
 
-/// How many layers and heads there are, as layout_json() writes it.
+/// Reads how many layers and heads there are, as layout_json() writes it.
 evaluation::HeadLayout layout_of(const json& object, const char* layers, const char* heads) {
   const bool has_kinds = object.contains(kDecoderLayers);
   const auto count = [&](const char* name, std::size_t end) { return has_kinds ? index_of(object, name, end) : 0; };
@@ -212,7 +212,7 @@ void read_array(Survey& survey, const char* name, std::vector<float> HeadAttenti
   }
 }
 
-/// What a metric of an older file is called today.
+/// Returns today's name of a metric of an older file.
 std::string today(const std::string& metric) {
   const bool is_share = metric == "previous" || metric == "duplicate" || metric == "induction";
   return is_share ? metric + "_mul" : metric == "relative" ? "evenness" : metric;

@@ -24,7 +24,7 @@ struct SurveyExample {
   std::vector<std::uint32_t> target_ids = {};  ///< what the decoder read
 };
 
-/// What a survey found of one head by one metric.
+/// A survey's finding about one head by one metric.
 struct SurveyedHead {
   double mean = 0.0, spread = 0.0;  ///< where there are texts; the spread is NaN in HeadVis' folder, which has none
   std::uint64_t texts = 0;
@@ -45,15 +45,15 @@ struct CountedToken {
   std::uint64_t count = 0;
 };
 
-/// What a survey found of one head whatever the metric; parts are empty where the folder has no file of them.
+/// A survey's findings about one head whatever the metric; parts are empty where the folder has no file of them.
 struct HeadAttention {
-  /// Where there are `queries`; all but `first` NaN of cross-attention. Distances are in tokens.
+  /// Means over the `queries`, where there are any; for cross-attention all but `first` are NaN. Distances are in tokens.
   double first = 0.0, self = 0.0, self_spread = 0.0, distance = 0.0, distance_spread = 0.0;
   std::uint64_t queries = 0;
   std::vector<CountedToken> query_tokens = {}, key_tokens = {}, pairs = {};  ///< the largest mass first
-  std::vector<float> distances = {}, positions = {};  ///< [bin] shares of attention; bin_name() says of what
+  std::vector<float> distances = {}, positions = {};  ///< [bin] shares of attention; bin_name() names the bins
   std::vector<float> map = {};  ///< [query, key], kMapEdge each; NaN where no text is so long; of cross-attention stretched
-  std::vector<float> relative = {};  ///< [key − query], from −kRelativeReach on; NaN likewise
+  std::vector<float> relative = {};  ///< [key − query], from −kRelativeReach on; NaN where no text is so long
 };
 inline constexpr std::uint32_t kAttentionBins = 43, kMapEdge = 32, kRelativeReach = 32;
 /// "7", "33–64": the distances or positions of a bin of HeadAttention.
@@ -66,11 +66,11 @@ struct SurveyColumn {
   bool is_plane = false;       ///< a coordinate of a plane of heads, which means nothing by itself
 };
 
-/// What `headlight survey` found, read from its folder.
+/// The findings of `headlight survey`, read from its folder.
 struct Survey {
   std::filesystem::path directory;
   std::string model;   ///< its path, or its name (is_name_of())
-  std::string corpus;  ///< likewise; may be empty
+  std::string corpus;  ///< its path, or its name; may be empty
   std::uint64_t texts = 0;
   evaluation::HeadLayout layout;
   std::vector<std::string> metrics;                          ///< names
@@ -83,7 +83,7 @@ struct Survey {
 
   std::size_t count() const { return layout.count(); }
   const SurveyedHead& head(std::size_t metric, std::size_t head) const { return found[metric * count() + head]; }
-  /// By name, else the one at `otherwise` of those that have a value.
+  /// Returns the column of this name, else the one at `otherwise` among those that have a value.
   const SurveyColumn& column(std::string_view name, std::size_t otherwise) const;
   std::string name(std::size_t head) const { return layout.name(head); }
   /// The place of "L5H1" or "cross L5H1", in letters of any size; without a kind of the first that has it; count(): there is

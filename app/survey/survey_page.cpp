@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint32_t kContext = 24;
 constexpr std::size_t kPageBest = 10, kPagePerDecile = 3;
 
-/// In the order of HeadMetric.
+/// The meanings are in the order of HeadMetric.
 constexpr std::array<const char*, evaluation::kHeadMetrics> kMeanings = {
     "The mean weight on the token before, over the queries that have one.",
     "The mean weight on earlier occurrences of the same token, over the queries that have one.",
@@ -89,7 +89,7 @@ class PageData {
       for (const ShownExample& example : results_.examples(cell)) {
         if (best.size() < kPageBest) best.push_back(page_example(example, kind));
       }
-      // Of each decile some from its middle.
+      // Each decile gives some examples from its middle.
       const std::vector<ShownExample> samples = results_.samples(cell);
       std::array<std::vector<const ShownExample*>, 10> by_decile;
       for (std::size_t at = 0; at < samples.size(); ++at) by_decile[10 * at / samples.size()].push_back(&samples[at]);
@@ -146,8 +146,8 @@ class PageData {
   }
 
  private:
-  /// Text, the place of its first token that is shown, value, weight, query, key; of cross-attention that text is the
-  /// query's, and the key's follows likewise.
+  /// Returns the text, the place of its first token that is shown, value, weight, query, key; for cross-attention that text
+  /// is the query's, and the key's text and its first token follow.
   Json page_example(const ShownExample& shown, model::BlockKind kind) {
     const evaluation::HeadExample& example = shown.example;
     const auto shown_text = [&](const ShownText& text, std::uint32_t low, std::uint32_t high) {

@@ -12,7 +12,7 @@ bool is_there(const std::future<Value>& future) {
   return future.valid() && future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-/// What went wrong; empty: nothing.
+/// Writes the notes. Returns what went wrong; empty: nothing.
 std::string trouble_of_writing(const fs::path& folder, const HeadNotes& notes) {
   try {
     write_notes(folder, notes);

@@ -28,10 +28,10 @@ class SurveyRoom {
   SurveyRoom(const SurveyRoom&) = delete;
   SurveyRoom& operator=(const SurveyRoom&) = delete;
 
-  /// Once a frame: begins to read `folder` where it is another one, takes what was read, keeps notes. Returns the folder of
-  /// a survey that has become whole, once.
+  /// Called once a frame: begins to read `folder` where it is another one, takes what was read, keeps notes. Returns the
+  /// folder of a survey that has become whole, once.
   std::optional<std::filesystem::path> update(const std::filesystem::path& folder, double now_s);
-  /// One that was read already.
+  /// Takes a survey that was read already.
   void adopt(Survey survey);
   /// Null: none is open, or not yet, or error() says why it can't be read.
   const std::shared_ptr<const Survey>& survey() const { return survey_; }
@@ -55,7 +55,7 @@ class SurveyRoom {
 
   /// Seconds until update() has something to do.
   double wait_s() const { return wait_s_; }
-  /// Until nothing is being read (tests, screenshots).
+  /// Waits until nothing is being read (tests, screenshots).
   void wait() const;
 
  private:

@@ -69,7 +69,8 @@ std::string example_lines(const SurveyResults& results, const char* kind) {
   return lines;
 }
 
-/// Keys are tokens of a target where `keys_target`; `queries_target`: likewise of pairs, none: no pairs are counted.
+/// Lists tokens, which are a target's where `keys_target`. `queries_target`: pairs are listed, whose queries are a target's
+/// where it is true; none: no pairs are counted.
 Json token_list(const SurveyResults& results, const TokenSketch& sketch, bool keys_target,
                 std::optional<bool> queries_target = {}) {
   Json list = Json::array();

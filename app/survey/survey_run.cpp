@@ -31,12 +31,12 @@ constexpr int kLongWait_ms = 100;  // without other ranks
 /// Shards that wait for a thread, so that it never waits for rank 0.
 constexpr std::size_t kSpareShards = 1;
 
-/// Between the threads that measure shards, one a device, and the main thread of their rank. From any thread.
+/// Connects the threads that measure shards, one a device, with the main thread of their rank. Any thread may call it.
 class ShardDesk {
  public:
   using Result = std::pair<std::uint64_t, evaluation::CorpusStatistics>;
 
-  // Of the main thread.
+  // The main thread calls these functions.
   void offer(std::uint64_t shard) {
     {
       const std::lock_guard lock(mutex_);
@@ -58,7 +58,8 @@ class ShardDesk {
     const std::lock_guard lock(mutex_);
     return under_way_;
   }
-  /// What was measured since the last call; waits for `patience_ms` at most. Throws what a measuring thread failed with.
+  /// Returns what was measured since the last call; waits for `patience_ms` at most. Throws what a measuring thread failed
+  /// with.
   std::vector<Result> results(int patience_ms) {
     std::unique_lock lock(mutex_);
     given_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return failure_ != nullptr || !results_.empty(); });
@@ -66,7 +67,7 @@ class ShardDesk {
     return std::exchange(results_, {});
   }
 
-  // Of a thread that measures.
+  // A thread that measures calls these functions.
   std::optional<std::uint64_t> take() {
     std::unique_lock lock(mutex_);
     offered_.wait(lock, [&] { return is_closed_ || !shards_.empty(); });
@@ -131,7 +132,7 @@ class Surveyors {
 
   ShardDesk& desk() { return desk_; }
   std::size_t count() const { return threads_.size(); }
-  /// How many shards to have here at once.
+  /// Returns how many shards to have here at once.
   std::size_t room() const { return threads_.size() + kSpareShards; }
 
  private:
@@ -166,7 +167,7 @@ class Surveyors {
   std::vector<std::thread> threads_;
 };
 
-/// Those of this rank: where a machine has several ranks, each takes one.
+/// Returns the devices of this rank: where a machine has several ranks, each takes one.
 std::vector<std::string> devices_of(const Ranks& ranks, const std::vector<std::string>& devices) {
   if (devices.empty()) return {std::string()};
   if (ranks.size() == 1) return devices;
@@ -242,7 +243,7 @@ class Leader {
   std::map<int, std::uint64_t> free_;  ///< shards that a rank could have besides
 };
 
-/// Any other rank measures what rank 0 says.
+/// Measures, in any rank but 0, the shards that rank 0 sends.
 void follow(Ranks& ranks, Surveyors& surveyors) {
   ranks.send(0, RankMessage::Ready, number_bytes(surveyors.room()));
   while (true) {
@@ -274,7 +275,7 @@ std::unique_ptr<SurveyFold> run_survey(Ranks& ranks, const std::shared_ptr<const
       }
       for (int rank = 1; rank < ranks.size(); ++rank) ranks.send(rank, RankMessage::Ready, number_bytes(0));
     } else {
-      // Not before rank 0 has read the marks of the last run.
+      // The rank begins only after rank 0 has read the marks of the last run.
       while (!ranks.receive()) std::this_thread::sleep_for(std::chrono::milliseconds(kShortWait_ms));
     }
     RankMark mark(marks, ranks.rank(), ranks.size());
