@@ -11,7 +11,7 @@ namespace {
 // UNORM although the colours are sRGB: ImGui blends in the encoded space and expects the values unchanged.
 constexpr vk::Format kFormat = vk::Format::eR8G8B8A8Unorm;
 
-/// Clears the image, or keeps its pixels. Otherwise both are the same, so that pipelines fit both.
+/// Returns a pass that clears the image, or one that keeps its pixels. They are equal otherwise, so that pipelines fit both.
 vk::raii::RenderPass make_render_pass(const vk::raii::Device& device, bool clears) {
   const vk::AttachmentDescription color{
       .format = kFormat,

@@ -4,7 +4,7 @@
 
 namespace headlight::shell {
 
-/// What the colours of a heatmap's cells depend on besides its numbers and colour map.
+/// The values that the colours of a heatmap's cells depend on besides its numbers and colour map.
 struct CellColoring {
   float low = 0.0F;
   float high = 1.0F;  ///< of a logarithmic spread both are above 0
@@ -21,12 +21,12 @@ struct CellColoring {
 
 inline constexpr std::uint32_t kMaxPooled = 4;
 
-/// How image and area are coloured when a cell has so many pixels.
+/// Returns the coloring of image and area when a cell has so many pixels.
 CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, float pixels_per_row);
 
-/// The colours [rows, columns] as heatmap.frag reads them: R | G << 8 | B << 16, and 255 << 24 where stripes go over it.
-/// colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or the same of their logarithms, or the square root
-/// of the quotient.
+/// Writes the colours [rows, columns] as heatmap.frag reads them: R | G << 8 | B << 16, and 255 << 24 where stripes go over
+/// it. colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or this quotient of their logarithms, or the
+/// square root of the quotient.
 void color_cells(const HeatmapImage& image, const CellColoring& coloring, std::span<std::uint32_t> colors);
 
 }  // namespace headlight::shell

@@ -18,7 +18,8 @@ std::int32_t whole_pixels(float position, std::int32_t limit) {
   return static_cast<std::int32_t>(std::clamp(position, 0.0F, static_cast<float>(limit)));
 }
 
-/// As ImGui's Vulkan backend does it (the extent is rounded, not the right edge), or for a callback, HeatmapRenderer.
+/// Returns the scissor that ImGui's Vulkan backend sets (the extent is rounded, not the right edge), or, for a callback,
+/// HeatmapRenderer's.
 PixelRect scissor_of(const ImDrawCmd& command, const PixelRect& image) {
   const ImVec4& clip = command.ClipRect;
   const float left = std::max(clip.x, 0.0F);

@@ -10,7 +10,7 @@ struct ImDrawList;
 
 namespace headlight::shell {
 
-/// What a callback of a draw list draws, so that frames can be compared: its data points to one.
+/// The drawing of a draw list's callback, so that frames can be compared: the callback's data points to one.
 struct DrawnByCallback {
   PixelRect pixels;           ///< at most these, inside of the command's clip rectangle
   std::uint64_t content = 0;  ///< a hash of all else that the pixels depend on
@@ -23,7 +23,8 @@ class DrawnShapes {
   void read(ImDrawData& data);
   /// Adds every shape in the order of drawing.
   void add_to(FrameTiles& tiles) const;
-  /// Afterwards the draw lists draw the same pixels inside the rectangles, which have none in common, and none outside.
+  /// Cuts the draw lists, so that they draw the same pixels inside the rectangles, which have none in common, and none
+  /// outside.
   void cut(ImDrawData& data, const std::vector<PixelRect>& rects) const;
 
  private:
@@ -41,7 +42,7 @@ class DrawnShapes {
 
   void read_callback(const ImDrawCmd& command, const PixelRect& scissor);
   void read_triangles(const ImDrawList& list, const ImDrawCmd& command, const PixelRect& scissor);
-  /// From the first to the last shape of the command that has pixels in the rectangle.
+  /// Returns the indices from the first to the last shape of the command that has pixels in the rectangle.
   std::optional<Range> range_in(const Command& command, const PixelRect& rect) const;
 
   std::vector<Shape> shapes_;

@@ -15,7 +15,7 @@
 namespace headlight::shell {
 namespace {
 
-/// What the source of a font's shaped texts is made from; in memory of ImGui's, as the bytes of a font file are.
+/// The data of a source of a font's shaped texts; in memory of ImGui's, as the bytes of a font file are.
 struct ShapedSource {
   const ShapedTexts* texts;
   FontKind kind;
@@ -30,7 +30,7 @@ const std::string* shaped_text(const ImFontConfig& source, ImWchar code) {
 
 bool contains_text(ImFontAtlas*, ImFontConfig* source, ImWchar code) { return shaped_text(*source, code) != nullptr; }
 
-/// Draws a text as the glyph of its character. With `advance` only its width is asked for.
+/// Draws a text as the glyph of its character. Where `advance` is set, only the width is asked for.
 bool load_text(ImFontAtlas* atlas, ImFontConfig* source, ImFontBaked* baked, void*, ImWchar code, ImFontGlyph* glyph,
                float* advance) {
   const std::string* text = shaped_text(*source, code);

@@ -14,7 +14,7 @@
 
 namespace headlight::shell {
 
-// Not in the anonymous namespace, since a member of FontFiles::Config has this type.
+// This isn't in the anonymous namespace, since a member of FontFiles::Config has this type.
 template <auto Destroy>
 struct FontDeleter {
   template <typename T>

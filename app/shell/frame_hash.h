@@ -6,8 +6,8 @@
 
 namespace headlight::shell {
 
-/// A 64-bit hash of plain numbers (FNV-1a, eight bytes at a time): equal frames have equal hashes, and different ones
-/// the same with a probability of about 2⁻⁶⁴.
+/// A 64-bit hash of plain numbers (FNV-1a, eight bytes at a time): equal frames have equal hashes, and different ones equal
+/// hashes with a probability of about 2⁻⁶⁴.
 class FrameHash {
  public:
   void add_bytes(const void* data, std::size_t size) {

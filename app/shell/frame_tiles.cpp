@@ -58,8 +58,8 @@ std::vector<PixelRect> FrameTiles::changed_since(const FrameTiles& before) const
   return {whole()};
 }
 
-/// One rectangle for each run of changed tiles in a row, unchanged ones between them included up to a number, and for equal
-/// runs in rows that follow each other.
+/// Returns one rectangle for each run of changed tiles in a row, unchanged ones between them included up to a number, and
+/// one for equal runs in rows that follow each other.
 std::vector<PixelRect> FrameTiles::merged(const std::vector<bool>& changed, std::int32_t most_between) const {
   std::vector<PixelRect> rects;
   const auto is_changed = [&](std::int32_t row, std::int32_t column) {

@@ -15,28 +15,28 @@ struct PixelRect {
   bool operator==(const PixelRect&) const = default;
 };
 
-/// What both have; may be empty.
+/// Returns the pixels that both have; may be empty.
 PixelRect intersection(const PixelRect& a, const PixelRect& b);
 
-/// What a frame draws in each tile of its image, as a hash: of two frames with equal hashes, a tile has the same pixels
-/// (with the probability of error of a 64-bit hash, about 2⁻⁶⁴).
+/// A hash of what a frame draws in each tile of its image: in two frames with equal hashes, a tile has the same pixels (with
+/// the probability of error of a 64-bit hash, about 2⁻⁶⁴).
 class FrameTiles {
  public:
-  /// The side of a tile in pixels; drivers that draw with a processor divide an image into the same ones.
+  /// The side of a tile in pixels; drivers that draw with a processor divide an image into tiles of this size.
   static constexpr std::int32_t kEdge = 64;
-  /// So many rectangles at most are redrawn.
+  /// The most rectangles that are redrawn.
   static constexpr std::size_t kMaxRects = 12;
 
   FrameTiles() = default;
-  /// Nothing is drawn; `content` stands for what the whole image depends on.
+  /// Begins with nothing drawn; `content` stands for what the whole image depends on.
   FrameTiles(glm::uvec2 size, std::uint64_t content);
 
   glm::uvec2 size() const { return size_; }
-  /// After all others, something with a hash is drawn into these pixels.
+  /// Adds something with a hash that is drawn into these pixels, after all others.
   void add(const PixelRect& pixels, std::uint64_t content);
 
-  /// Rectangles without common pixels that contain every tile in which this frame differs from one of the same size; all of
-  /// the image where the sizes differ. Empty: the frames are the same.
+  /// Returns rectangles without common pixels that contain every tile in which this frame differs from `before`, which has
+  /// the same size; all of the image where the sizes differ. Empty: the frames are equal.
   std::vector<PixelRect> changed_since(const FrameTiles& before) const;
 
  private:

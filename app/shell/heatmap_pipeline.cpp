@@ -30,7 +30,7 @@ constexpr std::uint32_t kNoCrosshair = 0xFFFFFFFFU;
 
 bool is_visible(std::uint32_t color) { return color >> 24 != 0; }
 
-/// Only rounded corners let through what is below.
+/// Returns the blending of a draw: only rounded corners let through what is below.
 vk::PipelineColorBlendAttachmentState blending_of(std::uint32_t features) {
   using Channel = vk::ColorComponentFlagBits;
   return {.blendEnable = (features & kIsRounded) != 0 ? VK_TRUE : VK_FALSE,
@@ -47,8 +47,8 @@ constexpr std::uint32_t kFirstWords = 1U << 18;  // 1 MiB, enough for a sentence
 constexpr std::uint32_t kMissingWord = 0;        // never a heatmap's
 constexpr std::size_t kNoColorMap = ~std::size_t{0};
 
-/// A processor gathers texels of a buffer at once but loops over the lanes of a storage buffer. Where texel buffers are
-/// short, as the least that Vulkan promises, the storage buffer it is.
+/// Are texel buffers long enough? A processor gathers texels of a buffer at once but loops over the lanes of a storage
+/// buffer, which is used only where texel buffers are short, as the least that Vulkan promises.
 bool has_long_texel_buffers(const RenderDevice::Handles& handles, std::size_t words) { return handles.most_texels >= words; }
 
 }  // namespace
@@ -151,7 +151,7 @@ bool HeatmapRenderer::Pipeline::drop_oldest() {
   return true;
 }
 
-/// By the device: what the host has mapped may not be cached, and is slow to read then.
+/// Copies by the device: memory that the host has mapped may not be cached, and is slow to read then.
 void HeatmapRenderer::Pipeline::copy(const MappedBuffer& from, const MappedBuffer& to) {
   handles.run_once([&](vk::CommandBuffer commands) {
     commands.copyBuffer(*from.buffer, *to.buffer, vk::BufferCopy{.size = from.bytes});

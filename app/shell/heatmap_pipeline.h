@@ -51,7 +51,7 @@ class HeatmapVariants {
 struct HeatmapRenderer::Pipeline {
   Pipeline(RenderDevice::Handles& handles, vk::RenderPass render_pass, Budget budget = {});
 
-  /// After the previous frame was drawn, so that its values may be overwritten. Drops long unused heatmaps.
+  /// Called after the previous frame was drawn, so that its values may be overwritten. Drops long unused heatmaps.
   void begin_frame(glm::uvec2 size, float scale);
 
   /// A heatmap's colours in the buffer, a word per cell, and what they were found from.

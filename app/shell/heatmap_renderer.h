@@ -17,7 +17,7 @@ class RenderDevice;
 
 /// One matrix to draw as coloured cells, and how. Spans are read during HeatmapRenderer::draw() only.
 struct HeatmapImage {
-  /// Stable name of this heatmap: the same from frame to frame, different from every other heatmap's of the frame.
+  /// Stable name of this heatmap: it stays from frame to frame and differs from every other heatmap's of the frame.
   std::uint64_t key = 0;
   /// Changes whenever `values`, `masked`, `row_scale` or `pixels` have other content; their cells are coloured and uploaded
   /// again only then (or when the shape, the range or a colour changes, or masked/row_scale appear or disappear).
@@ -69,9 +69,9 @@ class HeatmapRenderer {
   /// The rectangle of a cell.
   static view::Rect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
 
-  /// Between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows × columns or the colour map
-  /// isn't 256 long, or when the device fails. A heatmap that is larger than the whole budget is drawn in the missing
-  /// colour.
+  /// Draws a heatmap; called between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows ×
+  /// columns or the colour map isn't 256 long, or when the device fails. A heatmap that is larger than the whole budget is
+  /// drawn in the missing colour.
   void draw(ImDrawList* list, const HeatmapImage& image);
 
   std::size_t cached_heatmaps() const;
@@ -83,10 +83,10 @@ class HeatmapRenderer {
   HeatmapRenderer(const HeatmapRenderer&) = delete;
   HeatmapRenderer& operator=(const HeatmapRenderer&) = delete;
 
-  /// For Ui: the Vulkan side.
+  /// The Vulkan side, which Ui uses.
   struct Pipeline;
   explicit HeatmapRenderer(std::unique_ptr<Pipeline> pipeline);
-  /// A new, empty one after the device was lost; nullptr: frees the old one.
+  /// Replaces the pipeline: by a new, empty one after the device was lost; nullptr: frees the old one.
   void replace(std::unique_ptr<Pipeline> pipeline);
   Pipeline& pipeline() { return *pipeline_; }
 

@@ -36,7 +36,7 @@ class ImGuiLayer {
   void end_frame(float scale);
   /// Draws the frame inside these rectangles, which have no pixels in common; once a frame.
   void record(vk::CommandBuffer commands, const std::vector<PixelRect>& rects);
-  /// Instead of end_frame(): discards the frame.
+  /// Discards the frame; called instead of end_frame().
   void drop_frame();
   /// Adds what end_frame() laid out; before record(), once a frame.
   void add_to(FrameTiles& tiles);

@@ -25,8 +25,8 @@ struct Seen {
   bool focus = false;
   std::bitset<8> buttons;
   std::bitset<kKeys> keys;
-  /// Of the frame's keys, clicks and turns of the wheel. ImGui knows one state of the modifiers a frame: with the release of
-  /// Ctrl in the frame of A, Ctrl+A would be an A.
+  /// The modifiers of the frame's keys, clicks and turns of the wheel. ImGui knows one state of the modifiers a frame: if
+  /// the release of Ctrl came in the frame of A, Ctrl+A would be an A.
   std::optional<Modifiers> modifiers;
 
   bool fits(const Modifiers& of_event) const { return !modifiers || *modifiers == of_event; }
@@ -89,7 +89,7 @@ std::vector<InputEvent> drag(glm::vec2 from, glm::vec2 to, Modifiers modifiers) 
 std::vector<InputEvent> tap(Key key, Modifiers modifiers) { return {KeyPress{key, true, modifiers}, KeyPress{key, false}}; }
 
 void InputQueue::push(InputEvent event) {
-  // Of several moves before the frame only the last position is kept.
+  // Only the last position is kept of several moves before the frame.
   if (std::holds_alternative<MouseMove>(event) && !events_.empty() && std::holds_alternative<MouseMove>(events_.back())) {
     events_.back() = std::move(event);
     return;

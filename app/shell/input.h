@@ -87,7 +87,7 @@ enum class Key : std::uint8_t {
 };
 inline constexpr std::size_t kKeys = static_cast<std::size_t>(Key::F12) + 1;
 
-/// Which modifier keys are held.
+/// The modifier keys that are held.
 struct Modifiers {
   bool control = false;
   bool shift = false;

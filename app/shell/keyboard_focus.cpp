@@ -63,7 +63,7 @@ void KeyboardFocus::add(std::uint32_t id, const view::Rect& rect, Kind kind) {
 void KeyboardFocus::offer_last_item() {
   const ImGuiID id = ImGui::GetItemID();
   const ImGuiItemFlags flags = ImGui::GetItemFlags();
-  // After the button of an open list its window is the last item.
+  // The last item after the button of an open list is the list's window.
   const ImGuiWindow& window = *ImGui::GetCurrentWindow();
   if ((flags & ImGuiItemFlags_Disabled) != 0 || id == window.MoveId || id == window.ID) return;
   add(id, {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())},
@@ -115,7 +115,7 @@ void KeyboardFocus::start_at(glm::vec2 point) {
   }
 }
 
-/// What Tab goes on from: a field being edited, else the focused control, else the place.
+/// Returns the stop that Tab goes on from: a field being edited, else the focused control, else the place.
 const KeyboardFocus::Stop* KeyboardFocus::current() const {
   if (const Stop* edited = find(ImGui::GetActiveID()); edited && GImGui->IO.WantTextInput) return edited;
   if (const Stop* focused = find(scope_.focused)) return focused;
@@ -229,7 +229,7 @@ void KeyboardFocus::move(Key arrow, bool may_scroll) {
     moves_on_ = arrow;
     return;
   }
-  // At a line's end the next one begins.
+  // The arrow at a line's end goes on to the next line.
   const Stop* before = nullptr;
   bool is_passed = false;
   for (const Stop& stop : stops_) {
@@ -241,7 +241,7 @@ void KeyboardFocus::move(Key arrow, bool may_scroll) {
   if (before && is_backwards(arrow)) focus(*before);
 }
 
-/// Esc. Of a list that is open only this is closed; a dialog is closed by the program.
+/// Handles Esc. Only a list that is open is closed; a dialog is closed by the program.
 bool KeyboardFocus::leave() {
   const ImGuiWindow* popup = top_popup();
   if (popup && is_modal(*popup)) return false;
@@ -329,7 +329,7 @@ void KeyboardFocus::draw_outline(const Theme& theme) const {
   constexpr float kRounding = 5.0F;
   const Stop* stop = is_active_ ? find(scope_.focused) : nullptr;
   if (!stop || view::intersection(stop->rect, stop->clip).is_empty()) return;
-  // Inside of what is seen of the window, so that no side is cut off: rows and tabs fill theirs.
+  // The outline is inside of the window's visible part, so that no side is cut off: rows and tabs fill theirs.
   const glm::vec2 edge(kWidth);
   const glm::vec2 low = glm::max(stop->rect.origin - kMargin, stop->clip.origin + edge);
   const glm::vec2 high = glm::max(glm::min(stop->rect.end() + kMargin, stop->clip.end() - edge), low + 1.0F);

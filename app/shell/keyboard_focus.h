@@ -11,9 +11,9 @@ struct ImGuiWindow;
 
 namespace headlight::shell {
 
-/// Which control has the keyboard. Tab and Shift+Tab walk through the controls that the last frame has drawn, in the order
-/// of areas and in each as they were drawn; Space and Enter press the control, arrows move to the one beside it or change a
-/// slider, Esc ends the walk, and so does a click. Keys that this uses reach nothing else; all others do.
+/// Knows which control has the keyboard. Tab and Shift+Tab walk through the controls that the last frame has drawn, in the
+/// order of areas and in each as they were drawn; Space and Enter press the control, arrows move to the one beside it or
+/// change a slider, Esc ends the walk, and so does a click. Keys that this uses reach nothing else; all others do.
 ///
 /// Dear ImGui's own navigation stays off: it never leaves a window, differs between versions in what Tab reaches, and knows
 /// no controls that aren't its items.
@@ -28,7 +28,7 @@ class KeyboardFocus {
   /// The control offered last has a value: returns by how many steps Left and Right change it in this frame. `is_typed`:
   /// Enter opens ImGui's field in it.
   int steps_of_last(bool is_typed);
-  /// Its group, or the list that it is in, is entered here: it is the chosen one.
+  /// Makes the last control the chosen one: its group, or the list that it is in, is entered here.
   void prefer_last();
 
   bool is_active() const { return is_active_; }
@@ -38,11 +38,11 @@ class KeyboardFocus {
   void start_at(glm::vec2 point);
   void end();
 
-  /// For Ui. Takes a key away from the program: true where the walk or the focused control uses it.
+  /// Called by Ui. Takes a key away from the program: true where the walk or the focused control uses it.
   bool take(const KeyPress& press, bool is_typing);
-  /// After ImGui's frame has begun.
+  /// Called after ImGui's frame has begun.
   void begin_frame();
-  /// Before ImGui renders: draws the outline. Returns whether a frame must follow.
+  /// Called before ImGui renders: draws the outline. Returns whether a frame must follow.
   bool end_frame(const Theme& theme);
   /// The text field that begins to be edited; nullopt: none.
   std::optional<std::uint32_t> take_field();

@@ -29,7 +29,7 @@ void set_source(cairo_t* cairo, Color color) {
   cairo_set_source_rgb(cairo, part(0), part(8), part(16));
 }
 
-/// With hyphens at which no line ends: names of packages stay whole.
+/// Returns the text with hyphens at which no line ends: names of packages stay whole.
 std::string unbroken(std::string text) {
   for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos;) text.replace(at, 1, "\u2011");
   return text;

@@ -7,7 +7,7 @@
 
 namespace headlight::shell {
 
-/// What a window without Vulkan says.
+/// The message of a window without Vulkan.
 struct Message {
   std::string title, text;
   ThemeKind theme = ThemeKind::Dark;

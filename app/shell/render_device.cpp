@@ -214,7 +214,7 @@ void RenderDevice::check_sleep() const {
 void RenderDevice::Handles::fail(vk::Result result) const {
   switch (result) {
     case vk::Result::eErrorDeviceLost:
-    case vk::Result::eErrorSurfaceLostKHR:  // recovered in the same way: everything is opened again
+    case vk::Result::eErrorSurfaceLostKHR:  // recovered like a lost device: everything is opened again
       throw Error(
           ErrorKind::DeviceLost,
           "the device '{}' that draws the window was lost ({}, a driver reset); start again or choose another device", name,

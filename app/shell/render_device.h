@@ -31,12 +31,12 @@ class RenderDevice {
   RenderDevice(const RenderDevice&) = delete;
   RenderDevice& operator=(const RenderDevice&) = delete;
 
-  /// Closes the device and opens it again with the same options, after it was lost. All its objects must be destroyed.
-  /// Throws Error in one line; reopen() may then be tried again.
+  /// Closes the device after it was lost and opens it again with its options. All its objects must be destroyed. Throws
+  /// Error in one line; reopen() may then be tried again.
   void reopen();
 
   /// Throws Error of kind DeviceLost where the computer was suspended since the device was opened, and the device may have
-  /// lost its memory meanwhile, of which drivers report nothing.
+  /// lost its memory meanwhile, which drivers don't report.
   void check_sleep() const;
 
   /// The driver's name of the device.

@@ -43,7 +43,7 @@ Surface make_surface(int width, int height, cairo_format_t format = CAIRO_FORMAT
   return {cairo_image_surface_create(format, std::max(width, 1), std::max(height, 1)), &cairo_surface_destroy};
 }
 
-/// Only emoji have fonts with colours.
+/// May the text have colours? Only emoji have fonts with colours.
 bool may_have_colors(std::string_view utf8) {
   for (std::size_t at = 0; at < utf8.size();) {
     const std::uint32_t code = next_code_point(utf8, at);

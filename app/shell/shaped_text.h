@@ -50,7 +50,7 @@ struct TextImage {
 /// The widest image of a text, in pixels: with its edges it fits a texture of 4,096, which any device has.
 inline constexpr int kWidestTextImage = 4096 - 8;
 
-/// Shapes and draws a line of text in any script with the installed fonts; `em_pixels`: the font's size. What is beyond the
+/// Shapes and draws a line of text in any script with the installed fonts; `em_pixels`: the font's size. The text beyond the
 /// widest image is cut off.
 TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold);
 

@@ -67,7 +67,7 @@ constexpr Theme kDark{.kind = ThemeKind::Dark,
                       .grid = with_alpha(rgb(0x1C2027), 150),
                       .crosshair = rgb(0xFFB347)};
 
-/// For projectors and eyes that need it: black grounds, white lines around everything, no muted text.
+/// The theme for projectors and eyes that need it: black grounds, white lines around everything, no muted text.
 constexpr Theme kHighContrast{.kind = ThemeKind::HighContrast,
                               .background = rgb(0x000000),
                               .panel = rgb(0x000000),

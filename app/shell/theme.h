@@ -6,7 +6,7 @@ struct ImGuiStyle;
 
 namespace headlight::shell {
 
-/// R | G << 8 | B << 16 | A << 24, sRGB: the same packing as ImGui's IM_COL32 and a colour map's table.
+/// A colour as R | G << 8 | B << 16 | A << 24, sRGB: the packing of ImGui's IM_COL32 and of a colour map's table.
 using Color = std::uint32_t;
 
 constexpr Color rgb(std::uint32_t hex) {  // 0xRRGGBB as in CSS
@@ -21,7 +21,7 @@ enum class ThemeKind : std::uint8_t { Light, Dark, HighContrast };
 /// `background`, `panel` and `field`; a role colour (query, key, value, output) is never the only cue.
 struct Theme {
   ThemeKind kind;
-  Color background;  ///< behind all panels
+  Color background;  ///< below all panels
   Color panel;       ///< a panel's own ground
   Color field;       ///< text fields, inactive sliders
   Color popup;       ///< menus and tooltips
@@ -38,7 +38,7 @@ struct Theme {
   Color key;
   Color value;
   Color output;      ///< attention and outputs
-  Color query_fill;  ///< the same roles as muted backgrounds of `text`
+  Color query_fill;  ///< the field's roles as muted backgrounds of `text`
   Color key_fill;
   Color value_fill;
   Color output_fill;
@@ -61,8 +61,8 @@ Color blended(Color top, Color ground);
 /// view::text_on() of opaque colours.
 Color text_on(Color ground, Color preferred);
 
-/// For lines and other marks on an opaque ground: `mark`, which may be transparent, with a contrast of at least 3. Where it
-/// has less there, it gets less transparent, then nearer to `ink`. Opaque.
+/// Returns `mark`, which may be transparent, for lines and other marks on an opaque ground, with a contrast of at least 3.
+/// Where it has less there, it gets less transparent, then nearer to `ink`. The result is opaque.
 Color mark_on(Color ground, Color mark, Color ink);
 
 /// Sets colours, spacing, rounding and borders. All sizes are in UI units (see Ui::begin_frame), so no scale is applied.

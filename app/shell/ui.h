@@ -83,10 +83,10 @@ class Ui {
   /// Draws the frame into the image (asynchronously), as far as it differs from the frame that the image shows: only tiles
   /// in which something changed, none when nothing did.
   void end_frame();
-  /// Instead of end_frame(): ends the frame without drawing it, because another one follows immediately.
+  /// Ends the frame without drawing it, because another one follows immediately; called instead of end_frame().
   void drop_frame();
-  /// From now on end_frame() leaves drawing to read_pixels(), where it is called before the next frame begins: for windows
-  /// that no display shows, of whose frames few are looked at. `false`: every frame is drawn again.
+  /// Lets end_frame() leave drawing to read_pixels(), where that is called before the next frame begins: for windows that no
+  /// display shows, few of whose frames are looked at. `false`: every frame is drawn again.
   void draw_when_read(bool is_lazy = true);
   /// Number of frames drawn; end_frame() adds one where something changed.
   std::uint64_t frames_drawn() const;
@@ -115,11 +115,11 @@ class Ui {
   /// Requests so many frames, for changes not caused by input. Within a frame that one is the first of them: 2 draw another
   /// one after it.
   void request_redraw(int frames = 1, const char* file = __builtin_FILE(), int line = __builtin_LINE());
-  /// What the next frame is needed for, where redraw_after_s() is 0: the line that requested it, or a few words. For the
-  /// message about a window that never comes to rest.
+  /// Returns the reason for the next frame, where redraw_after_s() is 0: the line that requested it, or a few words. Used in
+  /// the message about a window that never comes to rest.
   std::string redraw_reason() const;
 
-  /// For the item under the pointer: is it time for its tooltip? True once the pointer has rested for a moment, and
+  /// Is it time for the tooltip of the item under the pointer? True once the pointer has rested for a moment, and
   /// immediately when it moves from one tooltip to the next. Requests the frame in which it becomes true.
   bool wants_tooltip();
 
@@ -131,9 +131,9 @@ class Ui {
   std::string_view typed() const;
   /// Takes the frame's keys that type characters, Space among them, from everything that asks is_pressed() later.
   void drop_typed_keys();
-  /// Likewise one key; returns whether it was pressed, without modifiers or with Shift.
+  /// Takes one key likewise; returns whether it was pressed, without modifiers or with Shift.
   bool take_key(Key key);
-  /// For a key that opens a text field: the character of the same key press isn't typed into the field.
+  /// Called for a key that opens a text field: the character of that key press isn't typed into the field.
   void skip_text_of_key();
   /// Ends the editing of a text field with the next frame; its text stays.
   void leave_text_field();
@@ -141,7 +141,7 @@ class Ui {
   bool is_typing() const;
   Modifiers modifiers() const;
 
-  /// Where panels offer their controls to Tab.
+  /// The object to which panels offer their controls for Tab.
   KeyboardFocus& keyboard();
   const KeyboardFocus& keyboard() const;
 
@@ -172,7 +172,7 @@ class Ui {
   void set_clipboard(Clipboard clipboard);
   MousePointer pointer() const;
 
-  /// For Window: the image of the last frame.
+  /// The image of the last frame, which Window uses.
   struct Impl;
   Impl& impl() { return *impl_; }
 

@@ -44,7 +44,7 @@ struct Ui::Impl {
   /// A text field that Tab has come to is edited.
   void follow_walk();
   void end_walk();
-  /// What the ended frame draws.
+  /// Returns the tiles that the ended frame draws.
   FrameTiles tiles();
   /// Draws the ended frame, where it differs from the image.
   void draw();
@@ -89,7 +89,7 @@ struct Ui::Impl {
   bool leaves_text_field = false;
   bool passes_escape = false;                                  ///< of the field that was edited in the last frame
   bool will_pass_escape = false;                               ///< … in this one
-  bool passes_list_keys = false, will_pass_list_keys = false;  ///< likewise
+  bool passes_list_keys = false, will_pass_list_keys = false;  ///< in the last frame, in this one
 };
 
 }  // namespace headlight::shell

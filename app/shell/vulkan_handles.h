@@ -69,8 +69,8 @@ struct RenderDevice::Handles {
 /// A buffer in host-visible, coherent memory, mapped for its lifetime.
 struct MappedBuffer {
   MappedBuffer() = default;
-  /// `preferred` are optional properties besides visible and coherent (cached for reading back). Where a heap is full, the
-  /// next one that the host can reach has the buffer.
+  /// `preferred` are optional properties besides visible and coherent (cached for reading back). If a heap is full, the
+  /// buffer is in the next one that the host can reach.
   MappedBuffer(const RenderDevice::Handles& handles, std::size_t bytes, vk::BufferUsageFlags usage,
                vk::MemoryPropertyFlags preferred = {});
 

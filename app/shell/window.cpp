@@ -63,8 +63,8 @@ WindowPlacement fitted(WindowPlacement saved, glm::ivec2 room) {
   return saved;
 }
 
-/// Where there can be no Wayland, GLFW 3.4 asks for it nevertheless, and Wayland's library writes lines of its own to
-/// standard error.
+/// Makes GLFW leave out Wayland where there can be none: GLFW 3.4 asks for it nevertheless, and Wayland's library writes
+/// lines of its own to standard error.
 void leave_out_wayland() {
 #ifdef GLFW_PLATFORM_X11
   if (platform::may_find_wayland()) return;

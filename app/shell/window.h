@@ -75,7 +75,7 @@ class Window {
   /// Throws Error in one line; may be tried again then.
   void use_device();
 
-  /// For the shell's own files (shell/window_impl.h).
+  /// The window's parts for the shell's own files (shell/window_impl.h).
   struct Impl;
 
  private:

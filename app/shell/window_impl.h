@@ -53,7 +53,7 @@ struct Window::Impl {
   MouseMove to_pixels(glm::dvec2 position) const;
   Modifiers held_modifiers() const;
   void note_placement();
-  /// What the displays together have in screen coordinates, and the device in an image.
+  /// The size that the displays together have in screen coordinates, and the device in an image.
   glm::ivec2 room() const;
   /// A window that another program has made larger than that becomes as large.
   void keep_in_room();

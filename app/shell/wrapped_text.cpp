@@ -114,7 +114,7 @@ std::size_t WrappedText::to_shown(std::size_t text) const {
 }
 
 WrappedText::Edit WrappedText::edited(std::string_view now, std::size_t caret, std::size_t caret_before) const {
-  // After an edit the caret is after the inserted text, and the text after the caret is unchanged. The caret also
+  // The caret after an edit is after the inserted text, and the text after the caret is unchanged. The caret also
   // distinguishes a typed newline from the break beside it.
   std::size_t tail = std::min(now.size() - caret, shown_.size());
   if (std::string_view(shown_).substr(shown_.size() - tail) != now.substr(now.size() - tail)) {

@@ -25,7 +25,7 @@ class WrappedText {
   std::size_t lines() const { return lines_; }
 
   std::size_t to_text(std::size_t shown) const;
-  /// After the break where one was added at this position.
+  /// Returns the position in the shown text: after the break where one was added there.
   std::size_t to_shown(std::size_t text) const;
 
   struct Edit {
@@ -51,8 +51,8 @@ class WrappedText {
 std::size_t end_of_change(std::string_view before, std::string_view after);
 
 /// A text for Dear ImGui's text fields, whose characters have 16 bits in distributions' builds: each character beyond U+FFFF
-/// is replaced by one of the private use area. Positions are bytes, at characters' borders. The same text where ImGui's
-/// characters have 32 bits.
+/// is replaced by one of the private use area. Positions are bytes, at characters' borders. The text is unchanged where
+/// ImGui's characters have 32 bits.
 class NarrowText {
  public:
   /// The character that replaces one beyond U+FFFF: three bytes of UTF-8.
