@@ -133,7 +133,7 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
   if (first == "bench") throw UsageError("'bench' is a program of its own: see headlight-bench --help");
   if (first == "--help" || first == "-h" || first == "--help-all" || first == "--version") return;
   if (const auto named = std::ranges::find(names, first); named != names.end()) {
-    // Where the short help is all there is.
+    // A command without --help-all has the short help only.
     const Subcommand& command = commands[static_cast<std::size_t>(named - names.begin())];
     if (command.app->get_help_all_ptr() == nullptr) std::ranges::replace(arguments, "--help-all", "--help");
     return;
@@ -174,7 +174,7 @@ int run(const Subcommand& command) {
   try {
     return command.run();
   } catch (const Error& error) {
-    // Of logits without a number no token can be chosen: what was written until then is done.
+    // Logits without a number give no token to choose: the text that was written until then is the result.
     const bool is_writer = std::ranges::find(kWriters, command.app->get_name()) != std::end(kWriters);
     if (is_writer && !inference::noted_run_warning().empty()) {
       complain(kProgram, error.what());
@@ -228,7 +228,7 @@ std::vector<Subcommand> add_commands(CLI::App& app) {
     take_over(*command.app);
     if (command.app->get_name() != "view") add_output_choices(*command.app);
   }
-  // Of the program, not of each command: CLI11 would give it to those that come later.
+  // The flag is the program's, not each command's: CLI11 would give it to those that come later.
   app.set_help_all_flag("--help-all", "print the flags of every command, environment and files, and exit");
   name_own_group(app);
   return commands;
@@ -262,7 +262,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse(command);
-    // A check's child is there for faults, which its parent tells.
+    // A check's child exists for faults, which its parent reports.
     if (const std::filesystem::path file = crash_report_file(); !file.empty() && std::getenv(kCheckChild) == nullptr) {
       platform::keep_crash_reports(file);
       platform::note_for_crash(fmt::format("headlight {}\ncommand: {}\n", program_version(), command.app->get_name()));

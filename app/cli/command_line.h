@@ -19,7 +19,7 @@ struct SingleCommand {
   /// Adds its flags; returns the command's action once they are read, whose result is the exit status.
   std::function<std::function<int()>(CLI::App&)> add;
 };
-/// The same of such a program; its errors begin with its name.
+/// Runs such a program as run_command_line() does; its errors begin with its name.
 int run_single_command(const SingleCommand& program, int argc, char** argv);
 
 /// Calls `use` with all commands and flags of headlight or of such a program, as --help has them; runs none.

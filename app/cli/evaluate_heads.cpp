@@ -39,13 +39,13 @@ struct HeadsFlags {
   evaluation::NeedleGrid grid;
   bool has_needle = false;
   std::filesystem::path csv;
-  std::string needle_flag;             ///< likewise of flags that are valid only for needles
+  std::string needle_flag;             ///< the first given flag that is valid only for needles
   std::string random_flag, text_flag;  ///< the first given flag that is valid only for random tokens or only for texts
 };
 
 std::string head_name(const HeadScore& score) { return fmt::format("L{}H{}", score.layer, score.head); }
 
-/// What a column and a key of JSON are called: scores of patterns by how they are computed.
+/// Returns the name of a column and of a key of JSON: scores of patterns are named by how they are computed.
 std::string name_of(HeadMetric metric, const HeadsFlags& flags) {
   const std::string name(evaluation::metric_name(metric));
   if (!evaluation::is_of_pattern(metric)) return name;
@@ -61,7 +61,7 @@ std::string name_of(HeadMetric metric, const HeadsFlags& flags) {
   return name;
 }
 
-/// Below every number where there is none.
+/// Returns the number to sort by: below every number where there is none.
 double key_of(const HeadScore& score, HeadMetric metric) {
   return score.mean(metric).value_or(-std::numeric_limits<double>::infinity());
 }

@@ -12,7 +12,7 @@
 
 namespace headlight::app {
 
-/// --mask-expr, --score-expr and --slider, of all commands that compute attention.
+/// The flags --mask-expr, --score-expr and --slider of all commands that compute attention.
 class ExpressionFlags {
  public:
   void add_to(CLI::App& app);
@@ -28,7 +28,7 @@ class ExpressionFlags {
   std::vector<std::pair<std::string, float>> sliders_;
 };
 
-/// The model with the expressions in its masks; the same object without any.
+/// Returns the model with the expressions in its masks; the same object where there are none.
 std::shared_ptr<const inference::LanguageModel> with_expressions(std::shared_ptr<const inference::LanguageModel> model,
                                                                  const ExpressionFlags& expressions);
 

@@ -34,16 +34,16 @@ struct Subcommand {
 void set_texts(CLI::App& app);
 /// A command inside `app`, which keeps it, with its texts.
 CLI::App* add_subcommand(CLI::App& app, const std::string& name);
-/// One of the subcommands may follow.
+/// Lets one of the subcommands follow.
 void take_one_subcommand(CLI::App& app);
-/// Whether the command was on the parsed command line.
+/// Was the command on the parsed command line?
 bool was_given(const CLI::App& app);
 
-/// What completions offer for a flag's value beside files, where it takes one: some words, or several joined by commas.
+/// The form of the words that completions offer for a flag's value beside files: one of them, or several joined by commas.
 enum class Offer { OneWord, List };
 /// CLI11 keeps the words after the name of a flag's value: one of these marks and a word, for each.
 constexpr char kWordMark = '\n', kListMark = '\t';
-/// Of a flag that `app` has. What the flag takes isn't checked by it.
+/// Offers words for a flag that `app` has. The flag's value isn't checked against them.
 void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::string>& words,
                  Offer offer = Offer::OneWord);
 
@@ -95,7 +95,7 @@ class FlagGroup {
     add(flag, value_name, help,
         [flag, &into, low, high](const std::string& text) { into = parse_number(flag, text, low, high); });
   }
-  /// One of some words, each with what it means; completions offer them.
+  /// Adds a flag whose value is one of some words, each with what it means; completions offer them.
   template <typename Meaning>
   void take_choice(const std::string& flag, const std::string& value_name, const std::string& help, Meaning& into,
                    std::vector<std::pair<std::string, std::type_identity_t<Meaning>>> choices) const {

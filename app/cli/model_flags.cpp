@@ -235,7 +235,7 @@ void ModelFlags::open_file(const std::string& file) {
       take(text_flag_, text_flag_);
       texts_ = {read_text(path)};
       if (texts_.front().empty()) throw Error("{} has no text", file);
-      // Before the flags, of which --join-lines may want a batch.
+      // The edit comes before the flags, of which --join-lines may want a batch.
       model_edits_.insert(model_edits_.begin(), [](State& state) { state.model().joins_lines = true; });
       return;
   }

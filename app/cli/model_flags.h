@@ -23,14 +23,14 @@ class ModelFlags {
   /// `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
-  /// A word without a flag: the text, of commands that open no file so.
+  /// Adds a word without a flag: the text, for commands that open no file so.
   void add_text_argument(CLI::App& app);
 
-  /// --lesson and --card, of the commands that show a window.
+  /// Adds --lesson and --card, for the commands that show a window.
   void add_lesson_flags(CLI::App& app);
   /// The file of the lesson to play, read once to see that it is one; empty: none was given.
   const std::string& lesson() const { return lesson_; }
-  /// From 0.
+  /// The card of --card, counted from 0.
   std::size_t lesson_card() const { return lesson_card_; }
 
   /// Was an input given: a text, ids, a preset, a capture or a session?
@@ -44,9 +44,9 @@ class ModelFlags {
   bool names_model() const { return !model_.empty(); }
   /// The folder of the survey that open_file() was given; empty: none.
   const std::string& survey() const { return survey_; }
-  /// Of open_file(): the file with steps of a training; empty: none.
+  /// The file with steps of a training that open_file() was given; empty: none.
   const std::string& steps() const { return steps_; }
-  /// As --model does.
+  /// Sets the model, as --model does.
   void use_model(std::string path) { model_ = std::move(path); }
 
   /// Was a model, a preset, a capture, a session or a playground setting given, not only a text?
@@ -55,16 +55,16 @@ class ModelFlags {
            !first_playground_flag_.empty() || !first_model_flag_.empty();
   }
 
-  /// Without any of them, apply() opens this bundled model: the playground's random weights are asked for.
+  /// Makes apply() open this bundled model where none of them was given: the playground's random weights must be asked for.
   void use_default_model(std::string name) { default_model_ = std::move(name); }
 
   /// The file that --session names; empty: none.
   const std::string& session_file() const { return session_file_; }
-  /// As --session does.
+  /// Sets the session, as --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
-  /// A file without a flag: a model, a capture, a session, a lesson, a survey or a text, as kind_of_file() finds. Throws
-  /// Error where there is no such file or it is no text, and UsageError beside a flag that names another one.
+  /// Opens a file without a flag: a model, a capture, a session, a lesson, a survey or a text, as kind_of_file() finds.
+  /// Throws Error where there is no such file or it is no text, and UsageError beside a flag that names another one.
   void open_file(const std::string& file);
 
   /// Makes --layers and --heads, the sizes of a playground, a selection unless another flag asks for the playground, and

@@ -10,19 +10,19 @@
 
 namespace headlight::app {
 
-/// How the command says what it did: --quiet and --json, which every command but the window has.
+/// The output of commands: --quiet and --json, which every command but the window has.
 struct OutputChoice {
   bool is_quiet = false;     ///< no progress, no notes and no summaries: errors and what was asked for alone
   bool writes_json = false;  ///< results are JSON
 };
-/// Of this process, whose command line is read once.
+/// The choice of this process, whose command line is read once.
 OutputChoice& output_choice();
 /// Adds both flags.
 void add_output_choice(CLI::App& app);
 
 /// A line on standard error that is no error, once, nothing with --quiet; and among the `notes` of the next JSON.
 void tell_note(const std::string& note);
-/// What the command did: a line on standard output, nothing with --quiet, or with --json the object.
+/// Writes what the command did: a line on standard output, nothing with --quiet, or with --json the object.
 void tell_result(const std::string& text, const nlohmann::ordered_json& json);
 /// Writes the answer that the command is for, with --quiet too: the text, or with --json the object.
 void tell_answer(const std::string& text, const nlohmann::ordered_json& json);

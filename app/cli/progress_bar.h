@@ -16,7 +16,7 @@ class ProgressBar {
  public:
   /// `unit` is the counted unit, in the plural: "sentences". A quiet one prints nothing, and none does with --quiet.
   explicit ProgressBar(std::string unit, bool is_quiet = false);
-  /// One that is shown on terminals only: for commands whose standard error may be parsed.
+  /// Returns a bar that is shown on terminals only: for commands whose standard error may be parsed.
   static ProgressBar on_terminal(std::string unit);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;

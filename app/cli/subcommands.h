@@ -40,7 +40,8 @@ Subcommand add_worksheet_command(CLI::App& app);
 Subcommand add_evaluate_command(CLI::App& app);
 /// headlight evaluate bleu: how near translations come to human ones.
 Subcommand add_evaluate_bleu_command(CLI::App& evaluate);
-/// headlight evaluate heads: which head attends to the previous token, to the same token, or to what followed it before.
+/// headlight evaluate heads: which head attends to the previous token, to an earlier equal token, or to what followed it
+/// before.
 Subcommand add_evaluate_heads_command(CLI::App& evaluate);
 /// headlight evaluate perplexity: how likely a model finds texts.
 Subcommand add_evaluate_perplexity_command(CLI::App& evaluate);

@@ -114,7 +114,7 @@ void write_results(const SurveyFlags& flags, const SurveyResults& results) {
 /// Was it started by a window, which reads what it writes?
 bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
 
-/// What activations will take, before they do. Returns whether that was all that was asked for.
+/// Reports the size of activations before they are written. Returns whether that was all that was asked for.
 bool tell_size(const SurveyFlags& flags, const OpenedSurvey& opened, const ShardRange& shards) {
   const bool has_options = flags.is_dry_run || flags.choices.every > 1 || flags.choices.halves_activations;
   if (opened.identity.measures.activations.sites.empty() && !has_options) return false;
@@ -250,7 +250,7 @@ void add_activation_flags(const FlagGroup& group, SurveyFlags& flags) {
 
 void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
   SurveyChoices& choices = flags.choices;
-  // Not "corpus": CLI11 2.4 refuses a subcommand's flag (survey merge --corpus) of a positional's name.
+  // The name isn't "corpus": CLI11 2.4 refuses a subcommand's flag (survey merge --corpus) of a positional's name.
   corpus.add_argument("file", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
                       flags.corpus);
   corpus.turn("--jsonl",

@@ -89,7 +89,7 @@ std::string words_json(const std::string& line, text::WordLanguage language) {
   return json_line({{"words", std::move(texts)}, {"offsets", std::move(offsets)}});
 }
 
-/// With a model: the ids of the words in its vocabulary of whole words.
+/// Writes the words, or with a model the ids of the words in its vocabulary of whole words.
 int run_words(const TextFlags& flags) {
   if (flags.model.empty()) {
     answer_lines(flags.lines, [&](const std::string& line) { return words_json(line, *flags.words); });

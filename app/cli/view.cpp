@@ -31,7 +31,8 @@ struct ViewFlags {
   std::string file;
 };
 
-/// Of --survey, or of the folder that is to be opened; that one is shown with its model, where that is here.
+/// Opens the survey of --survey, or of the folder that is to be opened; the latter is shown with its model, where that is
+/// here.
 void open_survey(ViewFlags& flags, ViewOptions& options) {
   if (!flags.survey.empty()) options.survey = read_survey(std::filesystem::absolute(flags.survey));
   if (flags.model.survey().empty()) return;

@@ -43,7 +43,7 @@ class Writer {
   /// Loads the model on the device; before that, lines can only be checked.
   GpuRunner& runner();
 
-  /// Without an observer, a terminal shows the number of finished lines on standard error.
+  /// Writes texts. Without an observer, a terminal shows the number of finished lines on standard error.
   std::vector<inference::Decoded> write(const inference::PromptText& text, const inference::DecodingSettings& settings,
                                         const inference::DecodingObserver& observer = {});
   /// Writes the maps of a text, or of ids, with the generated tokens into the folder's `name`; nothing without --attention.
@@ -51,7 +51,7 @@ class Writer {
                        const std::vector<std::uint32_t>& target_ids);
 
  private:
-  /// Without the last token if it is beyond the last position, where no query can attend from it.
+  /// Returns the ids without the last token if it is beyond the last position, where no query can attend from it.
   std::vector<std::uint32_t> positioned(std::vector<std::uint32_t> ids, const model::Embedding* embedding) const;
 
   const WritingFlags& flags_;
