@@ -1,4 +1,4 @@
-// Each kernel of attention and of its maps against loops in double precision.
+// Compares each kernel of attention and of its maps with loops in double precision.
 #include <cmath>
 #include <limits>
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr double kMaxError = 1e-9;  // of float32 sums; observed 1.6e-13 on llvmpipe, a wrong number in a thousand is 1e-3
 
-/// For tests: "crash NAME" or "hang NAME" does so in the first step whose name contains NAME, "memory NAME" is without some.
+/// Makes a fault for tests: "crash NAME" or "hang NAME" does so in the first step whose name contains NAME, "memory NAME" is
+/// without some.
 void suffer_fault(const std::string& step) {
   const char* fault = std::getenv("HEADLIGHT_CHECK_FAULT");
   if (fault == nullptr) return;
@@ -83,7 +84,7 @@ void Checker::fail(const std::string& what, bool blames_kernels) {
   write_(app::to_json(line));
 }
 
-/// As the line that it becomes where nothing comes after it.
+/// Writes the line that the step becomes where nothing comes after it.
 void Checker::go_on() {
   write_({{"step", steps_ - 1}, {"group", group_}, {"name", step_}, {"what", ""}, {"status", "fail"}, {"kernels", used_}});
 }

@@ -29,7 +29,7 @@ struct CheckStream {
   const ops::DeviceTensor& put(const Tensor& values);
   const ops::DeviceTensor& make(const Shape& shape);
   const gpu::Buffer& words(std::span<const std::uint32_t> values);
-  /// Its values without padding, or a buffer's floats, are a result of the step.
+  /// Makes a tensor's values without padding, or a buffer's floats, a result of the step.
   void take(const ops::DeviceTensor& tensor) { results.push_back({stream.download(tensor.buffer()), &tensor}); }
   void take(const gpu::Buffer& buffer) { results.push_back({stream.download(buffer), nullptr}); }
 
@@ -44,7 +44,7 @@ struct CheckStream {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// What the checks of one device have in common, in the process that computes them. Each step is announced before it runs,
+/// The state that the checks of one device share, in the process that computes them. Each step is announced before it runs,
 /// so that the parent knows which one ended the process.
 class Checker {
  public:
@@ -71,12 +71,12 @@ class Checker {
   Numbers run(const Record& record);
   /// Was this kernel among those of the last run(), and not another one in its place?
   bool has_used(const std::string& kernel) const;
-  /// Compares results of the last run() with these, in order. Where they differ by more than rounding, or its second time
-  /// had other bits than its first, a line names the kernels of the run that no other step has found to be right.
-  /// Are they right?
+  /// Compares results of the last run() with these, in order. Where they differ by more than rounding, or the second run had
+  /// other bits than the first, a line names the kernels of the run that no other step has found to be right. Returns
+  /// whether they are right.
   bool expect(const Numbers& found, const std::vector<std::vector<double>>& wanted);
 
-  /// A line about all that expect() judged since the last one: how many were right, and the largest error.
+  /// Writes a line about all that expect() judged since the last one: how many were right, and the largest error.
   void tell_tally(const std::string& name, std::string_view of);
   /// The driver makes no such kernel.
   void count_refused() { ++tally_.refused; }
@@ -102,10 +102,10 @@ class Checker {
 /// Normalised mean square error: Σ (a − b)² / Σ b²; infinite where sizes differ or a number is none.
 double mean_square_error(std::span<const float> found, std::span<const double> wanted);
 
-/// Numbers in [−1, 1), the same on every machine.
+/// Returns numbers in [−1, 1), equal on every machine.
 Tensor random_tensor(Shape shape, std::uint32_t seed);
 
-/// The groups of checks: one function each.
+/// The groups of checks, one function each.
 void check_facts(Checker& check);
 void check_presentation(Checker& check);
 void check_arithmetic(Checker& check);

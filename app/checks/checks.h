@@ -16,11 +16,11 @@ struct Group {
   bool is_quick = false;
   void (*run)(Checker&) = nullptr;
 };
-/// In the order in which they run.
+/// Returns the groups in the order in which they run.
 std::span<const Group> groups();
 
-/// What `headlight check` does in a child process: writes a JSON object a line to standard output. Steps before `first_step`
-/// are left out. `names`: only these groups; empty: all, or the quick ones. Throws Error where the device can't be opened.
+/// Runs `headlight check` in a child process: writes a JSON object a line to standard output. Steps before `first_step` are
+/// left out. `names`: only these groups; empty: all, or the quick ones. Throws Error where the device can't be opened.
 void run(const std::string& device, bool is_quick, const std::vector<std::string>& names, std::uint32_t first_step);
 
 }  // namespace headlight::checks

@@ -1,4 +1,4 @@
-// What the driver says of a device, and what a few instructions compute there.
+// Checks what the driver states about a device, and what a few instructions compute there.
 #include <array>
 #include <bit>
 #include <cmath>

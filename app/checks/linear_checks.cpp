@@ -1,4 +1,4 @@
-// Each kernel of linear layers against a loop in double precision.
+// Compares each kernel of linear layers with a loop in double precision.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -126,7 +126,7 @@ void run_layer(CheckStream& one, ops::Kernels& kernels, const Layer& layer) {
   const ops::PackedLinear& packed = one.keep(ops::pack(kernels.context(), sources, "a check"));
   const ops::DeviceTensor& x = one.put(layer.x);
   const ops::DeviceTensor& y = one.make({1, 1, layer.rows, layer.out});
-  const auto activation = static_cast<ops::Activation>(layer.activation);  // the same values (inference/device_layers.cpp)
+  const auto activation = static_cast<ops::Activation>(layer.activation);  // equal values (see inference/device_layers.cpp)
   if (layer.of_experts) {
     const ops::ExpertCounts counts{.experts = kExperts, .per_token = kPerToken};
     const ops::ExpertRows rows{.first_item = 0, .items = 1, .tokens = {0, layer.tokens()}};
@@ -151,7 +151,7 @@ bool is_possible(const gpu::DeviceInfo& device, const KernelVariant& variant) {
          ops::matrix_subgroups(variant.shader) * (variant.multiplies_matrices ? device.matrix_lanes : 32);
 }
 
-/// Other tiles of the same kernel: without them the ops choose this one.
+/// Returns other tiles of the same kernel: without them the ops choose this one.
 std::set<std::string> other_tiles(const KernelVariant& variant) {
   std::set<std::string> others;
   if (ops::is_of_matrices(variant.shader)) {

@@ -169,7 +169,7 @@ void compare_captions(Checker& check, const std::filesystem::path& folder, const
       {{"weights", weights}, {"logits", logits}});
 }
 
-/// One choice against the naive kernels, whose numbers the first call leaves in `naive`, and against itself.
+/// Compares one choice with the naive kernels, whose numbers the first call leaves in `naive`, and with itself.
 void compare_choice(Checker& check, const std::string& name, const ops::Tuning& tuning, std::vector<double>& naive,
                     const std::function<void(CheckStream&, Workload&)>& record) {
   check.step(name, [&] {
