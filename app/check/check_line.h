@@ -24,9 +24,9 @@ struct CheckLine {
   std::vector<std::string> kernels = {};                     ///< whose numbers are wrong
 };
 
-/// What the parts of a check on this side of a pipe and on the other one write and read: an object a line.
+/// Writes the object that the two sides of a check's pipe exchange, one a line.
 nlohmann::ordered_json to_json(const CheckLine& line);
-/// nullopt: it isn't one.
+/// Reads such an object; nullopt: it isn't one.
 std::optional<CheckLine> read_check_line(const nlohmann::json& json);
 
 }  // namespace headlight::app

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMostProcesses = 80;  // of one device: two for a fault
 constexpr std::size_t kLongestLine = 600;
-constexpr std::size_t kMostFailures = 30;  // told of one device, line by line
+constexpr std::size_t kMostFailures = 30;  // reported of one device, line by line
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -128,7 +128,7 @@ class DeviceCheck {
     }
   }
 
-  /// What a step said counts once it has come to its end, or has ended two processes.
+  /// Notes the lines of a step, which count once the step has come to its end, or has ended two processes.
   void note_step() {
     for (CheckLine& line : step_lines_) note(std::move(line));
     step_lines_.clear();

@@ -18,7 +18,7 @@ struct CheckOptions {
   std::chrono::seconds patience{60};     ///< a device that gives no line for so long hangs
 };
 
-/// What was found of one device.
+/// The findings about one device.
 struct DeviceReport {
   gpu::DeviceInfo device;
   std::vector<CheckLine> lines;
