@@ -32,8 +32,8 @@ struct LinkHead {
 
 /// Magic "HLNK", version (u16), kind (u16), step (i64), length of the payload (u64).
 std::array<std::byte, kLinkHeadBytes> encode(const LinkHead& head);
-/// Of what a program sends. Throws Error in one line for another magic, version or kind, a step outside its range, and a
-/// payload of more than `most_payload` bytes.
+/// Reads the head of a program's message. Throws Error in one line for another magic, version or kind, a step outside its
+/// range, and a payload of more than `most_payload` bytes.
 LinkHead decode_link_head(std::span<const std::byte, kLinkHeadBytes> bytes, std::uint64_t most_payload);
 
 }  // namespace headlight::app

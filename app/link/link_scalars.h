@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxScalarBytes = 16 * 1024;  ///< of a message
 /// members, a name that is empty, too long or not printable UTF-8, a value that is no finite number.
 std::map<std::string, double> read_scalars(std::string_view json);
 
-/// Puts the numbers of a step into the curves, in place of earlier ones of the same step. Throws Error, and changes nothing,
+/// Puts the numbers of a step into the curves, in place of earlier numbers of that step. Throws Error, and changes nothing,
 /// where there would be more than kMaxScalars names.
 void add_scalars(ScalarCurves& curves, std::int64_t step, const std::map<std::string, double>& numbers);
 

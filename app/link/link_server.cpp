@@ -176,7 +176,7 @@ void LinkServer::read_program() {
     for (const std::byte byte : read) client.text += static_cast<char>(byte);
     client.payload_size += read.size();
   } else {
-    // On a full disk the rest is read all the same, and then refused.
+    // A capture that a full disk can't take is read to its end all the same, and then refused.
     const std::string_view bytes(reinterpret_cast<const char*>(read.data()), read.size());
     const std::error_code error = client.file ? platform::write_all(client.file.number(), bytes) : std::error_code();
     if (error) {

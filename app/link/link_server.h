@@ -13,7 +13,7 @@
 
 namespace headlight::app {
 
-/// What has come over the link, as a value.
+/// The content that has come over the link, as a value.
 struct LinkSnapshot {
   std::uint64_t session = 0;      ///< grows with each program that sent something; 0: none did
   std::string name;               ///< of the program, as it says
@@ -58,11 +58,11 @@ class LinkServer {
   void accept_program();
   void read_program();
   void open_incoming();
-  /// What `client_` sent is complete.
+  /// Ends a message: what `client_` sent is complete.
   void end_message();
   void take_capture();
   void take_scalars();
-  /// The first capture or scalars of a program: what the one before sent goes.
+  /// Begins a session with the first capture or scalars of a program: what the one before sent goes.
   void begin_session();
   /// Tells the program why its message isn't taken, as far as it listens.
   void refuse(const std::string& why);

@@ -16,7 +16,7 @@ struct LinkedStep {
   bool operator==(const LinkedStep&) const = default;
 };
 
-/// What linked steps may take.
+/// The limits of linked steps.
 struct LinkBudget {
   std::uint64_t bytes = std::uint64_t{512} << 20;
   std::size_t steps = 1'000;
@@ -33,17 +33,17 @@ class LinkedSteps {
   LinkedSteps(const LinkedSteps&) = delete;
   LinkedSteps& operator=(const LinkedSteps&) = delete;
 
-  /// In place of an earlier capture of the same step.
+  /// Adds a step, in place of an earlier capture of that step.
   void add(LinkedStep step);
   /// Gives up the step that is missed least. Returns false where none is left to give up.
   bool thin_out();
   void clear();
 
-  /// In ascending order.
+  /// The steps in ascending order.
   const std::vector<LinkedStep>& steps() const { return steps_; }
   std::uint64_t bytes() const { return bytes_; }
   const LinkBudget& budget() const { return budget_; }
-  /// How many went because of the budget.
+  /// The number of steps that went because of the budget.
   std::uint64_t thinned() const { return thinned_; }
 
  private:
@@ -57,10 +57,10 @@ class LinkedSteps {
 /// The index of the step nearest to `step`. `steps` isn't empty.
 std::size_t nearest_step(const std::vector<LinkedStep>& steps, std::int64_t step);
 
-/// Where the sockets of open windows are: platform::meeting_folder(). Makes it. Throws Error where it isn't a folder of this
-/// user that others have no access to.
+/// Returns the folder of the sockets of open windows, platform::meeting_folder(), and makes it. Throws Error where it isn't
+/// a folder of this user that others have no access to.
 std::filesystem::path link_folder();
-/// The same checks for a folder of any name.
+/// Makes a folder of any name likewise, with these checks.
 void make_private_folder(const std::filesystem::path& folder);
 
 }  // namespace headlight::app

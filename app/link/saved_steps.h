@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// By its name: a .zip, which save_steps() writes.
+/// Is the path named as a .zip, which save_steps() writes?
 bool is_steps_path(const std::filesystem::path& path);
 
 /// Writes the captures of all steps, as they are, and their scalars into one .zip: "steps.json" and "step-100.safetensors"
@@ -23,7 +23,7 @@ class SavedSteps {
   SavedSteps(const SavedSteps&) = delete;
   SavedSteps& operator=(const SavedSteps&) = delete;
 
-  /// With the file's name; at least one step.
+  /// The steps with the file's name; at least one step.
   const LinkSnapshot& snapshot() const { return snapshot_; }
 
  private:
