@@ -20,7 +20,7 @@ bool is_bundled(const fs::path& path, std::string_view name) {
   return bundled && fs::equivalent(path, *bundled, failure);
 }
 
-/// Where a model is that isn't at its path any more; the path where it is, or can't be found.
+/// Returns where a model is now that isn't at its path any more; `path` where it is there, or can't be found.
 std::string path_now(const std::string& path) {
   std::error_code failure;
   if (fs::exists(path, failure)) return path;
