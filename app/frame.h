@@ -7,26 +7,26 @@
 
 namespace headlight::app {
 
-/// Where widgets were drawn, by name: "mask.causal", "menu.File", "head.map" (all cells of the big heatmap),
+/// The places of drawn widgets by name: "mask.causal", "menu.File", "head.map" (all cells of the big heatmap),
 /// "grid.encoder.0.3" (a thumbnail: kind, layer, head). UI units.
 using ItemRects = std::map<std::string, view::Rect, std::less<>>;
 
-/// What the tooltips of controls say, by the same names; empty: the control has none.
+/// The tooltips of controls, by the same names; empty: the control has none.
 using ItemTips = std::map<std::string, std::string, std::less<>>;
 
 class CheckpointRoom;
 class PromptRoom;
 class SurveyRoom;
 
-/// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it
-/// reads the result, changes the state, asks for tiles, and calls no other panel. Computation starts because the state
+/// The arguments of every panel, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own:
+/// it reads the result, changes the state, asks for tiles, and calls no other panel. Computation starts because the state
 /// changed.
 struct Frame {
   shell::Ui& ui;
   State& state;
   Transient& transient;
   const EngineResult& result;
-  /// What this frame shows, the most important first; the viewer hands it to the engine after the frame.
+  /// The queries of what this frame shows, the most important first; the viewer hands them to the engine after the frame.
   std::vector<Query>& queries;
   ItemRects* items = nullptr;                            ///< of this frame; null where no test reads them
   SurveyRoom* surveys = nullptr;                         ///< the open survey and the one that is made; null in tests
@@ -58,7 +58,7 @@ struct Frame {
     return known == result.tiles.end() ? nullptr : &known->second;
   }
 
-  /// Likewise for a prediction, and for the memory that cross-attention reads.
+  /// Asks likewise for a prediction, and for the memory that cross-attention reads.
   const Prediction* ask(const PredictionQuery& query) {
     queries.emplace_back(query);
     return result.prediction(query);
