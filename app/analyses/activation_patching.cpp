@@ -40,10 +40,10 @@ bool has_site(Site site, model::BlockRef block, const inference::BlockShape& sha
   return model::has_heads(site) || shape.has_input;
 }
 
-/// Heads are one patch each, tokens one each otherwise.
+/// Returns the number of patches: heads are one each, elsewhere tokens are.
 std::size_t patches_of(const Unit& unit) { return unit.heads > 0 ? unit.heads : unit.count; }
 
-/// The patches of a unit that the question is about, counted from its first.
+/// Returns the patches of a unit that the question is about, counted from its first.
 std::vector<std::size_t> wanted_cells(const PatchingQuestion& question, const Unit& unit) {
   std::vector<std::size_t> cells;
   for (std::size_t cell = 0; cell < patches_of(unit); ++cell) {
@@ -54,7 +54,7 @@ std::vector<std::size_t> wanted_cells(const PatchingQuestion& question, const Un
   return cells;
 }
 
-/// All units; gives the map its size.
+/// Lists all units and gives the map its size.
 std::vector<Unit> list_units(const PatchingQuestion& question, const AnalysisSubject& subject, PatchEffects& found) {
   const model::TokenBatch& tokens = patched_tokens(question.site, question.kind, *subject.input);
   const std::uint32_t batch = question.measured.batch;
@@ -113,7 +113,7 @@ Reads unit_of(const PatchingQuestion& question, const Unit& unit, const BlockSha
   return reads;
 }
 
-/// A cell of the unit, counted from its first.
+/// Returns a cell of the unit, counted from its first.
 std::span<const float> cell_of(std::span<const float> values, const Unit& unit, std::size_t cell) {
   const std::size_t width = values.size() / patches_of(unit);
   return values.subspan(cell * width, width);
@@ -124,7 +124,7 @@ void keep(PatchEffects& found, const Unit& unit, std::size_t cell, const Patched
   for (std::size_t at = 0; at < unit.width; ++at) found.keep(unit.row, unit.column + cell * unit.width + at, numbers);
 }
 
-/// The pass in which a cell's activations are those of the source.
+/// Returns the pass in which a cell's activations are those of the source.
 inference::Intervention patch(const PatchingQuestion& question, const Unit& unit, const inference::BlockShape& shape,
                               std::span<const float> source, std::size_t cell) {
   const auto at = static_cast<std::uint32_t>(cell);

@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// The self-attention of a model with one stack, at this layer.
+/// Returns the self-attention of a model with one stack, at this layer.
 inline model::BlockRef encoder_block(std::uint32_t layer) {
   return {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}};
 }
@@ -46,20 +46,20 @@ struct Analysed {
   bool is_done = false;
   std::uint64_t run = 0;  ///< of the engine; an older one's until the newest run is analysed
 
-  /// The result as the type that its analysis has; null where there is none.
+  /// Returns the result as the type that its analysis has; null where there is none.
   template <typename Result>
   const Result* as() const {
     return dynamic_cast<const Result*>(result.get());
   }
 };
 
-/// Tokens of a batch item that are no padding; all `length` where the batch doesn't say.
+/// Returns the tokens of a batch item that are no padding; all `length` where the batch doesn't say.
 inline attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t length) {
   if (item >= tokens.lengths.size()) return {length};
   return {tokens.start(item), tokens.start(item) + tokens.lengths[item]};
 }
 
-/// ln Σ exp of logits, at least one.
+/// Returns ln Σ exp of logits, at least one.
 inline double log_sum_exp(std::span<const float> logits) {
   const auto largest = static_cast<double>(*std::ranges::max_element(logits));
   double sum = 0.0;

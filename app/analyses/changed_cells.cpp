@@ -10,7 +10,7 @@ namespace {
 /// Cells of one step, of all heads together.
 constexpr std::size_t kCellsAtOnce = std::size_t{1} << 18;
 
-/// The heads that the map is the mean of.
+/// Returns the heads that the map is the mean of.
 std::vector<HeadRef> heads_of(const ChangedCellsQuestion& question, const BlockShapes& shapes) {
   std::vector<HeadRef> heads;
   for (const auto& [block, shape] : shapes) {
@@ -25,7 +25,7 @@ std::vector<HeadRef> heads_of(const ChangedCellsQuestion& question, const BlockS
   return heads;
 }
 
-/// The sums over the heads of a strip's cells.
+/// Returns the sums over the heads of a strip's cells.
 std::vector<double> summed(std::span<const attention::Tile> tiles) {
   std::vector<double> sums(tiles.front().values.size());
   for (const attention::Tile& tile : tiles) {

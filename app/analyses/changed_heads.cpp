@@ -16,7 +16,7 @@ struct ComparedHead {
   std::uint32_t rows = 0;  ///< that both runs have
 };
 
-/// All heads' maps, some rows at a time.
+/// Returns requests for all heads' maps, some rows at a time.
 std::vector<attention::TileRequest> parts_of(std::uint32_t batch, const AnalysisSubject& subject) {
   std::vector<attention::TileRequest> parts;
   for (const auto& [block, shape] : subject.shapes) {

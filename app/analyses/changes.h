@@ -15,7 +15,7 @@ struct ChangedCellsQuestion {
   auto operator<=>(const ChangedCellsQuestion&) const = default;
   bool compares() const { return true; }
 };
-/// The question about the map that is selected.
+/// Returns the question about the map that is selected.
 ChangedCellsQuestion changed_cells_query(const Selection& selection);
 
 struct ChangedCell {

@@ -29,7 +29,7 @@ std::vector<TokenRun> runs_of(const std::vector<std::uint32_t>& tokens) {
   return runs;
 }
 
-/// Row `index` of a tile or of rows of the residual stream, of such a width.
+/// Returns row `index` of a tile or of rows of the residual stream, of such a width.
 std::span<const float> row_of(std::span<const float> values, std::size_t index, std::size_t width) {
   return values.subspan(index * width, width);
 }
@@ -39,7 +39,7 @@ struct Piece {
   std::uint32_t head = 0, first = 0, count = 0;
 };
 
-/// All keys of all heads of a layer, in steps of what is computed in time for so many reached tokens.
+/// Returns all keys of all heads of a layer, in steps of what is computed in time for so many reached tokens.
 std::vector<std::vector<Piece>> steps_of(const inference::BlockShape& shape, std::size_t reached) {
   const std::size_t cells_per_key = shape.d_v + reached, work_per_key = std::size_t{shape.d_output} * cells_per_key;
   const std::size_t most = std::max<std::size_t>(std::min(kWorkAtOnce / work_per_key, kRoutesCells / cells_per_key), 1);
@@ -78,7 +78,7 @@ struct LayerTiles {
   }
 };
 
-/// The residual stream around the layer of every token that was reached, and what attention adds to it.
+/// Returns the reads of the residual stream around the layer of every token that was reached, and what attention adds to it.
 Reads rows_around(const LayerTiles& layer, const std::vector<TokenRun>& runs, std::uint32_t width) {
   Reads reads;
   for (const TokenRun& run : runs) {

@@ -48,12 +48,12 @@ struct OvCopying final : AnalysisResult {
   bool is_complete() const { return heads.size() == all_heads; }
 };
 
-/// They tell what they know after every 32 heads, the graph after every sixteenth part of them.
+/// They report what they know after every 32 heads, the graph after every sixteenth part of them.
 Task<HeadCompositions> analyse(CompositionQuestion question, AnalysisSubject subject);
 Task<CompositionGraph> analyse(CompositionGraphQuestion question, AnalysisSubject subject);
 Task<OvCopying> analyse(OvCopyingQuestion question, AnalysisSubject subject);
 
-/// The question about the selected head.
+/// Returns the question about the selected head.
 inline CompositionQuestion composition_query(const Selection& selection) {
   return {{.block = selection.block, .head = selection.head}};
 }

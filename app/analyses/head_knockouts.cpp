@@ -15,7 +15,7 @@ constexpr std::size_t kStepOutputs = std::size_t{1} << 18;
 /// Passes that steps leave room for, where a text's logits don't fit into one step.
 constexpr std::size_t kUsualPasses = 8;
 
-/// A state whose logits are read, and the token of which they say something.
+/// A state whose logits are read, and the token that they are about.
 struct Reading {
   inference::StateRef state;
   std::uint32_t token = 0;
@@ -46,7 +46,7 @@ std::vector<Reading> list_readings(const KnockoutsQuestion& question, const Anal
   return readings;
 }
 
-/// All tokens of the line, of a head.
+/// Returns the place of a head's output at all tokens of the line.
 PatchPlace place_of(const HeadRef& head, std::uint32_t batch, const AnalysisSubject& subject) {
   const model::TokenBatch& tokens = subject.input->queries(head.block.kind);
   return {.site = model::Site::HeadOutput,
@@ -57,7 +57,7 @@ PatchPlace place_of(const HeadRef& head, std::uint32_t batch, const AnalysisSubj
           .count = tokens.lengths[batch]};
 }
 
-/// Each of some heads' outputs [token, d_v] in the baseline becomes their mean over the tokens.
+/// Replaces each of some heads' outputs [token, d_v] in the baseline by their mean over the tokens.
 Task<std::vector<std::vector<float>>> baseline_means(std::vector<PatchPlace> places, BlockShapes shapes) {
   Reads reads{.of = WhichRun::Baseline};
   for (const PatchPlace& place : places) read_place(place, shapes.at(place.block), reads);
@@ -70,7 +70,7 @@ Task<std::vector<std::vector<float>>> baseline_means(std::vector<PatchPlace> pla
   co_return means;
 }
 
-/// The changes that take heads out, each a pass; heads of one block.
+/// Returns the changes that take heads out, each a pass; heads of one block.
 std::vector<inference::Interventions> ablations(const std::vector<PatchPlace>& places, const BlockShapes& shapes,
                                                 Ablation ablation, std::vector<std::vector<float>> means) {
   std::vector<inference::Interventions> passes;

@@ -41,7 +41,7 @@ struct HeadKnockouts final : AnalysisResult {
   std::size_t all_heads = 0;
 
   bool is_complete() const { return without.size() == all_heads; }
-  /// Knocked out less present; nullopt: not known yet.
+  /// Returns the number with the head knocked out less the present one; nullopt: not known yet.
   std::optional<double> change(const HeadRef& head, KnockoutMeasure measure) const;
 };
 

@@ -21,13 +21,13 @@ inline constexpr std::string_view kHeadMetricNumber = "head-metric";
 
 const HeadMetricText& text_of(evaluation::HeadMetric metric);
 
-/// "L1 H4".
+/// Returns "L1 H4".
 std::string head_name(const HeadRef& head);
 
-/// "0.98"; "–" where the metric isn't defined.
+/// Returns "0.98"; "–" where the metric isn't defined.
 std::string metric_number(evaluation::HeadMetric metric, std::optional<double> value);
 
-/// The title of its column: evaluation::metric_name(), with the name of a score of patterns that isn't the mean.
+/// Returns the title of its column: evaluation::metric_name(), with the name of a score of patterns that isn't the mean.
 std::string metric_title(evaluation::HeadMetric metric, const evaluation::PatternScoring& scoring);
 
 /// Has the metric a badge, and does the head do what it says?
@@ -37,10 +37,10 @@ bool is_clear(evaluation::HeadMetric metric, const evaluation::HeadMetrics& metr
 /// heads shows.
 std::optional<evaluation::HeadMetric> strongest_metric(const evaluation::HeadMetrics& metrics);
 
-/// "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
+/// Returns "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
 std::string badge_text(const evaluation::HeadMetrics& metrics);
 
-/// "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear.
+/// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear.
 std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics);
 
 /// Returns the reference by which the provenance of the metric's number can be shown; nullopt where the metric isn't
@@ -48,7 +48,7 @@ std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& me
 std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, evaluation::HeadMetric metric,
                                    const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 
-/// "previous 0.98 · duplicate – · …": all metrics.
+/// Returns "previous 0.98 · duplicate – · …": all metrics.
 std::string metrics_text(const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 
 }  // namespace headlight::app

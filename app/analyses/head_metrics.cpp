@@ -37,7 +37,7 @@ void add(const attention::Tile& tile, std::uint32_t first, evaluation::HeadMeter
   }
 }
 
-/// The rows of all heads, one head after the other.
+/// Returns requests for the rows of all heads, one head after the other.
 std::vector<attention::TileRequest> measured_tiles(const LineMaps& maps, std::uint32_t batch,
                                                    const std::vector<RowStrip>& strips) {
   std::vector<attention::TileRequest> tiles;

@@ -23,7 +23,7 @@ struct HeadMetricsFound final : AnalysisResult {
   std::uint32_t measured_queries = 0;                ///< fewer for a long text
 
   bool is_complete() const { return heads.size() == all_heads; }
-  /// Null where it isn't measured yet.
+  /// Returns the head's metrics; null where they aren't measured yet.
   const evaluation::HeadMetrics* find(const HeadRef& head) const {
     const auto found = heads.find(head);
     return found == heads.end() ? nullptr : &found->second;
@@ -40,8 +40,8 @@ struct RowStrip {
 };
 /// The most cells of one map that are measured: all of 2,048 × 2,048.
 inline constexpr std::size_t kMaxMeasuredCells = std::size_t{2'048} * 2'048;
-/// The queries that are measured: all of them, or where their map has more than kMaxMeasuredCells cells, 32 strips at
-/// equal distances with about as many cells together.
+/// Returns the queries that are measured: all of them, or where their map has more than kMaxMeasuredCells cells, 32 strips
+/// at equal distances with about as many cells together.
 std::vector<RowStrip> measured_rows(attention::KeyRange queries, std::uint32_t keys);
 
 /// Strips of `most` rows each at most, at least one.
@@ -57,11 +57,11 @@ struct LineMaps {
 /// Throws Error where the run has no such attention, or no such line.
 LineMaps maps_of(model::BlockKind kind, std::uint32_t batch, const AnalysisSubject& subject);
 
-/// A head's weights in these rows.
+/// Returns the request for a head's weights in these rows.
 attention::TileRequest weights_of(const HeadRef& head, std::uint32_t batch, const RowStrip& rows, attention::KeyRange keys);
 
-/// The tokens of a batch item without padding, as numbers that are equal where tokens are: their ids, or numbers of their
-/// texts where the input has vectors instead of ids; `count` different ones where it has neither.
+/// Returns the tokens of a batch item without padding, as numbers that are equal where tokens are: their ids, or numbers of
+/// their texts where the input has vectors instead of ids; `count` different ones where it has neither.
 std::vector<std::uint32_t> token_numbers(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t count);
 
 }  // namespace headlight::app

@@ -5,11 +5,11 @@
 
 namespace headlight::app {
 
-/// All heads of a kind, layer by layer.
+/// Returns all heads of a kind, layer by layer.
 std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind kind);
 
-/// The heads of a kind that the choices show, in their order. Heads that aren't measured yet come last and pass no filter by
-/// a metric; heads whose metric isn't defined come last as well. `found`: null while nothing is measured.
+/// Returns the heads of a kind that the choices show, in their order. Heads that aren't measured yet come last and pass no
+/// filter by a metric; heads whose metric isn't defined come last as well. `found`: null while nothing is measured.
 std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
                                   const HeadMetricsFound* found);
 /// Filters and orders the given heads likewise.

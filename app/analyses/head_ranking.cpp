@@ -22,13 +22,13 @@ class Ranking {
       : meters_(heads), pattern_(pattern), is_even_(is_even) {}
 
   bool has_own_patterns() const { return pattern_ != nullptr && pattern_->depends_on_head(); }
-  /// The next rows of all heads.
+  /// Begins the next rows of all heads.
   void begin_rows() { keys_of_rows_.clear(); }
   void add(std::size_t head, const attention::Tile& tile);
   std::optional<evaluation::PatternMatch> match(std::size_t head) const { return meters_[head].match(); }
 
  private:
-  /// The keys of the pattern in each row of a tile, counted from its first column.
+  /// Returns the keys of the pattern in each row of a tile, counted from its first column.
   std::vector<std::vector<std::uint32_t>> keys_of(const attention::TileRequest& request) const;
 
   std::vector<evaluation::PatternMeter> meters_;  ///< [head]

@@ -36,7 +36,7 @@ struct HeadRanking final : AnalysisResult {
   std::uint32_t ranked_queries = 0;  ///< that are compared so far; of a long text fewer in the end
   bool is_sampled = false;           ///< not all of them will be
 
-  /// None: it isn't known, or no query of it counts.
+  /// Returns the head's match; none: it isn't known, or no query of it counts.
   std::optional<evaluation::PatternMatch> match(const HeadRef& head) const {
     const auto found = heads.find(head);
     return found == heads.end() ? std::nullopt : found->second;
@@ -47,9 +47,9 @@ struct HeadRanking final : AnalysisResult {
 Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject);
 Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject);
 
-/// The question about a range of cells of the selected kind and line.
+/// Returns the question about a range of cells of the selected kind and line.
 FromToQuestion from_to_query(const Selection& selection, const CellRange& range);
-/// The question about the chosen pattern, or about `typed` in place of the choices' own text.
+/// Returns the question about the chosen pattern, or about `typed` in place of the choices' own text.
 PatternQuestion pattern_query(const Selection& selection, HeadPattern pattern, const std::string& typed);
 
 /// Does it compare tokens of one text, so that it means nothing between two?

@@ -30,11 +30,11 @@ Task<HeadSimilarity> analyse(SimilarityQuestion question, AnalysisSubject subjec
 inline constexpr std::uint32_t kMaxComparedHeads = 1'024;
 /// Cells of pairs of heads that are compared: some seconds of a processor.
 inline constexpr std::size_t kMaxComparedCells = std::size_t{1} << 27;
-/// The queries that are compared: all of them, or as many as the cells allow, in up to 16 strips at equal distances of which
-/// the last ends with the text.
+/// Returns the queries that are compared: all of them, or as many as the cells allow, in up to 16 strips at equal distances
+/// of which the last ends with the text.
 std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads);
 
-/// The question about the selected kind and line.
+/// Returns the question about the selected kind and line.
 SimilarityQuestion similarity_query(const Selection& selection);
 
 }  // namespace headlight::app

@@ -18,7 +18,7 @@ constexpr std::uint32_t kMaxRows = 64;
 constexpr std::size_t kCellsOfAStep = std::size_t{1} << 21;
 constexpr std::size_t kMultiplyAddsOfAStep = 8'000'000;  // about 10 ms of a processor's plain loops
 
-/// Rows of one head, as the device keeps them.
+/// Returns the rows of one head, as the device keeps them.
 model::Linear rows_of(const model::Linear& linear, std::uint32_t first, std::uint32_t count, bool is_half) {
   model::Linear head{.weight = linear.weight.rows(first, count)};
   if (is_half) {
@@ -30,7 +30,7 @@ model::Linear rows_of(const model::Linear& linear, std::uint32_t first, std::uin
   return head;
 }
 
-/// Queries of an item, without its padding.
+/// Returns queries of an item, without its padding, at equal distances.
 std::vector<std::uint32_t> spread_rows(const model::TokenBatch& tokens, std::uint32_t item) {
   const std::uint32_t length = tokens.lengths.empty() ? tokens.length : tokens.lengths[item];
   const std::uint32_t count = std::min(length, kMaxRows);
@@ -42,7 +42,7 @@ std::vector<std::uint32_t> spread_rows(const model::TokenBatch& tokens, std::uin
   return rows;
 }
 
-/// One item's vectors [1, 1, token, d], rotated by its tokens' positions.
+/// Returns one item's vectors [1, 1, token, d], rotated by its tokens' positions.
 Array rotated(const model::Rotary& rotary, const model::TokenBatch& tokens, std::uint32_t item, Array x) {
   model::TokenBatch one{.batch = 1, .length = tokens.length, .starts = {tokens.start(item)}};
   if (!tokens.lengths.empty()) one.lengths = {tokens.lengths[item]};
@@ -65,7 +65,7 @@ class HeadReference {
   HeadReference& operator=(const HeadReference&) = delete;
 
   const inference::BlockShape& shape() const { return shape_; }
-  /// Queries that are compared.
+  /// The queries that are compared.
   const std::vector<std::uint32_t>& rows() const { return rows_; }
   bool has_weights() const { return layer_.weights.has_value(); }
   /// Cross-attention reads its keys from the memory; in self-attention keys and queries come from the same x.
@@ -74,12 +74,12 @@ class HeadReference {
   std::uint32_t chunk(std::uint32_t token, std::uint32_t tokens) const;
   attention::TileRequest inputs(attention::Stage stage, std::uint32_t token, std::uint32_t tokens) const;
 
-  /// Consecutive tokens' q or k, or the layer's input x, of which these are projections.
+  /// Take consecutive tokens' q or k, or the layer's input x, which these are projections of.
   void put_queries(const attention::Tile& tile);
   void put_keys(std::span<const float> vectors, std::uint32_t token) { put(vectors, token, k_); }
   void put_memory(const Array& memory, std::uint32_t token) { put(projected(key_, memory), token, k_); }
   void rotate();
-  /// The weights of one query.
+  /// Returns the weights of one query.
   std::vector<double> weights_of(std::uint32_t row);
 
  private:
@@ -91,7 +91,7 @@ class HeadReference {
   };
   HeadProjection projection(const model::Linear& linear, const std::optional<model::Norm>& norm, std::uint32_t head,
                             std::uint32_t heads, bool is_half) const;
-  /// The head's vectors of x [1, token, d_model].
+  /// Returns the head's vectors of x [1, token, d_model].
   std::vector<double> projected(const HeadProjection& projection, const Array& x) const;
 
   template <typename Values>
@@ -255,7 +255,7 @@ void compare(const attention::Tile& tile, std::span<const double> expected, Head
   ++found.checked;
 }
 
-/// The memory of cross-attention alone, which is an input, of one line.
+/// Returns the memory of cross-attention alone, which is an input, of one line.
 Array embedded_memory(const AnalysisSubject& subject, std::uint32_t item, std::size_t keys) {
   const Array all = reference::embed(subject.network->source_embedding.get(), subject.input->source);
   const std::size_t width = all.shape.back();

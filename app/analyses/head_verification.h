@@ -26,7 +26,7 @@ struct HeadVerification final : AnalysisResult {
   double weight = 0.0, reference_weight = 0.0;  ///< there
 };
 
-/// Told row by row.
+/// Reports its result row by row.
 Task<HeadVerification> analyse(VerificationQuestion question, AnalysisSubject subject);
 
 /// Weights that are as good as float32 allows: the bound that the tests hold all model families to.

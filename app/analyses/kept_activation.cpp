@@ -10,7 +10,7 @@ using Kept = KeptActivationQuestion::Kept;
 
 namespace {
 
-/// The head's output at the place's query as the key's weight becomes the baseline's.
+/// Returns the head's output at the place's query as the key's weight becomes the baseline's.
 Task<std::vector<float>> with_weight(KeptActivationQuestion question, inference::BlockShape shape) {
   PatchPlace at = question.place;
   at.site = model::Site::Weights;

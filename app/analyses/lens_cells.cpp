@@ -24,8 +24,8 @@ std::uint32_t stream_width(const model::Network& network) {
   return (layers.decoder.empty() ? layers.encoder.front() : layers.decoder.front().cross).config.d_model;
 }
 
-/// The file that was asked for last, opened on a thread of its own, since all its numbers are read. Used by the threads of
-/// several engines. Without a file the last one is let go, and with it what a device has of it.
+/// Returns the file that was asked for last, opened on a thread of its own, since all its numbers are read. Used by the
+/// threads of several engines. Without a file the last one is let go, and with it what a device has of it.
 std::shared_future<SharedLens> opened_lens(const std::string& file, std::uint32_t layers, std::uint32_t d_model) {
   using Key = std::tuple<std::string, fs::file_time_type, std::uint32_t, std::uint32_t>;
   static std::mutex mutex;
@@ -46,7 +46,7 @@ std::shared_future<SharedLens> opened_lens(const std::string& file, std::uint32_
   return newest.second;
 }
 
-/// Null: without a linear lens.
+/// Waits until the lens is open; null: there is no linear lens.
 Task<SharedLens> wait_for_lens(std::string file, std::uint32_t layers, std::uint32_t d_model) {
   const std::shared_future<SharedLens> lens = opened_lens(file, layers, d_model);
   if (!lens.valid()) co_return nullptr;

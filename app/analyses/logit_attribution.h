@@ -44,7 +44,7 @@ struct LogitSources final : AnalysisResult {
 Task<LogitAttribution> analyse(LogitQuestion question, AnalysisSubject subject);
 Task<LogitSources> analyse(LogitSourcesQuestion question, AnalysisSubject subject);
 
-/// The layer's direction for heads, times the user's gains, which weights and values don't contain.
+/// Returns the layer's direction for heads, times the user's gains, which weights and values don't contain.
 std::vector<double> gained_directions(const AnalysisSubject& subject, model::BlockRef block,
                                       std::span<const double> direction);
 

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxCells = std::size_t{1} << 21;
 /// Pipes of a flow at most.
 constexpr double kMaxPipes = static_cast<double>(std::size_t{1} << 22);
 
-/// The mean over heads of rows of a layer's weights [row, key].
+/// Returns the mean over heads of rows of a layer's weights [row, key].
 std::vector<double> mean_rows(std::span<const attention::Tile> heads) {
   std::vector<double> mean(heads.front().values.size());
   for (const attention::Tile& head : heads) {
@@ -24,7 +24,7 @@ std::vector<double> mean_rows(std::span<const attention::Tile> heads) {
   return mean;
 }
 
-/// All heads' rows of one layer from `row` on, some that are reached.
+/// Returns the reads of all heads' rows of one layer from `row` on, some that are reached.
 Reads rows_from(model::BlockRef block, const inference::BlockShape& shape, std::uint32_t batch, std::uint32_t row,
                 const std::function<bool(std::uint32_t)>& is_reached) {
   const std::size_t most = std::max<std::size_t>(kMaxCells / (std::size_t{shape.heads} * shape.keys), 1);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Putting activations of one run into another: what is asked, what is found, and the places that they are of.
+// Patching puts activations of one run into another. This header has its questions, its results and the places of
+// activations.
 
 #include "app/analyses/analysis.h"
 
@@ -54,7 +55,7 @@ struct PatchEffects final : AnalysisResult {
     ++known;
   }
   const std::optional<PatchedNumbers>& at(std::size_t row, std::size_t column) const;
-  /// None: not known, or there is no recovery.
+  /// Returns the recovery of a cell; none: it isn't known, or there is none.
   std::optional<double> recovery_at(std::size_t row, std::size_t column, PatchMeasure measure) const;
   /// Do source and target differ enough?
   bool can_recover(PatchMeasure measure) const;
@@ -68,7 +69,7 @@ struct PatchCell {
   bool operator==(const PatchCell&) const = default;
 };
 
-/// The cells whose recovery is farthest from 0, at most so many; equal ones by row and column.
+/// Returns the cells whose recovery is farthest from 0, at most so many; equal ones by row and column.
 std::vector<PatchCell> strongest_patches(const PatchEffects& effects, PatchMeasure measure, std::size_t most);
 
 /// Activations of one layer in a run that can be put into another: of some tokens, of a head or of the whole layer.
@@ -81,11 +82,11 @@ struct PatchPlace {
   auto operator<=>(const PatchPlace&) const = default;
 };
 
-/// The site whose activations a map puts into the other run.
+/// Returns the site whose activations a map puts into the other run.
 model::Site patched_site(const PatchingChoices& choices);
-/// The tokens that have activations at the site.
+/// Returns the tokens that have activations at the site.
 const model::TokenBatch& patched_tokens(model::Site site, model::BlockKind kind, const model::ModelInput& input);
-/// Numbers of a token's activations: of weights one for each key.
+/// Returns how many numbers a token's activations have: weights have one for each key.
 std::uint32_t patch_width(model::Site site, const inference::BlockShape& shape);
 /// Returns how many query heads receive what is put at the site of one: for keys and values, all that share the KV head.
 std::uint32_t patched_heads(model::Site site, const inference::BlockShape& shape);
@@ -93,10 +94,10 @@ std::uint32_t patched_heads(model::Site site, const inference::BlockShape& shape
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads);
 /// Returns the values [token, width] that were read, of several places one after the other.
 std::vector<float> place_values(const Answers& answers);
-/// The mean of rows [row, width], in double precision, without those of tokens that the run has no counterpart of (NaN).
-/// Throws Error where nothing is left.
+/// Returns the mean of rows [row, width], in double precision, without those of tokens that the run has no counterpart of
+/// (NaN). Throws Error where nothing is left.
 std::vector<double> mean_row(std::span<const float> rows, std::size_t width);
-/// Each of some rows becomes their mean.
+/// Replaces each of some rows by their mean.
 void spread_mean(std::span<float> rows, std::size_t width);
 /// Makes activations of two runs equal where either has none (NaN): a token without a counterpart stays as it is.
 void match_missing(std::span<float> source, std::span<float> target);
@@ -105,7 +106,8 @@ struct TokenRange {
   std::uint32_t first = 0, count = 0;
 };
 
-/// The state whose prediction is measured, after the last layer. Throws Error where the run has none, or no such ids.
+/// Returns the state whose prediction is measured, after the last layer. Throws Error where the run has none, or no such
+/// ids.
 inference::StateRef measured_state(const MeasuredToken& measured, const AnalysisSubject& subject);
 /// Returns what the state predicts in one of the runs, unchanged.
 Task<PatchedNumbers> prediction_in(WhichRun run, inference::StateRef state, MeasuredToken measured);
@@ -132,10 +134,10 @@ struct PatchingQuestion {
   auto operator<=>(const PatchingQuestion&) const = default;
   bool compares() const { return true; }
 };
-/// Told layer by layer.
+/// Reports its result layer by layer.
 Task<PatchEffects> analyse(PatchingQuestion question, AnalysisSubject subject);
 
-/// The choices' question.
+/// Returns the choices' question.
 PatchingQuestion patching_query(const PatchingChoices& choices, model::BlockKind kind, std::uint32_t batch,
                                 std::uint32_t position, std::uint32_t token, std::optional<std::uint32_t> other);
 
@@ -154,13 +156,13 @@ struct WeightPatchingQuestion {
   auto operator<=>(const WeightPatchingQuestion&) const = default;
   bool compares() const { return true; }
 };
-/// Reported row by row, a row being a query.
+/// Reports its result row by row, a row being a query.
 Task<PatchEffects> analyse(WeightPatchingQuestion question, AnalysisSubject subject);
 
-/// z + (w' − w) · v of a head at one query, as the weight of one key changes from w to w' [d_v].
+/// Returns z + (w' − w) · v of a head at one query, as the weight of one key changes from w to w' [d_v].
 std::vector<float> output_with_weight(std::span<const float> output, double change, std::span<const float> value);
 
-/// The choices' question.
+/// Returns the choices' question.
 WeightPatchingQuestion weight_patching_query(const PatchingChoices& choices, const HeadRef& head, MeasuredToken measured);
 
 /// Path patching between the run and the baseline (Wang et al. 2022; Goldowsky-Dill et al. 2023): it asks, for every head of
@@ -186,11 +188,11 @@ struct PathQuestion {
 /// Effects of the senders' layers, reported sender by sender.
 Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject);
 
-/// The receiver that is meant: the last layer or head where there is none of that number. None where the run has no
+/// Returns the receiver that is meant: the last layer or head where there is none of that number. None where the run has no
 /// attention of the kind.
 std::optional<HeadRef> receiver_in(const PathReceiver& receiver, const BlockShapes& shapes);
 
-/// The choices' question.
+/// Returns the choices' question.
 PathQuestion path_patching_query(const PatchingChoices& choices, const HeadRef& receiver, model::BlockKind senders,
                                  std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                                  std::optional<std::uint32_t> other);

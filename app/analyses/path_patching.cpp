@@ -16,14 +16,14 @@ constexpr std::size_t kMaxSenders = 32, kMaxOutputs = std::size_t{1} << 18, kMax
 using model::BlockKind;
 using model::Site;
 
-/// Position of a block in its stack: self-attention before cross-attention.
+/// Returns the position of a block in its stack: self-attention comes before cross-attention.
 std::pair<std::uint32_t, BlockKind> order_of(model::BlockRef block) { return {block.layer.value, block.kind}; }
 
 bool is_of_encoder(model::BlockKind kind) { return kind == BlockKind::EncoderSelf; }
 
-/// The blocks of a stack that come before a receiver's input, in the order of computation: those that paths lead through.
-/// Paths to keys and values of a cross-attention lead through the whole encoder, those to its queries and to all inputs of
-/// self-attention through the receiver's own stack. Throws Error where no head of the senders' kind is among them.
+/// Returns the blocks of a stack that come before a receiver's input, in the order of computation: those that paths lead
+/// through. Paths to keys and values of a cross-attention lead through the whole encoder, those to its queries and to all
+/// inputs of self-attention through the receiver's own stack. Throws Error where no head of the senders' kind is among them.
 std::vector<model::BlockRef> path_chain(const HeadRef& receiver, PathInput input, BlockKind senders,
                                         const AnalysisSubject& subject) {
   const bool reads_encoder = receiver.block.kind == BlockKind::Cross && input != PathInput::Query;
@@ -72,7 +72,7 @@ class Paths {
  public:
   Paths(const PathQuestion& question, const AnalysisSubject& subject);
 
-  /// The layers and heads of the senders; gives the map its size.
+  /// Returns the layers and heads of the senders; gives the map its size.
   std::vector<Sender> list_senders(PatchEffects& found) const;
   /// Marks what is frozen from the first sender on.
   void mark_frozen(const std::vector<Sender>& senders, const AnalysisSubject& subject);
@@ -86,7 +86,7 @@ class Paths {
   inference::Intervention put(const PatchPlace& place, std::vector<float> rows) const {
     return replaced(place, shapes_.at(place.block), std::move(rows));
   }
-  /// The first pass of a sender.
+  /// Returns the first pass of a sender.
   inference::Interventions path(const Begun& begun) const;
 
   std::vector<FrozenBlock> chain;

@@ -46,7 +46,7 @@ struct LayerActivations {
   std::vector<Activation> top;      ///< the kTop largest of the layer, the largest first
   float median = 0.0F;              ///< of |x| over the layer's tokens and dimensions; of two the lower one
 
-  /// |x| > 100 and |x| > 1,000 × the median, as the paper has it.
+  /// Is |x| > 100 and |x| > 1,000 × the median, as the paper has it?
   bool is_massive(const Activation& x) const { return x.size() > kMassive && x.size() > kMassiveRatio * median; }
 };
 

@@ -10,7 +10,7 @@ constexpr std::uint32_t kKeys = 8;
 constexpr std::size_t kLogits = 64;
 constexpr std::size_t kTilesOfAStep = 32;
 
-/// Every kind of head is among them, and queries of the whole text.
+/// Returns the sampled tiles: every kind of head is among them, and queries of the whole text.
 std::vector<attention::TileRequest> sampled_tiles(const BlockShapes& shapes) {
   std::uint32_t heads = 0;
   for (const auto& [block, shape] : shapes) heads += shape.heads;
@@ -71,7 +71,7 @@ std::vector<std::uint32_t> ids_of(const model::ModelInput& input) {
   return ids;
 }
 
-/// The last token's state after the last layer of the stack that predicts: the decoder's where there is one, and an
+/// Returns the last token's state after the last layer of the stack that predicts: the decoder's where there is one, and an
 /// encoder's where there isn't.
 std::optional<inference::StateRef> last_state(const AnalysisSubject& subject) {
   if (!subject.has_logits || subject.shapes.empty()) return std::nullopt;

@@ -20,7 +20,7 @@ struct RunSample final : AnalysisResult {
 
 Task<RunSample> analyse(RunSampleQuestion question, AnalysisSubject subject);
 
-/// The record of a session whose run was sampled on a device of this name.
+/// Returns the record of a session whose run was sampled on a device of this name.
 SessionRecord record_of(const RunSample& sample, const std::string& device);
 
 }  // namespace headlight::app

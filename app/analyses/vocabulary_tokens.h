@@ -32,7 +32,7 @@ struct VocabularyTokens final : AnalysisResult {
   bool is_complete() const { return known == all; }
 };
 
-/// A chunk of the vocabulary a step, on the run's device. Throws Error where the head has no such circuit.
+/// Computes a chunk of the vocabulary a step, on the run's device. Throws Error where the head has no such circuit.
 Task<VocabularyTokens> analyse(VocabularyQuestion question, AnalysisSubject subject);
 
 }  // namespace headlight::app

@@ -21,7 +21,7 @@ struct HeadParts {
   std::span<const float> row(const std::vector<float>& of, std::size_t at, std::size_t length) const {
     return std::span(of).subspan(at * length, length);
   }
-  /// z of a query where one weight is the other run's.
+  /// Returns z of a query where one weight is the other run's.
   std::vector<float> patched(std::size_t query, std::size_t key) const {
     const std::size_t at = query * keys + key;
     return output_with_weight(row(outputs, query, width), double{other[at]} - double{weights[at]}, row(values, key, width));
