@@ -12,7 +12,7 @@ struct Compared {
 
   /// Returns the drawn value: the run's, or its difference from the baseline's.
   Value shown() const { return baseline ? now - *baseline : now; }
-  /// A part of both.
+  /// Returns a part of both.
   template <typename Part>
   auto part(const Part& of) const {
     using Result = decltype(of(now));

@@ -14,7 +14,7 @@ float difference(float value, float baseline) {
   return value == baseline ? 0.0F : value - baseline;  // −∞ in both: no difference
 }
 
-/// Two runs' tiles of the base become their difference.
+/// Turns two runs' tiles of the base into their difference.
 struct Comparison {
   TileQuery query;                   ///< of the base
   bool takes_farthest;               ///< of a square's differences the one that is farthest from 0; else their mean
@@ -24,7 +24,7 @@ struct Comparison {
   std::span<const std::uint32_t> rows_there = {}, columns_there = {};
 
   Comparison(const TileQuery& asked, const EvaluationSubject& subject);
-  /// Rows that a strip from `row` on stands for; of a sample it has fewer.
+  /// Returns the rows that a strip from `row` on stands for; a sample's strip has fewer.
   std::uint32_t rows_from(std::uint32_t row) const;
   TileQuery strip(std::uint32_t row) const;
   void add(const attention::Tile& run, const attention::Tile& baseline, attention::Tile& tile) const;

@@ -12,13 +12,15 @@ namespace {
 /// Cells of one submission, where the caller waits for it.
 constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
 
-/// Rows or columns of whole squares of `pool` that `lines` of them have room for, at least one square, at most `rest`.
+/// Returns rows or columns of whole squares of `pool` that `lines` of them have room for, at least one square, at most
+/// `rest`.
 std::uint32_t squares_in(std::size_t lines, std::uint32_t pool, std::uint32_t rest) {
   const std::size_t whole = std::max<std::size_t>(lines / pool, 1) * pool;
   return static_cast<std::uint32_t>(std::min<std::size_t>(whole, rest));
 }
 
-/// The piece of a tile that begins at a row and a column: rows of squares, or some of one row where it has too many cells.
+/// Returns the piece of a tile that begins at a row and a column: rows of squares, or some of one row where it has too many
+/// cells.
 attention::TileRequest piece_at(const attention::TileRequest& whole, std::uint32_t row, std::uint32_t column,
                                 std::size_t most_cells) {
   attention::TileRequest piece = whole;
@@ -52,7 +54,7 @@ void place(const attention::Tile& piece, attention::Tile& tile) {
   tile.row_sum.insert(tile.row_sum.end(), piece.row_sum.begin(), piece.row_sum.end());
 }
 
-/// A tile of a run, of many cells in pieces.
+/// Reads a tile of a run, in pieces where it has many cells.
 Evaluation read_in_pieces(attention::TileRequest whole, WhichRun of, std::size_t most_cells) {
   attention::Tile tile;
   tile.request = whole;

@@ -31,7 +31,7 @@ struct EvaluationSubject {
 /// A tile of a quantity while it is made from tiles of runs. Its request is the query's rectangle of the quantity's stage.
 using Evaluation = Task<attention::Tile>;
 
-/// Evaluation of a tile that a run has as it is.
+/// Returns the evaluation of a tile that a run has as it is.
 Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject);
 
 /// Returns the evaluation of run − baseline for the base of the query's quantity. Where the base pools by the maximum, both
@@ -47,15 +47,15 @@ Evaluation difference_tile(const TileQuery& query, const EvaluationSubject& subj
 /// Returns the evaluation of the base of the query's quantity in the baseline alone.
 Evaluation baseline_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// Evaluation of the exact mean of several heads' weights, kMeanOfLayer or kMeanOfKind: strips of whole rows come from the
-/// device head by head and are added up in double precision on the host; pooling comes
-/// last. A head whose row sees no key counts as zeros.
+/// Returns the evaluation of the exact mean of several heads' weights, kMeanOfLayer or kMeanOfKind: strips of whole rows
+/// come from the device head by head and are added up in double precision on the host; pooling comes last. A head whose row
+/// sees no key counts as zeros.
 ///
 /// The tile's row_sum is 1 / the largest mean weight of the whole row, as for one head; row_max is 0. A cell is masked where
 /// it is masked in all heads.
 Evaluation head_mean_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// Evaluation of kNorms, kNormsOfLayer and kNormsOfKind: of one head or as the mean of several
+/// Returns the evaluation of kNorms, kNormsOfLayer and kNormsOfKind: of one head or as the mean of several
 ///   norm(i, j) = |gain| · weight(i, j) · ‖v_j W_O‖
 /// with the product of the factors by which interventions scale the head's output; vectors that they add to it belong to no
 /// key. Weights and values come from the device, the norms of v_j W_O from HeadNormsCache. Every cell is computed before
@@ -75,11 +75,11 @@ EvaluationSubject subject_of(const Runs& runs);
 /// Called before each step of an evaluation with the cells that are asked for so far; throws to cancel.
 using EvaluationObserver = std::function<void(std::size_t cells)>;
 
-/// A tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its matrix, or a
-/// difference has no baseline.
+/// Evaluates a tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its
+/// matrix, or a difference has no baseline.
 attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe = {});
 
-/// Several tiles, whose steps are evaluated together: the device is waited for once a step and not once a tile.
+/// Evaluates several tiles, whose steps are computed together: the device is waited for once a step and not once a tile.
 std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
                                       const EvaluationObserver& observe = {});
 
@@ -89,7 +89,7 @@ std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first);
 
 BlockShapes shapes_of(const inference::Run& run);
 
-/// The subject whose run is the baseline.
+/// Returns the subject whose run is the baseline.
 EvaluationSubject baseline_of(const EvaluationSubject& subject);
 
 }  // namespace headlight::app

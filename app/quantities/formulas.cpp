@@ -41,7 +41,7 @@ std::string scaled_from(const FormulaSubject& subject, const std::string& scores
 
 const std::string& symbol_of(Stage stage) { return quantity(stage).symbol; }
 
-/// The residual stream that enters the block, in words.
+/// Returns the residual stream that enters the block, in words.
 std::string state_before(model::BlockRef block) {
   if (block.layer.value > 0) return fmt::format("state after layer {}", block.layer.value - 1);
   return block.kind == model::BlockKind::Cross ? "the queries' tokens" : "token vectors";
@@ -70,7 +70,7 @@ std::string routed(const model::Experts& experts) {
   return experts.gates_sum_to_one ? fmt::format("softmax({}(z))", top) : fmt::format("{}(softmax(z))", top);
 }
 
-/// "x + Y", whose second term may be normed or scaled.
+/// Returns "x + Y", whose second term may be normed or scaled.
 std::string sum_of(const LayerNode& node) {
   const std::string &stream = symbol_of(node.inputs()[0]), &branch = symbol_of(node.inputs()[1]);
   if (node.norm) return fmt::format("{} + {}({})", stream, norm_name(*node.norm), branch);
@@ -112,7 +112,7 @@ std::string linear_label(const LayerNode& node, const FormulaSubject& subject, D
   return text;
 }
 
-/// "RMSNorm, + x", "× 0.22, + x".
+/// Returns "RMSNorm, + x", "× 0.22, + x".
 std::string sum_label(const LayerNode& node) {
   const std::string norm = node.norm ? fmt::format("{}, ", norm_name(*node.norm)) : "";
   const std::string scaled = node.factor == 1.0F ? "" : fmt::format("× {:.4g}, ", node.factor);

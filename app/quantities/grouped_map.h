@@ -26,7 +26,7 @@ struct GroupedToken {
   bool is_left_out = false;  ///< in no group: padding that isn't shown
 };
 
-/// A group for each word if `joins_words`, else for each token. `leaves_out_special`: special tokens are in none.
+/// Returns a group for each word if `joins_words`, else for each token. `leaves_out_special`: special tokens are in none.
 TokenGroups group_tokens(std::span<const GroupedToken> tokens, bool joins_words, bool leaves_out_special);
 
 /// Weights between groups: G_rc = mean over the queries i of r of Σ_{j in c} A_ij. A query's weights to a word add up, and a
@@ -51,8 +51,8 @@ struct Marginals {
 
   bool operator==(const Marginals&) const = default;
 };
-/// `values` [rows, columns]; rows [first_counted, end_counted) count for what keys receive: those that aren't padding.
-/// `has_self`: rows and columns are the same tokens, so that row i gives values[i, i] to itself.
+/// Returns the marginals of `values` [rows, columns]; rows [first_counted, end_counted) count for what keys receive: those
+/// that aren't padding. `has_self`: rows and columns are the same tokens, so that row i gives values[i, i] to itself.
 Marginals marginals_of(std::span<const float> values, std::uint32_t rows, std::uint32_t columns, std::uint32_t first_counted,
                        std::uint32_t end_counted, bool has_self);
 

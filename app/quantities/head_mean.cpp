@@ -11,7 +11,7 @@ namespace {
 /// Cells of one strip: 2 MiB of sums.
 constexpr std::uint32_t kMeanStripCells = 1U << 18;
 
-/// The factor that interventions give to a head's output.
+/// Returns the factor that interventions give to a head's output.
 double gain_of(const inference::Interventions& interventions, model::BlockRef block, std::uint32_t head) {
   double gain = 1.0;
   for (const inference::Intervention& intervention : interventions) {
@@ -98,7 +98,7 @@ void Strip::end(double heads, attention::Tile& tile) const {
   }
 }
 
-/// The mean over sources of their weights, or of weights times norms.
+/// Evaluates the mean over sources of their weights, or of weights times norms.
 Evaluation mean_of(TileQuery query, EvaluationSubject subject, std::vector<SummedHead> sources) {
   if (sources.empty()) throw Error("there is no head to take the mean of");
   attention::Tile tile;
@@ -147,7 +147,7 @@ Evaluation mean_of(TileQuery query, EvaluationSubject subject, std::vector<Summe
   co_return tile;
 }
 
-/// The heads that the quantity is the mean of: all of the query's kind or block, or the query's own.
+/// Returns the heads that the quantity is the mean of: all of the query's kind or block, or the query's own.
 std::vector<SummedHead> sources_of(const TileQuery& query, const BlockShapes& shapes) {
   const Scope scope = quantity(query.quantity).scope;
   if (scope == Scope::Head) return {{.block = query.block, .head = query.head}};

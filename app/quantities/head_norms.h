@@ -24,13 +24,13 @@ class HeadNorms {
     std::uint32_t first = 0, count = 0;
   };
 
-  /// `network`: kept, since its weights are read. Throws Error when it has no such block.
+  /// Makes the norms of a head. `network`: kept, since its weights are read. Throws Error when it has no such block.
   HeadNorms(std::shared_ptr<const model::Network> network, model::BlockRef block, std::uint32_t head,
             const attention::BlockShape& shape);
   /// Makes the same head with other values of the same network: what was computed of W_O stays.
   HeadNorms(const HeadNorms& before, const attention::BlockShape& shape);
 
-  /// The first piece of the keys [begin, end) that isn't known; nullopt: all are.
+  /// Returns the first piece of the keys [begin, end) that isn't known; nullopt: all are.
   std::optional<Piece> missing(std::uint32_t begin, std::uint32_t end) const;
   /// Takes the values [count, d_v] of a piece, at most some 20 ms of arithmetic: it may be missing() again afterwards,
   /// because there was more to compute of W_O first.
@@ -60,7 +60,8 @@ class HeadNorms {
 /// with. Not thread-safe.
 class HeadNormsCache {
  public:
-  /// `version`: Run::version of the block, in one session: another one means other values.
+  /// Returns the head's norms, made where they aren't kept. `version`: Run::version of the block, in one session: another
+  /// one means other values.
   std::shared_ptr<HeadNorms> find(const std::shared_ptr<const model::Network>& network, model::BlockRef block,
                                   std::uint32_t batch, std::uint32_t head, std::uint64_t version,
                                   const attention::BlockShape& shape);

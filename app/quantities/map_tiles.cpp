@@ -6,7 +6,7 @@
 namespace headlight::app {
 namespace {
 
-/// Cells that a value of a tile covers along one axis, of which the tile has `cells`.
+/// Returns the cells that a value of a tile covers along one axis, which has `cells` cells.
 double cells_of(std::uint32_t value, std::uint32_t pool, std::uint32_t cells) {
   return std::min(pool, cells - value * pool);
 }

@@ -17,17 +17,16 @@ struct MapTile {
   auto operator<=>(const MapTile&) const = default;
 };
 
-/// The tile as a query. `map` names the map (its rectangle is ignored), of rows × columns cells; tiles at the lower and at
-/// the right edge end with it. The tile must begin inside of the map.
+/// Returns the tile as a query. `map` names the map (its rectangle is ignored), of rows × columns cells; tiles at the lower
+/// and at the right edge end with it. The tile must begin inside of the map.
 TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t columns, const MapTile& tile);
 
-/// The tiles of the level with this pool, a power of two, that cover a rectangle of the map, row by row.
+/// Returns the tiles of the level with this pool, a power of two, that cover a rectangle of the map, row by row.
 std::vector<MapTile> tiles_over(const TileQuery& rectangle);
 
-/// The tiles of the level below that a tile consists of: four, or fewer at the map's edges and where one side is at level 0
-/// already. None for level 0 of both sides, for queries
-/// that aren't a tile of a map of rows × columns cells, for samples, for differences, and for masked scores, whose mean is
-/// over visible cells alone.
+/// Returns the tiles of the level below that a tile consists of: four, or fewer at the map's edges and where one side is at
+/// level 0 already. None for level 0 of both sides, for queries that aren't a tile of a map of rows × columns cells, for
+/// samples, for differences, and for masked scores, whose mean is over visible cells alone.
 std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns);
 
 /// The parts that a tile is made from: known tiles of finer levels, each a part of its own, and the rest as rectangles that
@@ -39,10 +38,11 @@ struct TileParts {
 /// which less than a quarter is known is one missing rectangle: many small ones cost a device more than they save.
 TileParts parts_of(const TileQuery& query, std::uint32_t rows, std::uint32_t columns, const std::vector<TileQuery>& known);
 
-/// The tile of a query from the numbers of parts that cover it once, row by row: the largest or, as sum of sums, the mean.
+/// Returns the tile of a query from the numbers of parts that cover it once, row by row: the largest or, as sum of sums, the
+/// mean.
 attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& parts);
 
-/// Evaluation of a tile of which some parts are known: the `missing` ones are evaluated, and all of them reduced.
+/// Returns the evaluation of a tile with some known parts: the `missing` ones are evaluated, and all of them reduced.
 Evaluation tile_from_parts(TileQuery query, EvaluationSubject subject,
                            std::vector<std::shared_ptr<const attention::Tile>> known, std::vector<TileQuery> missing);
 

@@ -34,7 +34,7 @@ enum class ColorKind : std::uint8_t {
   Diverging,   ///< both signs alike, 0 in the middle
 };
 
-/// Whose colour a matrix has in the interface.
+/// The role whose colour a matrix has in the interface.
 enum class Role : std::uint8_t { Input, Query, Key, Value, Output };
 
 /// The part of a run that has one such matrix, in each batch item.
@@ -66,7 +66,7 @@ inline constexpr QuantityId kNorms{attention::kStages + 2};
 inline constexpr QuantityId kNormsOfLayer{attention::kStages + 3};
 inline constexpr QuantityId kNormsOfKind{attention::kStages + 4};
 
-/// The attention of which a formula is written. `layer` may be null: its options aren't known.
+/// The attention that a formula is written for. `layer` may be null: its options aren't known.
 struct FormulaSubject {
   model::BlockRef block;
   const model::AttentionLayer* layer = nullptr;
@@ -103,21 +103,21 @@ struct Quantity {
   bool is_map() const { return attention::is_map(stage); }
 };
 
-/// All of them: the stages in the order of computation, the means over heads, norms, then the differences of two runs in
-/// each, then the baseline's weights and their means.
+/// Returns all of them: the stages in the order of computation, the means over heads, norms, then the differences of two
+/// runs in each, then the baseline's weights and their means.
 std::span<const Quantity> quantities();
 const Quantity& quantity(QuantityId id);
 std::optional<QuantityId> find_quantity(std::string_view id);
 
-/// run − baseline of a quantity that isn't a difference itself.
+/// Returns run − baseline of a quantity that isn't a difference itself.
 QuantityId difference_of(QuantityId id);
 
-/// The baseline's weights, or a mean of them: of Stage::Weights, kMeanOfLayer or kMeanOfKind.
+/// Returns the baseline's weights, or a mean of them: of Stage::Weights, kMeanOfLayer or kMeanOfKind.
 QuantityId baseline_of(QuantityId id);
 
-/// "query", "key", "token", "key token", "feature" or "expert".
+/// Returns "query", "key", "token", "key token", "feature" or "expert".
 std::string_view to_string(Axis axis);
-/// The space of a matrix in the field's letters: "ℝ^{n×d_k}".
+/// Returns the space of a matrix in the field's letters: "ℝ^{n×d_k}".
 std::string space_of(const Quantity& quantity, const inference::BlockShape& shape, model::BlockKind kind);
 
 }  // namespace headlight::app

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// "none", "layer", "all".
+/// Returns "none", "layer", "all".
 std::string_view to_string(HeadMean mean);
 
 /// Returns what a selection shows of weights: the head's, or a mean over heads; themselves, or as the norms of what they
@@ -16,7 +16,7 @@ QuantityId weights_of(HeadMean mean, bool as_norms = false);
 /// is asked of the first layer of its kind in `shapes`, whichever layer is selected.
 TileQuery shown_map(const Selection& selection, const BlockShapes& shapes, TileQuery query, bool as_norms = false);
 
-/// The stage on the big heatmap: a mean is always of weights.
+/// Returns the stage on the big heatmap: a mean is always of weights.
 attention::Stage shown_stage(const State& state);
 
 /// Does the big heatmap show weights as norms?

@@ -19,10 +19,10 @@ struct StageWords {
 };
 const StageWords& words_of(attention::Stage stage);
 
-/// The sentence about a stage, as its block makes it.
+/// Returns the sentence about a stage, as its block makes it.
 std::string_view explanation_of(const attention::LayerNode& node);
 
-/// "Q" of W_Q.
+/// Returns "Q" of W_Q.
 std::string_view letter_of(attention::LayerWeight weight);
 
 }  // namespace headlight::app

@@ -15,8 +15,8 @@ struct RankedCell {
 /// Orders cells from the strongest on: the larger value comes first, of equal ones the upper row, then the left column.
 bool comes_before(const RankedCell& left, const RankedCell& right);
 
-/// The first of an exact tile's cells that comes after `after`, of all where there is none. Masked cells and NaN don't
-/// count.
+/// Returns the first of an exact tile's cells that comes after `after`, of all where there is none. Masked cells and NaN
+/// don't count.
 std::optional<RankedCell> first_behind(const attention::Tile& exact, const std::optional<RankedCell>& after);
 
 /// Asks which cell comes next after `from`; the strongest of all where there is none or nothing comes after it.

@@ -18,7 +18,7 @@
 
 namespace headlight::app {
 
-/// Whose numbers are read: the newest run's, or the baseline's by the newest run's token positions, or by its own.
+/// The run whose numbers are read: the newest run's, or the baseline's by the newest run's token positions, or by its own.
 enum class WhichRun : std::uint8_t { Newest, Baseline, BaselineItself };
 
 /// The numbers that a task reads next, of one run.
@@ -62,7 +62,7 @@ struct TaskState {
   std::exception_ptr failure = {};  ///< that ended it
   TaskState *parent = nullptr, *child = nullptr;
 
-  /// Itself, or the awaited task that reads in its place.
+  /// Returns this task, or the awaited one that reads in its place.
   TaskState& innermost() {
     TaskState* state = this;
     while (state->child != nullptr) state = state->child;
@@ -141,7 +141,7 @@ class [[nodiscard]] Task {
     promise_->innermost().answers = std::move(answers);
     promise_->go_on();
   }
-  /// Instead of take(): `co_await reads` throws this.
+  /// Called instead of take(): `co_await reads` throws `why`.
   void refuse(std::exception_ptr why) {  // NOLINT: it is moved
     promise_->innermost().refusal = std::move(why);
     promise_->go_on();
@@ -151,7 +151,7 @@ class [[nodiscard]] Task {
   std::shared_ptr<const Told> result() const {
     return promise_->result;
   }
-  /// The whole answer of a task that is done; only once.
+  /// Returns the whole answer of a task that is done; only once.
   template <typename Told = Result>
   Told answer() const {
     if constexpr (!std::is_void_v<Told>) return std::move(*promise_->result);

@@ -3,7 +3,7 @@
 namespace headlight::app {
 namespace {
 
-/// The least power of two by which `cells` are at most `most` values.
+/// Returns the least power of two by which `cells` are at most `most` values.
 std::uint32_t pool_of(std::uint32_t cells, std::uint32_t most) {
   std::uint32_t pool = 1;
   while ((cells + pool - 1) / pool > std::max(most, 1U)) pool *= 2;
