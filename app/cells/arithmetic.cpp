@@ -14,7 +14,7 @@ using attention::LayerNode, attention::LayerOperation, attention::Stage;
 
 constexpr std::size_t kMaxTerms = 8;
 
-/// Row `index` of a linear layer's weight [out, in].
+/// Returns row `index` of a linear layer's weight [out, in].
 std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) {
   std::vector<float> row(linear.in());
   linear.weight.read(index, 1, row);
@@ -34,7 +34,7 @@ void set_sum(Arithmetic& arithmetic, std::vector<Product> terms, std::optional<f
   arithmetic.numbers = write_sum(arithmetic.terms, constant, kMaxTerms);
 }
 
-/// The operations on a head's queries or keys between projection and scores; empty without any.
+/// Returns the operations on a head's queries or keys between projection and scores; empty without any.
 std::string turned_by(const model::AttentionLayer& layer, const LayerNode& node) {
   const bool is_rotated = layer.config.rotary && node.stage != Stage::V;
   if (!node.norm && !is_rotated) return {};
@@ -48,7 +48,7 @@ std::string turned_by(const model::AttentionLayer& layer, const LayerNode& node)
   return turned;
 }
 
-/// A row of a stage, before its number: "x" of x₂, "merged".
+/// Returns a row of a stage, before its number: "x" of x₂, "merged".
 std::string row_name(Stage stage) {
   return stage == Stage::X ? "x" : std::string(stage == Stage::Merged ? to_string(stage) : words_of(stage).symbol);
 }
@@ -215,7 +215,7 @@ void explain_merged(const CellQuestion& question, Arithmetic& arithmetic) {
                         : "A copy: [head, token, d_v] is reshaped without a transpose, so a row mixes tokens of one head.";
 }
 
-/// A norm over a row of its input: (x − mean) / √(variance + ε) · γ + β, or x / √(mean square + ε) · γ.
+/// Explains a norm over a row of its input: (x − mean) / √(variance + ε) · γ + β, or x / √(mean square + ε) · γ.
 void explain_norm(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
   if (node.norm == nullptr) return;
   const model::Norm& norm = *node.norm;
@@ -245,7 +245,7 @@ void explain_norm(const CellQuestion& question, const LayerNode& node, Arithmeti
           : fmt::format("rms = √(mean of squares + {:g}) over all {} components of the row.", norm.epsilon, row->size());
 }
 
-/// x + branch, which may be normed or scaled first.
+/// Explains x + branch, which may be normed or scaled first.
 void explain_addition(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
   if (!question.layer) return;
   const Stage left = node.inputs()[0], right = node.inputs()[1];
@@ -290,7 +290,8 @@ void explain_activation(const CellQuestion& question, const LayerNode& node, Ari
   if (last != inside) arithmetic.numbers += " · " + write_factor(double{*other});
 }
 
-/// Nothing of the layer computes it: it is the residual stream, a bare layer's input, or Q, K and V that were given.
+/// Explains a cell that nothing of the layer computes: it is the residual stream, a bare layer's input, or Q, K and V that
+/// were given.
 void explain_given(const LayerNode& node, Arithmetic& arithmetic) {
   if (node.stage == Stage::Residual) {
     arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
@@ -301,7 +302,7 @@ void explain_given(const LayerNode& node, Arithmetic& arithmetic) {
   }
 }
 
-/// The cell as its operation makes it.
+/// Explains the cell as its operation makes it.
 void explain(const CellQuestion& question, const LayerNode& node, Arithmetic& arithmetic, NumberSource& numbers) {
   switch (node.operation) {
     case LayerOperation::Given:
@@ -336,7 +337,7 @@ void explain(const CellQuestion& question, const LayerNode& node, Arithmetic& ar
   }
 }
 
-/// "scores", "head", "n": what cells of a stage are called.
+/// Returns "scores", "head", "n": what cells of a stage are called.
 std::string_view cell_name(Stage stage) {
   if (stage == Stage::Heads) return "head";
   return stage >= Stage::Scores && stage <= Stage::Output ? to_string(stage) : words_of(stage).symbol;

@@ -31,7 +31,7 @@ class NumberSource {
   };
   virtual std::optional<Softmax> softmax(std::uint32_t row) = 0;
 
-  /// A row of the memory that cross-attention's keys and values come from.
+  /// Returns a row of the memory that cross-attention's keys and values come from.
   virtual Numbers memory(std::uint32_t /*row*/) { return std::nullopt; }
 };
 
@@ -75,7 +75,7 @@ struct Arithmetic {
   bool has_constant = false;
 };
 
-/// The question, with the captured bias as what masks the cell where that is −∞.
+/// Returns the question, with the captured bias as what masks the cell where that is −∞.
 CellQuestion with_captured_mask(CellQuestion question, NumberSource& numbers);
 inline constexpr std::string_view kCapturedBiasNote = "The bias was captured with the scores.";
 
@@ -86,16 +86,16 @@ Arithmetic explain_cell(const CellQuestion& asked, NumberSource& numbers);
 
 /// Numbers while they are being computed.
 inline constexpr const char* kOnTheirWay = "…";
-/// Cells of Q, K, V and Output: a row x of the matrix before it times a row of W, plus b.
+/// Explains cells of Q, K, V and Output: a row x of the matrix before it times a row of W, plus b.
 void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std::uint32_t out,
                         const NumberSource::Numbers& x);
-/// Cells of a layer with experts: gates, and what the chosen experts add up to.
+/// Explains cells of a layer with experts: gates, and what the chosen experts add up to.
 void explain_gates(const CellQuestion& question, const attention::LayerNode& node, Arithmetic& arithmetic,
                    NumberSource& numbers);
 void explain_experts(const CellQuestion& question, const attention::LayerNode& node, Arithmetic& arithmetic,
                      NumberSource& numbers);
 
-/// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
+/// Returns "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);
 
 /// Writes a number as a factor, negative ones in parentheses: "(−1.250)"; and as a summand: " + 0.418", " − 1.250".
@@ -104,13 +104,14 @@ std::string write_added(double value);
 /// Products of two vectors' components, as many as the shorter one has.
 std::vector<Product> products(std::span<const float> left, std::span<const float> right);
 
-/// Numbers of the terms, those with the largest magnitude first, equal ones in their order.
+/// Returns the numbers of the terms, those with the largest magnitude first, equal ones in their order.
 std::vector<std::size_t> largest_first(std::span<const Product> terms);
 
-/// A sum of products with its constant, the largest first: at most `max_terms` of them, then "… 56 more terms".
+/// Returns a sum of products with its constant, the largest first: at most `max_terms` of them, then "… 56 more terms".
 std::string write_sum(std::span<const Product> terms, std::optional<float> constant, std::size_t max_terms);
 
-/// The whole calculation as text, with every term, for the clipboard: "scores[2,5] = q₂·k₅ = … = 0.418" and the note.
+/// Returns the whole calculation as text, with every term, for the clipboard: "scores[2,5] = q₂·k₅ = … = 0.418" and the
+/// note.
 std::string write_all(const Arithmetic& arithmetic);
 
 }  // namespace headlight::app

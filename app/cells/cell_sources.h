@@ -39,11 +39,11 @@ struct MergedOrigin {
 };
 MergedOrigin origin_of_merged(const BlockGeometry& geometry, std::uint32_t row, std::uint32_t column);
 
-/// The head's output in Merged: d_v columns, or with MergeOrder::WithoutTranspose a run of the row-major order, which is up
-/// to three rectangles.
+/// Returns the head's output in Merged: d_v columns, or with MergeOrder::WithoutTranspose a run of the row-major order,
+/// which is up to three rectangles.
 std::vector<MatrixPart> head_slices(const BlockGeometry& geometry);
 
-/// The inputs of a cell, one step back: the rows, columns and cells of the previous matrices. Empty for X, the
+/// Returns the inputs of a cell, one step back: the rows, columns and cells of the previous matrices. Empty for X, the
 /// memory and weights, and for a merged cell of another head.
 std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, attention::Stage stage, std::uint32_t row,
                                    std::uint32_t column);

@@ -13,7 +13,7 @@
 namespace headlight::app {
 namespace {
 
-/// "0.61 · expert 3 + 0.39 · expert 0", the largest first.
+/// Returns "0.61 · expert 3 + 0.39 · expert 0", the largest first.
 std::string write_gates(const NumberSource::Numbers& gates) {
   std::vector<std::pair<float, std::size_t>> chosen;
   for (std::size_t expert = 0; expert < gates->size(); ++expert) {

@@ -11,7 +11,7 @@
 namespace headlight::app {
 namespace {
 
-/// "columns 64–127", "row 5", "rows 0, 2, 4, … (32, rearranged)".
+/// Returns "columns 64–127", "row 5", "rows 0, 2, 4, … (32, rearranged)".
 std::string part_text(const model::StoredRows& stored) {
   const std::size_t count = stored.rows.size();
   const std::string axis = stored.shape.size() < 2 ? "number" : stored.is_transposed ? "column" : "row";

@@ -28,7 +28,7 @@ struct OtherNumber {
   Finding finding = Finding::None;
 };
 
-/// nullptr: there is none.
+/// Returns the number of this id; nullptr: there is none.
 const OtherNumber* find_other_number(std::string_view id);
 
 /// Returns where rows [first, first + count) of a weight come from: "transformer.h.0.attn.c_attn.weight [768, 2304] F32,

@@ -17,7 +17,7 @@ namespace {
 
 using attention::LayerWeight, attention::Stage;
 
-/// "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
+/// Returns "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
 std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
   const bool is_half = result.inputs && precision_of(result.inputs->source) == inference::Precision::F16;
   const std::string kept = fmt::format("kept as {} on the device", is_half ? "float16" : "float32");
@@ -57,7 +57,7 @@ class ProvenanceBuilder {
  private:
   void add(std::string name, std::string text) { told_.lines.push_back({std::move(name), std::move(text)}); }
 
-  /// "layer 0, head 3 (KV head 1), encoder self-attention".
+  /// Adds the place: "layer 0, head 3 (KV head 1), encoder self-attention".
   void name_place(bool has_head) {
     std::string text = fmt::format("layer {}", number_.block.layer.value);
     if (has_head) text += fmt::format(", head {}", number_.head);
@@ -67,7 +67,7 @@ class ProvenanceBuilder {
     add("of", text);
   }
 
-  /// "query 4 “the”".
+  /// Returns "query 4 “the”".
   std::string named(std::string_view axis, const model::TokenBatch& tokens, std::uint32_t index) const {
     return fmt::format("{} {}{}", axis, index, tokens.quoted(number_.batch, index));
   }
@@ -174,7 +174,7 @@ class ProvenanceBuilder {
     return found == result_.inputs->gains.end() ? 1.0F : found->second;
   }
 
-  /// The pattern that takes the place of the head's own.
+  /// Returns the pattern that takes the place of the head's own.
   std::optional<attention::ReplacementPattern> pattern_of_head() const {
     if (!result_.inputs) return std::nullopt;
     const auto found = result_.inputs->patterns.find({number_.block, number_.head});
@@ -200,7 +200,7 @@ class ProvenanceBuilder {
       add(name, weight_origin(result_, norm->weight, 0, norm->weight.axis(0)));
   }
 
-  /// The weights that the stage is made with; of components alone the one of the cell.
+  /// Adds the weights that the stage is made with; for components alone the one of the cell.
   void add_weights(Stage stage, bool is_norm) {
     if (!attention::is_of_stream(stage) && !layer_->weights) return add("weight", "none: Q, K and V are given");
     const bool is_map = attention::is_map(stage), is_of_cell = !is_map && !layer_->config.rotary;
@@ -219,7 +219,7 @@ class ProvenanceBuilder {
     add_norm(stage == Stage::Q ? "norm of queries" : "norm of keys", node->norm);
   }
 
-  /// A weight's column of the cell; of W_Q, W_K and W_V the head's columns, or the one of the cell's component.
+  /// Adds a weight's column of the cell; for W_Q, W_K and W_V the head's columns, or the one of the cell's component.
   void add_weight(std::string name, LayerWeight weight, bool is_of_cell) {
     const model::HeadWeight columns = attention::columns_of(*layer_, weight, number_.head);
     if (columns.linear == nullptr) return;
@@ -312,7 +312,7 @@ class ProvenanceBuilder {
     add_output();
   }
 
-  /// The predicted token's row of the unembedding, or all of them, and the norm in front of it.
+  /// Adds the predicted token's row of the unembedding, or all of them, and the norm in front of it.
   void add_unembedding() {
     const auto& unembedding = result_.network->layers->unembedding;
     const bool is_of_all = number_.column == kNoToken;

@@ -59,7 +59,7 @@ inline constexpr std::string_view kSampledNote = "exact or sampled";
 /// no lines.
 Provenance provenance_of(const EngineResult& result, const NumberRef& number);
 
-/// The title, the value and the lines as text for the clipboard. `value`: as the panel shows it; may be empty.
+/// Returns the title, the value and the lines as text for the clipboard. `value`: as the panel shows it; may be empty.
 std::string write_provenance(const Provenance& provenance, const std::string& value);
 
 }  // namespace headlight::app

@@ -82,7 +82,7 @@ class ChainWriter {
                  bias);
   }
 
-  /// `scaled`: the score with the bias, which is as exact as that.
+  /// Adds the captured bias. `scaled`: the score with the bias, which is as exact as that.
   void add_captured_bias(double scaled) {
     if (value_) add_to_score("captured bias", "score + bias", std::string(kCapturedBiasNote), scaled - *value_);
   }
@@ -160,7 +160,7 @@ class ChainWriter {
     chain_.lines.push_back(std::move(line));
   }
 
-  /// A line that follows from the one before it; `next` makes its numbers and its value from that one's.
+  /// Adds a line that follows from the one before it; `next` makes its numbers and its value from that one's.
   template <typename Next>
   void then(std::string name, std::string formula, std::string note, const Next& next) {
     ChainLine line{.name = std::move(name), .formula = std::move(formula), .note = std::move(note)};

@@ -31,8 +31,8 @@ struct ScoreChain {
   std::optional<float> evaluated_weight;  ///< stage Weights of the same cell, as the device computed it
 };
 
-/// The whole way of the cell (question.row, question.column); the question's stage is ignored. `layers` has the position
-/// biases that the layer may refer to; null: there are none.
+/// Returns the whole way of the cell (question.row, question.column); the question's stage is ignored. `layers` has the
+/// position biases that the layer may refer to; null: there are none.
 ScoreChain explain_score(const CellQuestion& question, const model::Layers* layers, NumberSource& numbers);
 
 /// Returns what a layer adds to the scaled score of a query and a key of a head: T5's bucket or ALiBi's slope, by their
@@ -45,10 +45,10 @@ std::optional<double> position_bias(const CellQuestion& question, const model::L
 std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const float> rotated, std::uint32_t position,
                                    std::uint32_t length);
 
-/// The other component of the pair that RoPE turns; nullopt for those that it leaves as they are.
+/// Returns the other component of the pair that RoPE turns; nullopt for those that it leaves as they are.
 std::optional<std::uint32_t> rotation_partner(const model::Rotary& rotary, std::uint32_t component);
 
-/// The products and the lines as tab-separated text: "component q k product", one a line, then the chain's.
+/// Returns the products and the lines as tab-separated text: "component q k product", one a line, then the chain's.
 std::string write_score_table(const ScoreChain& chain, std::string_view query, std::string_view key);
 
 }  // namespace headlight::app

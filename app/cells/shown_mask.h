@@ -14,7 +14,7 @@ class ShownMask {
   /// The frame must outlive it.
   explicit ShownMask(const Frame& frame);
   const attention::MaskSpec& spec() const { return with_window_ ? *with_window_ : chosen_; }
-  /// Tokens are known once there is a run; valid as long as this.
+  /// Returns the map and its cell; its tokens are known once there is a run. Valid as long as this object.
   attention::ExpressionMap map() const;
 
  private:
@@ -33,7 +33,7 @@ struct CellInMap {
   std::optional<attention::ReplacementPattern> pattern = {};  ///< that takes the place of the head's own
 };
 
-/// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "mask expression",
+/// Returns why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "mask expression",
 /// "paint", "pattern (previous)". Empty when it is visible.
 std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where);
 

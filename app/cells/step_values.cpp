@@ -75,7 +75,7 @@ std::vector<float> load_window(Frame& frame, const HeadSubject& subject, const v
   return load;
 }
 
-/// The heads' columns in the window, asked for as tiles; empty while one isn't known. `version`: of what they are.
+/// Returns the heads' columns in the window, asked for as tiles; empty while one isn't known. `version`: of what they are.
 std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const HeadSubject& subject,
                                  const view::Region& window, std::uint64_t& version) {
   std::vector<float> values(std::size_t{window.rows} * window.columns);

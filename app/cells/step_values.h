@@ -21,7 +21,7 @@ struct HeadSubject {
   bool has_all_heads = false;                   ///< Steps: weights of all heads
   const model::Embedding* embedding = nullptr;  ///< of layer 0, where its vectors come from a table; else null
   const model::TokenBatch* tokens = nullptr;    ///< whose vectors they are
-  /// RoPE of queries and keys; null where the layer has none.
+  /// Returns the RoPE of queries and keys; null where the layer has none.
   const model::Rotary* rotary(const Frame& frame) const;
 };
 
@@ -32,10 +32,11 @@ struct JoinedHeads {
 };
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape);
 
-/// The linear layer of a weight matrix, and which of its outputs are the matrix' columns; without a layer for any other.
+/// Returns the linear layer of a weight matrix, and which of its outputs are the matrix' columns; without a layer for any
+/// other.
 model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject);
 
-/// Rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
+/// Returns rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
 std::optional<inference::BlockShape::Extent> size_of(StepMatrix matrix, const HeadSubject& subject);
 
 /// Numbers of matrices that aren't tiles of one stage: weights as uploaded, the memory as downloaded (EngineResult::memory),
@@ -47,7 +48,8 @@ class StepValues {
     TileFacts facts;
     std::uint64_t revision = 0;  ///< changes with the values
   };
-  /// Null while the memory isn't known, which it then requests, and for a window that the matrix doesn't have.
+  /// Returns the known numbers of a window; null while the memory isn't known, which it then requests, and for a window that
+  /// the matrix doesn't have.
   const Known* find(Frame& frame, StepMatrix matrix, const HeadSubject& subject, const view::Region& window);
 
  private:
@@ -60,7 +62,7 @@ class StepValues {
   std::uint64_t revisions_ = 0;
 };
 
-/// The selected item's row [d_model] of the memory; empty while it isn't known.
+/// Returns the selected item's row [d_model] of the memory; empty while it isn't known.
 std::span<const float> memory_row(const Frame& frame, std::uint32_t row);
 
 }  // namespace headlight::app
