@@ -5,7 +5,7 @@
 namespace headlight::app {
 namespace {
 
-/// "= q₂·k₅ = 0.31·(−0.2) + … = 0.418", with what there is of it.
+/// Returns "= q₂·k₅ = 0.31·(−0.2) + … = 0.418", with what there is of it.
 std::string equation(const Arithmetic& arithmetic, bool has_numbers) {
   std::string text;
   if (!arithmetic.formula.empty()) text += " = " + arithmetic.formula;

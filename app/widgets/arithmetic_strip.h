@@ -17,7 +17,7 @@ struct ArithmeticStrip {
   std::optional<NumberRef> number = {};  ///< what "From?" asks about; none: no such button
 };
 
-/// The cell's calculation in words and numbers, from the cursor on: in one equation with the largest terms, or with
+/// Draws the cell's calculation in words and numbers, from the cursor on: in one equation with the largest terms, or with
 /// `shows_all` every term in a list that scrolls. Two buttons switch between them and copy the whole of it.
 void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& shows_all);
 

@@ -8,18 +8,18 @@ namespace headlight::app {
 /// Does the pointer paint on the map? The brush is on, and the map is one head's: a mean has no mask of its own.
 bool is_painting(const Frame& frame);
 
-/// The selected map, as painting needs it; nothing where no run has it.
+/// Returns the selected map, as painting needs it; nothing where no run has it.
 PaintedMap painted_map(const EngineResult& result, const Selection& selection);
 
-/// The button that switches the brush on and off, at the cursor's position.
+/// Draws the button that switches the brush on and off, at the cursor's position.
 void draw_brush_toggle(Frame& frame);
-/// The toggle's width in UI units.
+/// Returns the toggle's width in UI units.
 float brush_toggle_width(const Frame& frame);
 
-/// A hint of what the brush does and how to switch it off: one line, cut where it is wider than `room`.
+/// Draws a hint of what the brush does and how to switch it off: one line, cut where it is wider than `room`.
 void draw_brush_hint(Frame& frame, float room);
 
-/// The brush itself with its tip at the pointer, in the window being drawn.
+/// Draws the brush itself with its tip at the pointer, in the window being drawn.
 void draw_brush(const Frame& frame, glm::vec2 tip);
 
 }  // namespace headlight::app

@@ -14,7 +14,8 @@ namespace {
 
 using attention::Stage;
 
-/// Signed: the middle of the colours is 0, their ends are ± `largest`. Else they go from 0 to `largest`.
+/// Returns the cell's colour. Signed: the middle of the colours is 0, their ends are ± `largest`. Else they go from 0 to
+/// `largest`.
 shell::Color cell_color(const State& state, const MapCell& cell) {
   const auto size = [&](double value) { return cell.has_log_colors ? std::log1p(std::abs(value)) : value; };
   const double share = cell.largest > 0.0 ? std::clamp(size(*cell.value) / size(cell.largest), -1.0, 1.0) : 0.0;
@@ -53,12 +54,12 @@ bool is_without_weights(const attention::Tile& tile, std::uint32_t row) {
          tile.row_sum[row] == 0.0F;
 }
 
-/// Width and height of a text.
+/// Returns width and height of a text.
 glm::vec2 text_size(ImFont* font, const std::string& text) {
   return to_glm(font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()));
 }
 
-/// Text in the middle of a cell.
+/// Draws text in the middle of a cell.
 void put(ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
   const glm::vec2 size = text_size(font, text);
   if (size.x > cell.size.x) return;
@@ -99,7 +100,7 @@ struct CellsInSight {
   glm::uvec2 end{0};
 };
 
-/// A cross on every cell that dropout has dropped: in a corner where there is a number.
+/// Draws a cross on every cell that dropout has dropped: in a corner where there is a number.
 void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
   constexpr float kSmallestCell = 6.0F;
   const attention::TileRequest& request = tile.request;

@@ -6,14 +6,14 @@
 
 namespace headlight::app {
 
-/// A number with the given decimals, fewer where its digits before the point already fill a cell: "0.17", "−12.3", "512",
-/// "−∞".
+/// Returns a number with the given decimals, fewer where its digits before the point already fill a cell: "0.17", "−12.3",
+/// "512", "−∞".
 std::string cell_number(float value, std::uint32_t decimals);
 
-/// Black or white, whichever is easier to read on the colour.
+/// Returns black or white, whichever is easier to read on the colour.
 shell::Color readable_on(shell::Color ground);
 
-/// Colour of a value in the image's range and map.
+/// Returns the colour of a value in the image's range and map.
 shell::Color color_of(const shell::HeatmapImage& image, float value);
 
 /// Writes the tile's numbers into the cells of its image, those that are inside the clip rectangles. Masked cells show

@@ -4,8 +4,8 @@
 
 namespace headlight::app {
 
-/// A cell of the selected head's map in words and numbers, one line each, for the clipboard: its tokens, weight and scaled
-/// score. nullopt until the numbers are known; requests them.
+/// Returns a cell of the selected head's map in words and numbers, one line each, for the clipboard: its tokens, weight and
+/// scaled score. nullopt until the numbers are known; requests them.
 std::optional<std::string> cell_text(Frame& frame, attention::Cell cell);
 
 }  // namespace headlight::app

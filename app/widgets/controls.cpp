@@ -128,7 +128,7 @@ float segmented_width(const Frame& frame, std::span<const std::string> labels, f
 
 namespace {
 
-/// `options`: whose tooltips the segments have; none: those of their names.
+/// Draws the segments. `options`: their tooltips are the segments'; none: the tooltips are those of the names.
 bool draw_segments(Frame& frame, const char* name, std::span<const std::string> labels, std::span<const Option> options,
                    std::size_t& chosen, float padding) {
   const shell::Theme& theme = frame.ui.theme();

@@ -8,11 +8,11 @@
 
 namespace headlight::app {
 
-/// The last ImGui item as a rectangle.
+/// Returns the last ImGui item as a rectangle.
 inline view::Rect last_item_rect() {
   return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};
 }
-/// The current window of ImGui, and the pointer.
+/// Return the current window of ImGui as a rectangle, and the pointer's position.
 inline view::Rect window_rect() { return {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())}; }
 inline glm::vec2 pointer_position() { return to_glm(ImGui::GetIO().MousePos); }
 /// Is a dialog, menu or list open?
@@ -52,20 +52,20 @@ bool draw_button(Frame& frame, std::string name, const char* label, const char* 
 bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation = nullptr);
 bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation = nullptr,
                        bool is_enabled = true);
-/// A check box with a border that is seen on any ground: nothing else shows an empty one.
+/// Draws a check box with a border that is seen on any ground: nothing else shows an empty one.
 bool check_box(Frame& frame, std::string name, const char* label, bool& value, const char* explanation);
 
 /// The one label of buttons that put a view's numbers on the clipboard.
 inline constexpr const char* kCopyCsv = "Copy CSV";
 inline constexpr float kCopyGap = 12.0F;  ///< to what is left of it
-/// "Copy CSV" at the right end of the last item's line, or on the next line where that one is full. Returns whether it was
-/// clicked.
+/// Draws "Copy CSV" at the right end of the last item's line, or on the next line where that one is full. Returns whether it
+/// was clicked.
 bool draw_copy_button(Frame& frame, std::string name, const char* explanation);
 
 /// The padding at the left and the right of a label.
 inline constexpr float kSegmentPadding = 10.0F;
-/// A row of joined buttons as wide as their labels, one of which is chosen: "scores | scaled | masked | weights". Returns
-/// true when the user chose another one. Each button is marked for tests: "name.0", "name.1", ….
+/// Draws a row of joined buttons as wide as their labels, one of which is chosen: "scores | scaled | masked | weights".
+/// Returns true when the user chose another one. Each button is marked for tests: "name.0", "name.1", ….
 bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
                     float padding = kSegmentPadding);
 /// Draws the row for a setting whose values have the labels' order.
@@ -77,11 +77,11 @@ bool choose_segment(Frame& frame, const char* name, std::span<const std::string>
   if (is_changed) chosen = static_cast<Choice>(place);
   return is_changed;
 }
-/// The options of a setting, marked "what_if.measure.0", …, with the tooltips that they are declared with. `labels`: in
-/// place of the options' own ones, and only so many.
+/// Draws the options of a setting, marked "what_if.measure.0", …, with the tooltips that they are declared with. `labels`:
+/// in place of the options' own ones, and only so many.
 bool choose(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float padding = kSegmentPadding);
 std::vector<std::string> option_labels(const AnySetting& setting);
-/// The width of such a row in UI units, to place it before drawing.
+/// Returns the width of such a row in UI units, to place it before drawing.
 float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding = kSegmentPadding);
 /// A list that opens: `if (OpenList list(frame, "head.mean", "Layer"); list) list.entry(…)`.
 class OpenList {
@@ -91,7 +91,7 @@ class OpenList {
   OpenList(const OpenList&) = delete;
   OpenList& operator=(const OpenList&) = delete;
   explicit operator bool() const { return is_open_; }
-  /// An entry, marked "<name>.<mark>". Returns whether it was clicked.
+  /// Draws an entry, marked "<name>.<mark>". Returns whether it was clicked.
   bool entry(const char* label, const std::string& mark, bool is_chosen, const char* explanation = nullptr);
 
  private:
@@ -102,12 +102,12 @@ class OpenList {
 
 inline constexpr float kMotionSpeedWidth = 72.0F;
 inline constexpr const char* kNewRowSpeed = "How fast the row of a generated token comes into the map of the view Head.";
-/// A list of speeds of what is shown step by step: Block's walk, and the row of a generated token. `has_still`: it can be
-/// switched off here as well.
+/// Draws a list of speeds of what is shown step by step: Block's walk, and the row of a generated token. `has_still`: it can
+/// be switched off here as well.
 void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still);
 
-/// Left and Right change a slider's or a drag field's value, when it was marked as the last item and has the keyboard. Enter
-/// opens its field where it `is_typed`. Returns whether the value changed.
+/// Lets Left and Right change a slider's or a drag field's value, when it was marked as the last item and has the keyboard.
+/// Enter opens its field where it `is_typed`. Returns whether the value changed.
 template <typename Number>
 bool step_by_keys(Frame& frame, Number& value, Number low, Number high, Number step, bool is_typed = true) {
   const int steps = frame.ui.keyboard().steps_of_last(is_typed);
@@ -118,7 +118,7 @@ bool step_by_keys(Frame& frame, Number& value, Number low, Number high, Number s
   return value != before;
 }
 
-/// The width of ImGui::Button(label) in the current font, without what follows "##".
+/// Returns the width of ImGui::Button(label) in the current font, without what follows "##".
 float button_width(const char* label);
 /// Begins the next item, of so much width, in the line of the last one, `gap` after it; in a line of its own where it
 /// wouldn't fit into the window.
@@ -127,9 +127,9 @@ void continue_line(float width, float gap);
 void continue_line_at_right(float width, float gap);
 /// The gap between controls of a line.
 inline constexpr float kControlGap = 12.0F;
-/// Like choose(), beside the last control, or below it where that line is full.
+/// Draws like choose(), beside the last control, or below it where that line is full.
 bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float gap = kControlGap);
-/// Like choose_segment(), beside the last control, or below it where that line is full.
+/// Draws like choose_segment(), beside the last control, or below it where that line is full.
 template <typename Choice>
 bool choose_next_segment(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& chosen) {
   continue_line(segmented_width(frame, labels), kControlGap);
@@ -137,7 +137,8 @@ bool choose_next_segment(Frame& frame, const char* name, const std::vector<std::
 }
 /// Scrolls the window as little as shows what is between two y of its content, with `air` above and below.
 void scroll_into_view(float top, float bottom, float air = 0.0F);
-/// A child region without padding, background and navigation: text, lines and maps that scroll. ImGui::EndChild() ends it.
+/// Begins a child region without padding, background and navigation: text, lines and maps that scroll. ImGui::EndChild()
+/// ends it.
 void begin_bare_region(const char* name, glm::vec2 size = {},
                        ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
 
@@ -162,11 +163,11 @@ enum class FoldSide : std::uint8_t { Left, Right };
 
 inline constexpr float kFoldButtonEdge = 26.0F;
 
-/// An icon of the window with that side panel in it, `kFoldButtonEdge` wide and high. True when it was clicked.
+/// Draws an icon of the window with that side panel in it, `kFoldButtonEdge` wide and high. True when it was clicked.
 bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin);
 
-/// The rail of a folded panel at the window's edge, in the whole current pane: the button and the panel's title, vertical.
-/// The whole rail can be clicked.
+/// Draws the rail of a folded panel at the window's edge, in the whole current pane: the button and the panel's title,
+/// vertical. The whole rail can be clicked.
 bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title);
 
 }  // namespace headlight::app

@@ -19,7 +19,7 @@ class FolderList {
   bool is_open() const { return is_open_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// The chosen folder or file, once. `height`: of the list, in UI units.
+  /// Returns the chosen folder or file, once. `height`: of the list, in UI units.
   std::optional<std::filesystem::path> draw(Frame& frame, float height);
 
  private:

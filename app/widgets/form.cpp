@@ -31,7 +31,7 @@ void draw_arrow(ImDrawList* list, ImVec2 center, bool is_open, shell::Color colo
   }
 }
 
-/// A button with the five of a die on it.
+/// Draws a button with the five of a die on it.
 bool draw_die_button(ImVec2 size, shell::Color color) {
   const bool was_clicked = ImGui::Button("##die", size);
   const ImVec2 low = ImGui::GetItemRectMin();

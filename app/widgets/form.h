@@ -31,27 +31,27 @@ class Form {
   /// Fields after this can be read but not changed.
   void set_read_only(bool is_read_only) { is_read_only_ = is_read_only; }
 
-  /// Typed or stepped; typed values are clamped to the range.
+  /// Draws a field whose number is typed or stepped; typed values are clamped to the range.
   bool number(const char* name, const char* label, std::uint64_t& value, const NumberRange& range,
               const char* explanation = nullptr);
   bool number(const char* name, const char* label, std::uint32_t& value, const NumberRange& range,
               const char* explanation = nullptr);
   bool decimal(const char* name, const char* label, float& value, float low, float high, const char* explanation = nullptr);
-  /// `keys`: the shortcut, shown beside the switch; may be empty.
+  /// Draws a switch. `keys`: the shortcut, shown beside the switch; may be empty.
   bool toggle(const char* name, const char* label, bool& is_on, std::string_view keys = {},
               const char* explanation = nullptr);
-  /// A slider from 0, shown as "off", to `high`.
+  /// Draws a slider from 0, shown as "off", to `high`.
   bool slider(const char* name, const char* label, std::uint32_t& value, std::uint32_t high,
               const char* explanation = nullptr);
-  /// A row of buttons that chooses one of a few short choices, all visible.
+  /// Draws a row of buttons that chooses one of a few short choices, all visible.
   bool segments(const char* name, const char* label, std::span<const char* const> choices, int& choice,
                 const char* explanation = nullptr);
-  /// A list that opens and chooses one of several entries.
+  /// Draws a list that opens and chooses one of several entries.
   bool choose(const char* name, const char* label, std::span<const char* const> choices, int& choice,
               const char* explanation = nullptr);
-  /// A value to read.
+  /// Draws a value to read.
   void value(const char* label, std::string_view text, const char* explanation = nullptr);
-  /// A value to read with a button at its right end, which may be disabled.
+  /// Draws a value to read with a button at its right end, which may be disabled.
   bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
   bool button(const char* name, const char* label, float width = 0.0F);
   /// The head of fields that are looked at now and then: a click shows or folds them. Returns whether they are to be drawn.
@@ -78,7 +78,7 @@ class Form {
   bool is_read_only_ = false;
 };
 
-/// A section of the sidebar `bar` that folds: a strong title, what is in it while it is open, and a line.
+/// Draws a section of the sidebar `bar` that folds: a strong title, what is in it while it is open, and a line.
 void draw_section(Frame& frame, const view::Rect& bar, const char* name, const char* title, bool& is_open,
                   const std::function<void()>& draw_content);
 

@@ -24,7 +24,7 @@ const char* label_of(model::BlockKind kind) {
 
 constexpr float kHeadControlGap = 14.0F;
 
-/// "Layer ‹ 3 ›": returns the choice among 0 … count − 1. `number`: what the present one is called.
+/// Draws "Layer ‹ 3 ›": returns the choice among 0 … count − 1. `number`: what the present one is called.
 std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count,
                            std::uint32_t number) {
   ImGui::AlignTextToFramePadding();

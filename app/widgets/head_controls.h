@@ -4,21 +4,21 @@
 
 namespace headlight::app {
 
-/// Encoder | Decoder | Cross, where the network has more than one kind of attention: selects a head of the chosen one.
+/// Draws Encoder | Decoder | Cross, where the network has more than one kind of attention: selects a head of the chosen one.
 /// `name`: of the buttons, as in "grid.kind".
 void choose_kind(Frame& frame, std::string_view name);
 
-/// A list of all metrics of heads that opens, marked "<name>.<metric>".
+/// Draws a list of all metrics of heads that opens, marked "<name>.<metric>".
 void choose_metric(Frame& frame, const std::string& name, const char* explanation, evaluation::HeadMetric& chosen);
 
-/// The selected head, arrows to its neighbours, and its gain: for panels without a map to select heads. One line,
+/// Draws the selected head, arrows to its neighbours, and its gain: for panels without a map to select heads. One line,
 /// or two where that is too narrow.
 void draw_head_controls(Frame& frame);
 
-/// The selected head's gain: a factor before W_O that can be dragged, and a button that knocks the head out (0) or restores
-/// it (1). At the right of the current line.
+/// Draws the selected head's gain: a factor before W_O that can be dragged, and a button that knocks the head out (0) or
+/// restores it (1). At the right of the current line.
 void draw_gain_control(Frame& frame);
-/// The width of the gain's control in UI units.
+/// Returns the width of the gain's control in UI units.
 float gain_control_width(const Frame& frame);
 
 /// Marks in a thumbnail's corners for a head whose gain isn't 1 or whose pattern is replaced; nothing for others.

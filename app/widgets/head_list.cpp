@@ -7,7 +7,7 @@ namespace {
 
 using evaluation::HeadMetric;
 
-/// "8,192".
+/// Returns "8,192".
 std::string grouped(std::uint32_t number) {
   if (number < 1'000) return std::to_string(number);
   return fmt::format("{},{:03}", grouped(number / 1'000), number % 1'000);

@@ -17,11 +17,11 @@ struct ShownMetrics {
 /// Asks for the metrics.
 ShownMetrics ask_metrics(Frame& frame);
 
-/// "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't cover
-/// yet; empty where they cover everything.
+/// Returns "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't
+/// cover yet; empty where they cover everything.
 std::string coverage_text(const ShownMetrics& metrics);
 
-/// The head with the largest value, in patterns of the mean; none: the metric is defined for no head.
+/// Returns the head with the largest value, in patterns of the mean; none: the metric is defined for no head.
 std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric);
 
 /// Answers Transient::seeks_head: asks for the metrics, and when they are known selects the head and clears the question.

@@ -63,7 +63,7 @@ void choose_scoring(Frame& frame, const std::string& name) {
   }
 }
 
-/// The largest value that a filter may ask for.
+/// Returns the largest value that a filter may ask for.
 float most_of(HeadMetric metric, const ShownMetrics& metrics) {
   if (text_of(metric).is_share || !metrics.found) return 1.0F;
   const std::optional<HeadRef> best = best_head(*metrics.found, metric);

@@ -4,16 +4,16 @@
 
 namespace headlight::app {
 
-/// The controls of the views of all heads, in as many lines as they need: which attention (in networks with several), find a
-/// head, how patterns are scored, and which heads are shown. `name`: the view's id, before the controls' names:
+/// Draws the controls of the views of all heads, in as many lines as they need: which attention (in networks with several),
+/// find a head, how patterns are scored, and which heads are shown. `name`: the view's id, before the controls' names:
 /// "heads.find.0".
 void draw_head_tools(Frame& frame, const char* name, const ShownMetrics& metrics);
 
-/// A list of metrics that opens, with `none` as its first entry. Returns whether another one was chosen.
+/// Draws a list of metrics that opens, with `none` as its first entry. Returns whether another one was chosen.
 bool choose_metric(Frame& frame, const std::string& name, const char* none, std::optional<evaluation::HeadMetric>& metric,
                    const char* explanation);
 
-/// The sentence about the head under the pointer, else about the selected one, and below it how much of the text is
+/// Draws the sentence about the head under the pointer, else about the selected one, and below it how much of the text is
 /// measured; of all of it the head's metrics where the view doesn't show them otherwise, else what can be done.
 void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
                         bool tells_metrics);
@@ -22,9 +22,9 @@ void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metr
 /// there is something to list instead.
 bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metrics, bool is_list_empty);
 
-/// Keys of the views of all heads, while no dialog is open: Up, Down, Home and End move the selection through the list,
-/// Enter shows the selected head, Space pins it. `columns`: heads on a line, by which Up and Down move; Left and Right then
-/// move by one. Returns whether the selection moved.
+/// Handles keys of the views of all heads, while no dialog is open: Up, Down, Home and End move the selection through the
+/// list, Enter shows the selected head, Space pins it. `columns`: heads on a line, by which Up and Down move; Left and Right
+/// then move by one. Returns whether the selection moved.
 bool move_through_heads(Frame& frame, const std::vector<HeadRef>& heads, std::size_t columns);
 
 /// Shows a head in the view of one head.

@@ -25,7 +25,7 @@ constexpr float kPatchEdge = 18.0F;  // of a patch beside its label
 constexpr float kPatchGap = 4.0F;
 constexpr float kMinPatch = 8.0F;  // smaller ones show nothing
 
-/// The room that thumbnails of patches need between labels and cells.
+/// Returns the room that thumbnails of patches need between labels and cells.
 float patch_room(const AxisTokens& tokens) {
   return tokens.patches != nullptr && !tokens.patches->is_empty() ? kPatchEdge + kPatchGap : 0.0F;
 }
@@ -35,10 +35,10 @@ constexpr float kBandGap = 3.0F;
 
 float band_room(const AxisTokens& tokens) { return tokens.bands.empty() ? 0.0F : kBandEdge + kBandGap; }
 
-/// The room that thumbnails and bars need between labels and cells.
+/// Returns the room that thumbnails and bars need between labels and cells.
 float side_room(const AxisTokens& tokens) { return patch_room(tokens) + band_room(tokens); }
 
-/// The muted ground of a turn's bar; the bar's name and the gaps between bars carry the same information.
+/// Returns the muted ground of a turn's bar; the bar's name and the gaps between bars carry the same information.
 shell::Color fill_of_turn(const shell::Theme& theme, const std::string& role) {
   if (role == "user") return theme.query_fill;
   if (role == "assistant") return theme.output_fill;
@@ -174,7 +174,7 @@ class AxisPainter {
       draw_marked(*marked, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, draw_column);
   }
 
-  /// Bars with names beside the cells of an axis; a name that has no room is shortened to its first letters.
+  /// Draws bars with names beside the cells of an axis; a name that has no room is shortened to its first letters.
   void draw_bands(const AxisTokens& tokens, bool are_rows) const {
     const auto axis = [&](glm::vec2 both) { return are_rows ? both.y : both.x; };
     const float cell = axis(viewport_.cell_size()), begin = axis(cells_.origin), end = axis(cells_.end());
@@ -207,7 +207,7 @@ class AxisPainter {
     return name;
   }
 
-  /// A patch's thumbnail; `room`: from one label to the next.
+  /// Draws a patch's thumbnail; `room`: from one label to the next.
   void draw_patch_beside(const AxisTokens& tokens, std::uint32_t index, glm::vec2 center, float room,
                          PicturePlace place) const {
     const auto patch = tokens.patches != nullptr ? tokens.patches->find(index) : std::nullopt;
@@ -241,7 +241,7 @@ class AxisPainter {
     }
   }
 
-  /// A plate under a label, rotated with it.
+  /// Draws a plate under a label, rotated with it.
   void ground(const DrawnLabel& label, shell::Color color) const {
     const float width = text_width(font_, label.text);
     const float half = font_size(font_) * 0.5F + 1.0F;
@@ -263,7 +263,7 @@ class AxisPainter {
   ImDrawList* list_;
 };
 
-/// The widest label of a sample of at most some hundreds.
+/// Returns the width of the widest label in a sample of at most some hundreds.
 float widest(ImFont* font, const AxisTokens& tokens) {
   const std::uint32_t step = std::max(tokens.count / 256U, 1U);
   float width = 0.0F;

@@ -25,8 +25,8 @@ struct AxisTokens {
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
                        const char* name);
 
-/// The width left of the cells and the height above them that labels and the axes' names need, UI units. `room`: for labels
-/// and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
+/// Returns the width left of the cells and the height above them that labels and the axes' names need, UI units. `room`: for
+/// labels and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room);
 
 /// Returns the room that slanted labels of the last columns need at the right of the cells, UI units; 0 where labels are
@@ -39,16 +39,17 @@ struct MarkedLabels {
   std::optional<std::uint32_t> query, key;
 };
 
-/// Labels of the visible rows and columns: at 0° where they fit, else 45°, else 90°, thinned out with their indices where
-/// not all have room; they never overlap.
+/// Draws labels of the visible rows and columns: at 0° where they fit, else 45°, else 90°, thinned out with their indices
+/// where not all have room; they never overlap.
 void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked);
 
 /// Room that the bars need right of the map and below it.
 inline constexpr float kMarginalRoom = 40.0F;
 
-/// Bars beside the visible rows and below the visible columns of a map: how much a query gives to other tokens, from 0 to 1,
-/// and the mean that a key receives, up to the largest of the map, with that number. Explains the bar under the pointer.
+/// Draws bars beside the visible rows and below the visible columns of a map: how much a query gives to other tokens, from 0
+/// to 1, and the mean that a key receives, up to the largest of the map, with that number. Explains the bar under the
+/// pointer.
 void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals);
 
 }  // namespace headlight::app

@@ -26,7 +26,7 @@ TileFacts summarise(const std::vector<ShownTile>& tiles, const ShownTile& column
   return facts;
 }
 
-/// The range of means over squares isn't that of the weights.
+/// Has the map the range of its rows? The range of means over squares isn't that of the weights.
 bool has_range_of_rows(const TileQuery& whole) {
   return quantity(whole.quantity).stage == attention::Stage::Weights && !quantity(whole.quantity).base &&
          (whole.is_exact() || whole.pooling == attention::Pooling::Max);

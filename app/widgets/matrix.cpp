@@ -15,7 +15,7 @@ constexpr float kMinCell = 10.0F, kMaxCell = 120.0F, kLowCell = 24.0F, kHighCell
 constexpr float kTextRow = 18.0F, kMinTextCell = 5.0F, kMaxTextCell = 52.0F;
 constexpr float kTextShare = 0.3F, kMinText = 60.0F, kMaxText = 150.0F, kTextGap = 8.0F;
 
-/// "L3" of a layer.
+/// Returns "L3" of a layer.
 std::string name_in(const exporting::FigureAxis& axis, std::size_t index) {
   return axis.title == "layer" ? "L" + axis.tokens[index] : axis.tokens[index];
 }
@@ -38,7 +38,7 @@ Grid grid_of(const Matrix& matrix, float width, bool has_text_rows) {
   return {.gutter = gutter, .cell = {edge, has_text_rows ? kTextRow : low}};
 }
 
-/// The columns' names, as many as have room.
+/// Draws the columns' names, as many as have room.
 void draw_column_names(const Frame& frame, const MatrixMap& map, const Grid& grid) {
   ImFont* font = frame.ui.fonts().small;
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());

@@ -14,9 +14,9 @@ struct Matrix {
   bool hides_missing = false;   ///< numbers that aren't there are of cells that the mask hides: hatched
   bool has_log_colors = false;  ///< colours and figures are of the numbers' sizes, logarithmic
 
-  /// The finite number that is farthest from 0, at least `least`.
+  /// Returns the finite number that is farthest from 0, at least `least`.
   double largest(double least = 0.0) const;
-  /// A line of the columns' names, and one for each row.
+  /// Returns a line of the columns' names, and one for each row.
   std::string csv() const;
   /// Returns a figure for a paper; cells that aren't known are hatched.
   exporting::HeatmapFigure figure(view::ColorMap color_map = view::ColorMap::Viridis) const;
@@ -46,9 +46,9 @@ struct MatrixClick {
   std::optional<MatrixCell> hovered = {};  ///< under the pointer
 };
 
-/// Numbers that aren't known have the colour of a missing tile.
+/// Draws the matrix; numbers that aren't known have the colour of a missing tile.
 MatrixClick draw_matrix(Frame& frame, const MatrixMap& map);
-/// The height that a matrix without rows of text takes in a region of this width.
+/// Returns the height that a matrix without rows of text takes in a region of this width.
 float matrix_height(const Matrix& matrix, float width);
 
 }  // namespace headlight::app

@@ -41,7 +41,7 @@ struct StatusRemarks {
 /// training and while the run is compared, and beside them the toast.
 StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks);
 
-/// The notice's width in UI units, at most `most`.
+/// Returns the notice's width in UI units, at most `most`.
 float notice_width(const Frame& frame, const Notice& notice, float most);
 inline constexpr float kNoticeHeight = 36.0F;
 /// Draws it into the whole current window; clears it when it is closed.

@@ -12,14 +12,16 @@ struct OriginMemory {
   Provenance provenance;
 };
 
-/// The dialog "Where this number comes from" while Transient::asked_number is set: the number's value and its provenance,
-/// with a button that copies both.
+/// Draws the dialog "Where this number comes from" while Transient::asked_number is set: the number's value and its
+/// provenance, with a button that copies both.
 void draw_origin_dialog(Frame& frame, OriginMemory& memory);
 
-/// A cell of one of the selected head's matrices, or of its layer's. `of`: id of a quantity or a name of provenance.h.
+/// Returns the reference to a cell of one of the selected head's matrices, or of its layer's. `of`: id of a quantity or a
+/// name of provenance.h.
 NumberRef number_of(const Frame& frame, std::string_view of, attention::Cell cell, std::optional<float> value = {});
 
-/// The cell under the pointer, else the pinned one, of the selected head's matrix on screen; nullopt: there is none.
+/// Returns the reference to the cell under the pointer, else the pinned one, of the selected head's matrix on screen;
+/// nullopt: there is none.
 std::optional<NumberRef> number_at_cell(const Frame& frame);
 
 }  // namespace headlight::app

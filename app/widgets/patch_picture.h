@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// The images whose patches are tokens of a side of the selected map.
+/// Returns the images whose patches are tokens of a side of the selected map.
 capture::PatchImages patch_images(const Frame& frame, MapSide side);
 
 /// The place where an image is drawn, for the renderer: each place of the window has its own.
@@ -24,7 +24,8 @@ std::uint64_t picture_revision(const Frame& frame);
 void draw_patch(const Frame& frame, const capture::PatchImages& images, PicturePlace place,
                 capture::PatchImages::Found patch, const view::Rect& to);
 
-/// A token's text, and of a patch its place: "sky (patch row 3, column 7)"; the place alone where the text says no more.
+/// Returns a token's text, and of a patch its place: "sky (patch row 3, column 7)"; the place alone where the text says no
+/// more.
 std::string text_with_patch(const Frame& frame, MapSide side, std::uint32_t token, const std::string& text);
 
 }  // namespace headlight::app

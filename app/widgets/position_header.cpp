@@ -8,12 +8,12 @@
 namespace headlight::app {
 namespace {
 
-/// An id that the model has.
+/// Returns an id that the model has.
 std::optional<std::uint32_t> known(const EngineResult& result, std::optional<std::uint32_t> id) {
   return id && *id < result.network->layers->unembedding->linear.out() ? id : std::nullopt;
 }
 
-/// A list that opens with the likeliest tokens; `none` is its first entry.
+/// Draws a list that opens with the likeliest tokens; `none` is its first entry.
 void choose(Frame& frame, const ChosenLogit& logit, const std::string& name, const std::string& none,
             std::optional<std::uint32_t>& chosen, const char* explanation) {
   const std::string shown =

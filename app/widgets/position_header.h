@@ -5,18 +5,18 @@
 
 namespace headlight::app {
 
-/// The sequence in which the last stack predicts.
+/// Returns the sequence in which the last stack predicts.
 const model::TokenBatch& predicted_tokens(const EngineResult& result);
-/// The text of one of its tokens; its number where it has none.
+/// Returns the text of one of its tokens; its number where it has none.
 std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token);
 
 /// Pins the row of a position, in a kind of attention whose queries are the predicted sequence.
 void choose_position(Frame& frame, std::uint32_t token);
 
-/// A title with the arrows that choose the position before and after, and below it "after “the”, token 4 of 12". The arrows
-/// pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next", "logits.automatic",
-/// "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none. Returns whether that button
-/// was clicked.
+/// Draws a title with the arrows that choose the position before and after, and below it "after “the”, token 4 of 12". The
+/// arrows pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next",
+/// "logits.automatic", "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none. Returns
+/// whether that button was clicked.
 bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied = nullptr);
 
@@ -31,11 +31,11 @@ struct ChosenLogit {
 /// Returns the tokens that the state chooses at its position; none until the prediction is known.
 std::optional<ChosenLogit> chosen_logit(Frame& frame);
 
-/// Two lists that open: the token, and the one whose logit is subtracted. `view`: marks are "<view>.token",
+/// Draws two lists that open: the token, and the one whose logit is subtracted. `view`: marks are "<view>.token",
 /// "<view>.other.3".
 void choose_tokens(Frame& frame, const ChosenLogit& logit, const std::string& view);
 
-/// "logit of “cat”", "logit of “cat” minus that of “dog”".
+/// Returns "logit of “cat”", "logit of “cat” minus that of “dog”".
 std::string logit_title(const Frame& frame, const ChosenLogit& logit);
 
 }  // namespace headlight::app

@@ -32,7 +32,7 @@ struct Row {
   bool is_cut() const { return chance <= 0.0 && probability > 0.0; }
 };
 
-/// "+3.1", "−12.3": points of a hundred.
+/// Returns "+3.1", "−12.3": points of a hundred.
 std::string points_text(double change) {
   const double points = change * 100.0;
   if (std::abs(points) < 0.05) return "0.0";

@@ -6,10 +6,10 @@
 
 namespace headlight::app {
 
-/// A token's label: the tokenizer's, or its id.
+/// Returns a token's label: the tokenizer's, or its id.
 std::string candidate_label(const EngineResult& result, std::uint32_t id);
 
-/// The tooltip of a candidate that is drawn in `box`.
+/// Draws the tooltip of a candidate that is drawn in `box`.
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint);
 
 /// The input of the bars.
@@ -18,13 +18,13 @@ struct PredictionBars {
   const inference::Distribution& now;
   const inference::Distribution* before = nullptr;  ///< drawn as outlines, with the change in points; none: no outlines
   const char* hint = nullptr;                       ///< in the tooltip: the effect of a click
-  /// Told of the bar under the pointer: its token, the share that is written beside it, and whether it is cut off.
+  /// Called with the bar under the pointer: its token, the share that is written beside it, and whether it is cut off.
   std::function<void(std::uint32_t id, double share, bool is_cut)> point = {};
 };
 
-/// The likeliest tokens as bars over a fixed axis from 0 to 100 %, as many as fit `height`, and the share of all others.
-/// A bar is the probability that the token is drawn; a token cut off by top-k or top-p has a grey bar of its probability.
-/// Returns the id that was clicked.
+/// Draws the likeliest tokens as bars over a fixed axis from 0 to 100 %, as many as fit `height`, and the share of all
+/// others. A bar is the probability that the token is drawn; a token cut off by top-k or top-p has a grey bar of its
+/// probability. Returns the id that was clicked.
 std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const PredictionBars& bars, float height);
 
 }  // namespace headlight::app

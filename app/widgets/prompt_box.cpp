@@ -17,7 +17,7 @@ LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) 
   return item < items.size() ? items[item] : LineRange{};
 }
 
-/// The byte range of a token in its box; none for special tokens and those of another box.
+/// Returns the byte range of a token in its box; none for special tokens and those of another box.
 std::optional<LineRange> bytes_of(const State& state, const PromptBox& box, const PromptSide& side, ChipTarget target) {
   if (target.item >= side.prompt.size() || target.token < side.tokens.start(target.item)) return std::nullopt;
   const std::vector<text::Token>& line = side.prompt[target.item];
@@ -28,7 +28,7 @@ std::optional<LineRange> bytes_of(const State& state, const PromptBox& box, cons
                    .end = std::min(range.begin + line[index].bytes.end, range.end)};
 }
 
-/// The token that contains a byte of the box.
+/// Returns the token that contains a byte of the box.
 std::optional<ChipTarget> token_at(const State& state, const PromptBox& box, const PromptSide& side, std::size_t byte) {
   for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
     const LineRange range = line_of(state, box, item);
@@ -43,7 +43,7 @@ std::optional<ChipTarget> token_at(const State& state, const PromptBox& box, con
   return std::nullopt;
 }
 
-/// Tokens under the pointer, on the map or among the chips, tinted in their roles' colours.
+/// Marks the tokens under the pointer, on the map or among the chips, tinted in their roles' colours.
 std::vector<shell::TextMark> marks_of(const Frame& frame, const PromptBox& box, const PromptSide& side,
                                       const std::optional<ChipTarget>& pointed) {
   const shell::Theme& theme = frame.ui.theme();

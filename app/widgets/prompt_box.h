@@ -21,13 +21,13 @@ struct PromptSide {
   const std::vector<std::vector<text::Token>>& prompt;  ///< [batch][real token]
   bool is_query = false, is_key = false;                ///< in the selected kind of attention
 };
-/// nullopt while the run on screen has no such side.
+/// Returns the side of the prompt; nullopt while the run on screen has none.
 std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target);
 
-/// The first text box's keyboard action in this frame (Transient::text_focus); called once per frame.
+/// Returns the first text box's keyboard action in this frame (Transient::text_focus); called once per frame.
 shell::FieldFocus text_box_focus(Frame& frame);
 
-/// A small line above a box.
+/// Draws a small line above a box.
 void draw_prompt_caption(Frame& frame, const char* text);
 
 /// Draws a box, as high as its lines need and within limits; returns the token at the mouse or else at the

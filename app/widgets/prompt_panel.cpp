@@ -17,7 +17,7 @@ namespace {
 
 using IdLines = std::vector<std::vector<std::uint32_t>>;
 
-/// Numbers with anything between them, line by line; lines without any are left out.
+/// Reads numbers with anything between them, line by line; lines without any are left out.
 IdLines read_ids(const std::string& text) {
   IdLines lines;
   for (const LineRange range : line_ranges(text)) {
@@ -49,7 +49,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   frame.state.model().target_ids.clear();
 }
 
-/// The text's current ids, as a starting point; a single one where the text has none.
+/// Offers the text's current ids, as a starting point; a single one where the text has none.
 void offer_ids(Frame& frame) {
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const char* label = "As ids";
@@ -68,7 +68,7 @@ void offer_ids(Frame& frame) {
   if (ids.empty()) ids = {{0}};
 }
 
-/// A popup with example texts of this model; nothing where it isn't a bundled one.
+/// Offers a popup with example texts of this model; nothing where it isn't a bundled one.
 void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (examples.empty()) return;
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
@@ -86,7 +86,7 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
 
 bool has_lines(const std::string& text) { return text.find('\n') != std::string::npos; }
 
-/// "26 lines: make a batch" beside the number of tokens, where lines are one text.
+/// Offers "26 lines: make a batch" beside the number of tokens, where lines are one text.
 void offer_batch(Frame& frame) {
   State& state = frame.state;
   const std::size_t lines = item_lines(state.text()).size();
@@ -100,7 +100,7 @@ void offer_batch(Frame& frame) {
     state.model().joins_lines = false;
 }
 
-/// The switches of a model that has a chat template, or why the template can't be run.
+/// Draws the switches of a model that has a chat template, or why the template can't be run.
 void draw_chat_switches(Frame& frame, Form& form) {
   Model& choice = frame.state.model();
   const inference::LanguageModel* model = frame.result.model.get();
@@ -123,7 +123,7 @@ void draw_chat_switches(Frame& frame, Form& form) {
   }
 }
 
-/// Why the text was refused, and where its length is the reason a button that takes the whole of it.
+/// Writes why the text was refused, and where its length is the reason draws a button that takes the whole of it.
 void warn_of(Frame& frame, Form& form, const std::string& error) {
   if (error.empty()) return;
   form.warning(error);

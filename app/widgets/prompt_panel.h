@@ -12,15 +12,15 @@ struct PromptPanelMemory {
   std::string translation;                                   ///< the text of the target's box while the model generates it
 };
 
-/// A model's text: the box, its tokens as chips, a second sentence where the model accepts one. Pointing at a token marks
-/// its characters, pointing at characters their token. `error`: why the text can't be shown, or empty.
+/// Draws a model's text: the box, its tokens as chips, a second sentence where the model accepts one. Pointing at a token
+/// marks its characters, pointing at characters their token. `error`: why the text can't be shown, or empty.
 void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error);
 
 // The panel's parts, for a panel with another layout.
 
-/// Box and chips of the text, or of the ids given instead.
+/// Draws box and chips of the text, or of the ids given instead.
 void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error);
-/// The number of tokens, and the option to add special ones.
+/// Draws the number of tokens, and the option to add special ones.
 void draw_prompt_switches(Frame& frame);
 
 /// Ids as text: a line for each item.

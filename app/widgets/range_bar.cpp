@@ -23,7 +23,7 @@ bool are_limits(Stage stage, const view::ValueLimits& limits) {
 
 constexpr int kStrips = 64;
 
-/// The colours of the values from the axis' low to its high end: to the right, or upwards.
+/// Draws the colours of the values from the axis' low to its high end: to the right, or upwards.
 void draw_gradient(ImDrawList* list, const view::Rect& bar, const shell::HeatmapImage& image, const view::ValueLimits& axis,
                    bool is_upright) {
   if (image.color_map.empty()) return;
@@ -55,7 +55,7 @@ constexpr float kMinRatio = 1e-4F;                    // of an end, to the other
 /// The end that a held button moves; kept in ImGui's storage of the window for the time of the gesture.
 enum class Grip : int { None, Low, High };
 
-/// The limits with one end moved to a value, as far as the scale goes; they stay finite and apart.
+/// Returns the limits with one end moved to a value, as far as the scale goes; they stay finite and apart.
 view::ValueLimits moved(view::ValueLimits limits, Grip grip, float value, bool has_signs, view::ScaleSpread spread) {
   if (std::isnan(value)) return limits;
   if (has_signs) {
@@ -141,7 +141,7 @@ class RangeInput {
   ImGuiStorage& storage_;
 };
 
-/// A grip at an end's position in the bar's range.
+/// Draws a grip at an end's position in the bar's range.
 void draw_grip(const Frame& frame, const view::Rect& area, float position, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
   const float y = std::round(area.origin.y + area.size.y * (1.0F - position));
@@ -257,7 +257,7 @@ void RangeChoice::draw(glm::vec2 at) {
   ImGui::PopStyleVar();
 }
 
-/// The ends of scores are as far from 0 as each other, so one field is enough.
+/// Draws the fields of the ends. Those of scores are equally far from 0, so one field is enough.
 void RangeChoice::type_ends(glm::vec2 at) {
   view::ValueLimits& limits = frame_.state.view.color_limits.at(stage_);
   const auto field = [&](const char* name, float value) {

@@ -15,7 +15,7 @@ struct RangeBar {
   const char* caption = "";
   bool is_fixed = false;  ///< the range can't be changed: each row has its own
 };
-/// `image`: colours and range as the map's cells have them.
+/// Draws the bar with its range. `image`: colours and range as the map's cells have them.
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image);
 
 /// A hint that a map's colours leave values out or don't use the whole range, and another range.
@@ -29,12 +29,12 @@ struct RangeHint {
 /// the range.
 std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits);
 
-/// A flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The colours
-/// and the range are the image's, so that bar and cells agree.
+/// Draws a flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The
+/// colours and the range are the image's, so that bar and cells agree.
 void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image);
 
-/// An upright colour bar from `axis.low` to `axis.high`, largest value on top, with round ticks at its right and a caption
-/// above. The colours are the image's, whose range may differ while the user changes it.
+/// Draws an upright colour bar from `axis.low` to `axis.high`, largest value on top, with round ticks at its right and a
+/// caption above. The colours are the image's, whose range may differ while the user changes it.
 void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
                     const view::ValueLimits& axis, const char* caption);
 
@@ -42,7 +42,8 @@ void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::Heat
 /// that the user fixed for the stage, which are the same for all heads, layers and texts.
 enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed };
 RangeKind range_kind(const ViewChoices& view, attention::Stage stage);
-/// "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is fixed.
+/// Returns "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is
+/// fixed.
 std::string fixed_range_text(const ViewChoices& view);
 
 /// Chooses between them, below a colour bar: a list, and of fixed values fields to type them into.

@@ -10,7 +10,8 @@ namespace {
 constexpr float kMinSecondRows = 2.0F, kMaxSecondRows = 7.0F;
 constexpr std::uint32_t kMaxShownTokens = 200;
 
-/// Tokens of the selected line; those that differ from their counterparts in the first text, or have none, in the accent.
+/// Draws tokens of the selected line; those that differ from their counterparts in the first text, or have none, in the
+/// accent.
 void draw_tokens(Frame& frame, const model::TokenBatch& first, const model::TokenBatch& second) {
   const std::uint32_t item = frame.state.selection.batch;
   if (item >= second.texts.size() || item >= first.texts.size()) return;

@@ -18,7 +18,7 @@ bool covers(const TileQuery& tile, const TileQuery& region) {
          tile.column + tile.columns >= region.column + region.columns;
 }
 
-/// Cells that one value stands for.
+/// Returns the cells that one value stands for.
 std::uint64_t cells_of(const TileQuery& query) { return std::uint64_t{query.pool} * query.column_pool(); }
 
 bool is_of_same_map(const TileQuery& one, const TileQuery& other) {

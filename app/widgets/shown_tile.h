@@ -19,21 +19,21 @@ struct ShownTile {
   std::uint64_t revision() const { return version != 0 ? version : run; }
 };
 
-/// Cells of a matrix of the selected head, or of its layer where the quantity has none of a head.
+/// Returns the query for cells of a matrix of the selected head, or of its layer where the quantity has none of a head.
 TileQuery tile_of(const Frame& frame, QuantityId id, const view::Region& cells = {});
 /// Requests the tile and returns it if it is known.
 ShownTile find_tile(Frame& frame, const TileQuery& query);
 
-/// The sharpest known tile of `wanted`'s map that covers its region, requested or not: shown until the wanted one is
+/// Returns the sharpest known tile of `wanted`'s map that covers its region, requested or not: shown until the wanted one is
 /// evaluated.
 ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted);
 
-/// Known tiles of this run inside of `wanted`'s region that are finer than it, by two levels at most, the finest last: shown
-/// above a covering tile while the wanted one is on its way. The renderer takes the largest of the cells of a pixel, so
-/// they look as the wanted one will; means have none.
+/// Returns known tiles of this run inside of `wanted`'s region that are finer than it, by two levels at most, the finest
+/// last: shown above a covering tile while the wanted one is on its way. The renderer takes the largest of the cells of a
+/// pixel, so they look as the wanted one will; means have none.
 std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQuery& wanted);
 
-/// The user's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
+/// Returns the user's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
 std::span<const std::uint32_t> weight_colors(const State& state);
 std::span<const std::uint32_t> signed_colors();
 /// Returns the colours for the quantity: sequential or diverging, by its kind of colours.
@@ -42,23 +42,24 @@ std::span<const std::uint32_t> colors_of(QuantityId id, const State& state);
 /// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
 bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column);
 
-/// The range that shows a tile's weights in this scale: up to the largest one, or, where nearly all cells would be painted
-/// in the darkest colours, as in a long text, up to what 98 % of them are at most. Larger ones have the strongest colour.
+/// Returns the range that shows a tile's weights in this scale: up to the largest one, or, where nearly all cells would be
+/// painted in the darkest colours, as in a long text, up to what 98 % of them are at most. Larger ones have the strongest
+/// colour.
 view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread);
 
 /// Sets colours and range of weights: the user's colour map, scale and limits, or the range that fits the tile. With
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row);
 
-/// Colours of shares that are no weights, such as gates: from 0 up to the largest one.
+/// Sets the colours of shares that are no weights, such as gates: from 0 up to the largest one.
 void set_share_colors(shell::HeatmapImage& image, const State& state, const ValueRange& range);
 
-/// Colours of a difference of two runs: 0 in the middle, both ends as far from it as the values reach, at least
+/// Sets the colours of a difference of two runs: 0 in the middle, both ends as far from it as the values reach, at least
 /// `least_reach`.
 void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, float least_reach);
 
-/// concentration() of a tile that has all rows of its map: known already where all of them are `queries`, else of about
-/// `max_rows` of these.
+/// Returns concentration() of a tile that has all rows of its map: known already where all of them are `queries`, else of
+/// about `max_rows` of these.
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows);
 
 /// Returns numbers [rows, columns] that are no tile's as an image with 0 in the middle of the colours, whose ends are
@@ -67,7 +68,7 @@ shell::HeatmapImage signed_image(const Frame& frame, std::span<const float> valu
 /// Sets key and revision for the renderer: the same values keep both, in each `place` of the window.
 void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place);
 
-/// Values and masked cells of a tile as an image; range, colours and area are the caller's.
+/// Returns values and masked cells of a tile as an image; range, colours and area are the caller's.
 shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place, const shell::Theme& theme);
 
 }  // namespace headlight::app

@@ -102,7 +102,7 @@ class StepPlotPainter {
   }
 
  private:
-  /// A number of the plot in units of 10^power_, so that it and differences of two fit a float.
+  /// Returns a number of the plot in units of 10^power_, so that it and differences of two fit a float.
   float in_units(double value) const { return static_cast<float>(power_ == 0 ? value : value / std::pow(10.0, power_)); }
 
   /// Returns the distance from the point up or down to the line; infinity beside it.

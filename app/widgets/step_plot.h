@@ -13,12 +13,12 @@ struct StepAxis {
   double low = 0.0, high = 1.0;
 
   double at(std::int64_t step) const;
-  /// 0 … 1 within the axis.
+  /// Returns the place of a step on the axis, 0 … 1 within it.
   float share(std::int64_t step) const { return static_cast<float>((at(step) - low) / (high - low)); }
 };
 /// Returns an axis with some air at both ends. `steps` aren't negative; empty: 0 to 1.
 StepAxis step_axis(std::span<const std::int64_t> steps, bool is_log);
-/// Round steps with room for their labels.
+/// Returns round steps with room for their labels.
 std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axis, float length);
 
 /// Curves over the steps of a training.
@@ -41,7 +41,7 @@ struct StepPlotEvents {
   std::optional<std::size_t> hovered_step, hovered_line;  ///< the nearest to the pointer
   bool is_clicked = false;                                ///< there
 };
-/// A number of a plot in at most six characters; one beyond float32's range as "1.5e+300".
+/// Returns a number of a plot in at most six characters; one beyond float32's range as "1.5e+300".
 std::string plot_number(double value);
 /// Draws the plot into a box of this size, at the cursor.
 StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size);

@@ -81,14 +81,14 @@ class Splitter {
 
 constexpr float kScriptSize = 0.8F;
 
-/// Bytes of the UTF-8 character at the front.
+/// Returns the bytes of the UTF-8 character at the front.
 std::size_t character_bytes(std::string_view text) {
   std::size_t bytes = 1;
   while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) ++bytes;
   return bytes;
 }
 
-/// The script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` after it.
+/// Returns the script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` after it.
 std::string_view take_script(std::string_view& text) {
   if (text.empty() || text.front() != '{') {
     const std::string_view script = text.substr(0, text.empty() ? 0 : character_bytes(text));

@@ -50,17 +50,18 @@ void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float round
 void outline_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
 void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness = 1.0F);
 
-/// Width of a text in a font, UI units.
+/// Returns the width of a text in a font, UI units.
 float text_width(ImFont* font, const std::string& text);
 
-/// The text, cut with "…" where it is wider than `room`.
+/// Returns the text, cut with "…" where it is wider than `room`.
 std::string fit_text(ImFont* font, const std::string& text, float room);
 
-/// Lines of at most `width`, broken at spaces only, so that no number is broken; a longer word has a line of its own.
+/// Returns lines of at most `width`, broken at spaces only, so that no number is broken; a longer word has a line of its
+/// own.
 std::vector<std::string> break_lines(ImFont* font, const std::string& text, float width);
 
-/// Text that begins at `start` and runs in the direction (cosine, sine), y downwards: (0, −1) reads upwards. Its middle line
-/// goes through `start`.
+/// Draws text that begins at `start` and runs in the direction (cosine, sine), y downwards: (0, −1) reads upwards. Its
+/// middle line goes through `start`.
 void draw_turned_text(ImFont* font, glm::vec2 start, glm::vec2 direction, shell::Color color, const std::string& text);
 
 /// Formulas on one line, in a small part of TeX's notation: "_k" lowers and "^T" raises one character, "_{…}" and "^{…}"
@@ -84,8 +85,8 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
 /// Goes below a note's text: the next items, buttons, begin where its text does.
 void go_below_note();
 
-/// A paragraph with **bold** words and $formulas$ (math_text.h), broken at spaces and between Chinese, Japanese and Korean
-/// characters, from the cursor on and as wide as the region. A sign without its partner is drawn as it is.
+/// Draws a paragraph with **bold** words and $formulas$ (math_text.h), broken at spaces and between Chinese, Japanese and
+/// Korean characters, from the cursor on and as wide as the region. A sign without its partner is drawn as it is.
 void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color);
 
 }  // namespace headlight::app

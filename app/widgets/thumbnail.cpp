@@ -14,8 +14,9 @@ constexpr float kPreviewEdge = 220.0F;
 constexpr std::uint32_t kPreviewId = 0x9E;
 constexpr float kMinDifference = 0.1F;  // that has the strongest colour: a head that hardly changed looks like that
 
-/// llvmpipe ends a shader's loops after 65,536 iterations, which squares of 128 cells and more exceed; the renderer takes
-/// the largest of several cells per pixel as well. Without pooling, tiles of very long texts would be too large.
+/// Returns the largest pool of a thumbnail. llvmpipe ends a shader's loops after 65,536 iterations, which squares of 128
+/// cells and more exceed; the renderer takes the largest of several cells per pixel as well. Without pooling, tiles of very
+/// long texts would be too large.
 std::uint32_t most_pool(std::uint32_t tokens) {
   constexpr std::uint32_t kSafePool = 64;
   constexpr std::uint32_t kMaxCells = 128;  // an edge

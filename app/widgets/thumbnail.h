@@ -6,27 +6,28 @@
 
 namespace headlight::app {
 
-/// The rows and columns of a block's maps that are drawn. Padding before or after a line is left out where the text was
-/// typed: its rows mean nothing, and its columns are hidden by the padding mask; without that mask they are drawn, because
-/// weights go to them.
+/// Returns the rows and columns of a block's maps that are drawn. Padding before or after a line is left out where the text
+/// was typed: its rows mean nothing, and its columns are hidden by the padding mask; without that mask they are drawn,
+/// because weights go to them.
 view::Region shown_cells(const Frame& frame, model::BlockRef block);
 
-/// The tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. In maps of more than
-/// kMaxThumbnailCells it covers a sample of the query rows, so that all heads of a long text cost as much as those of a text
-/// of a thousand tokens.
+/// Returns the tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. In maps of more
+/// than kMaxThumbnailCells it covers a sample of the query rows, so that all heads of a long text cost as much as those of a
+/// text of a thousand tokens.
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 inline constexpr std::size_t kMaxThumbnailCells = std::size_t{1} << 22;
 
-/// The cell, or the square of cells, that the pointer is on, of a thumbnail that shows this tile in `box`.
+/// Returns the reference to the cell, or the square of cells, that the pointer is on, of a thumbnail that shows this tile in
+/// `box`.
 NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box);
 
-/// "128 of 8,192 query rows" for a sampled tile, empty for any other: what a thumbnail says of itself.
+/// Returns "128 of 8,192 query rows" for a sampled tile, empty for any other: what a thumbnail says of itself.
 std::string sample_in_words(const TileQuery& query);
 /// "sampled: 128 of 8192 query rows" with a tooltip that says what of it is exact.
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample);
 
-/// A head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour until
-/// the tile is evaluated. `place` names the use.
+/// Draws a head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour
+/// until the tile is evaluated. `place` names the use.
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place);
 
 /// A head of a view of all heads, as an item: its map, what is changed of it, and the frame of the selected one.
@@ -46,13 +47,14 @@ struct HeadThumbnailEvents {
 /// A right click selects the head and opens its menu.
 HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumbnail);
 
-/// The row and the column of the cell under the pointer, wherever in the window it is, on a thumbnail of a head of the
+/// Draws the row and the column of the cell under the pointer, wherever in the window it is, on a thumbnail of a head of the
 /// selected kind: of the view's map, of a thumbnail, or of a token's chip.
 void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box);
-/// The first cell of what the pointer is on; nullopt: no thumbnail.
+/// Returns the first cell of what the pointer is on; nullopt: no thumbnail.
 std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed);
 
-/// The tooltip of a thumbnail: layer, head, what the head does in words (may be empty), concentration and a larger heatmap.
+/// Draws the tooltip of a thumbnail: layer, head, what the head does in words (may be empty), concentration and a larger
+/// heatmap.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence);
 
 /// "prev 0.98" in the lower left corner of a thumbnail; the word alone where that is too narrow, nothing where it would
@@ -60,9 +62,9 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
 /// Marked for tests where it is drawn: "<thumbnail>.badge". Returns whether the pointer is on it.
 bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text);
 
-/// Queries of the selected batch item without padding.
+/// Returns the queries of the selected batch item without padding.
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind);
-/// Keys of the selected batch item without padding.
+/// Returns the keys of the selected batch item without padding.
 attention::KeyRange key_range(const Frame& frame, model::BlockKind kind);
 
 }  // namespace headlight::app

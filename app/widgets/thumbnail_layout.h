@@ -25,10 +25,10 @@ class ThumbnailLayout {
   };
   explicit ThumbnailLayout(const Request& request);
 
-  /// Width and height of a map.
+  /// Returns width and height of a map.
   glm::vec2 map_size() const { return map_size_; }
   std::uint32_t per_line() const { return per_line_; }
-  /// The upper left corner of a map; the caption is below.
+  /// Returns the upper left corner of a map; the caption is below.
   glm::vec2 box(std::uint32_t group, std::uint32_t index) const;
   float height() const;
   /// Groups and their lines that touch the span [top, bottom): the lines counted through all groups.
@@ -45,16 +45,16 @@ class ThumbnailLayout {
 
   float group_height() const;
   void apply(const Style& style);
-  /// Lines of so many maps; fills the width.
+  /// Makes lines of so many maps, which fill the width.
   void set_per_line(std::uint32_t count, float least);
   void set_map_width(float width);
   float shown_aspect() const;
-  /// The width of maps that fill the height in lines as they are.
+  /// Returns the width of maps that fill the height in lines as they are.
   float width_in_height() const;
-  /// The largest maps of the style that need no scroll bar; false: there are none.
+  /// Fits the largest maps of the style that need no scroll bar; false: there are none.
   bool fit(const Style& style);
   void spread();
-  /// The most maps on a line that the style allows.
+  /// Returns the most maps on a line that the style allows.
   std::uint32_t most_per_line(float least) const;
   float room() const;
   float line_height() const { return map_size_.y + caption() + gap_; }

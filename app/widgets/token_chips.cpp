@@ -31,7 +31,7 @@ void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory)
   }
 }
 
-/// Half of a token would read as another one, so a chip that the line's border cuts has no text.
+/// Draws a chip. Half of a token would read as another one, so a chip that the line's border cuts has no text.
 void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std::uint32_t token, bool is_hovered,
                bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();

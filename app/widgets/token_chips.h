@@ -48,7 +48,7 @@ struct ChipMarks {
   bool shows_padding = false;  ///< pad tokens as quiet chips; else a line has its own tokens alone
 };
 
-/// Tokens as chips, every line of the batch on rows of its own; scrolls when there are many.
+/// Draws tokens as chips, every line of the batch on rows of its own; scrolls when there are many.
 /// Visible chips are named "<name>.<item>.<token>" for tests.
 ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::TokenBatch& tokens, const ChipMarks& marks,
                             ChipLayout& layout);

@@ -21,13 +21,13 @@ void pin_token(State& state, const ChipTarget& target, bool is_query) {
   pinned = cell;
 }
 
-/// The tokens of a model's prompt on this side; null without a model.
+/// Returns the tokens of a model's prompt on this side; null without a model.
 const std::vector<std::vector<text::Token>>* special_tokens(const EngineResult& result, const model::TokenBatch& tokens) {
   if (!result.prompt) return nullptr;
   return &tokens == &result.input->source ? &result.prompt->tokens : &result.prompt->target_tokens;
 }
 
-/// The shown weights [key], of the selected head or a mean, of one query; empty until they are known.
+/// Returns the shown weights [key], of the selected head or a mean, of one query; empty until they are known.
 std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);

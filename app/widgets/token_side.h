@@ -4,16 +4,16 @@
 
 namespace headlight::app {
 
-/// "7 tokens", "9 tokens × 2 lines, padded to the longest".
+/// Returns "7 tokens", "9 tokens × 2 lines, padded to the longest".
 std::string token_count_text(const model::TokenBatch& tokens);
 
-/// "layer 3: expert 5 (0.61), expert 2 (0.39), shared": where the router of the selected block sends a token of its queries;
-/// empty while that isn't known, and without experts.
+/// Returns "layer 3: expert 5 (0.61), expert 2 (0.39), shared": where the router of the selected block sends a token of its
+/// queries; empty while that isn't known, and without experts.
 std::string experts_of_token(Frame& frame, const ChipTarget& token);
 
-/// The chips of one side of the run, the encoder's or the decoder's tokens: pointing lights the token's row or column of the
-/// map, a click pins it, a right click opens the token's menu. `also_marked`: another chip to highlight. Returns the chip
-/// under the pointer.
+/// Draws the chips of one side of the run, the encoder's or the decoder's tokens: pointing lights the token's row or column
+/// of the map, a click pins it, a right click opens the token's menu. `also_marked`: another chip to highlight. Returns the
+/// chip under the pointer.
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked = {});
 

@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// The effect of the control of this name, in one plain sentence; empty for names that aren't in the table.
+/// Returns the effect of the control of this name, in one plain sentence; empty for names that aren't in the table.
 std::string_view tooltip_of(std::string_view name);
 
 }  // namespace headlight::app

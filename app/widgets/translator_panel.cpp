@@ -12,7 +12,7 @@ constexpr float kEdge = 16.0F;
 constexpr float kTop = 8.0F;
 constexpr float kGap = 24.0F;  // between the columns
 
-/// A small button at the right end of a caption's line.
+/// Draws a small button at the right end of a caption's line.
 bool draw_caption_button(Frame& frame, const char* name, const char* label, const char* explanation) {
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = button_width(label);
