@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// The token of a side that the user has chosen: the locked one, else that of the pinned cell.
+/// Returns the token of a side that the user has chosen: the locked one, else that of the pinned cell.
 inline std::optional<std::uint32_t> chosen_token(const ViewChoices& view, MapSide side) {
   if (view.locked && view.locked->side == side) return view.locked->token;
   if (!view.pinned) return std::nullopt;

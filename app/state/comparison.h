@@ -9,11 +9,12 @@
 
 namespace headlight::app {
 
-/// The run that these choices give, named after what was changed about the model: "as trained", "1 head knocked out".
+/// Returns the run that these choices give, named after what was changed about the model: "as trained", "1 head knocked
+/// out".
 BaselineRun make_baseline(const State& state);
 
-/// The words of `text` that `other` hasn't in their places, between one equal word before and one after; what is equal
-/// beyond them, and what is longer than `most` bytes, is "…". The whole text where nothing is equal.
+/// Returns the words of `text` that `other` hasn't in their places, between one equal word before and one after; what is
+/// equal beyond them, and what is longer than `most` bytes, is "…". The whole text where nothing is equal.
 std::string differing_words(const std::string& text, const std::string& other, std::size_t most);
 
 /// Returns what the present run is compared with, in a few words: the baseline's name, its model where it is another one,
@@ -37,7 +38,7 @@ std::string second_text(const State& state);
 /// Gives the second text's run the present choices. Ends the comparison where the source has no text of its own. Called
 /// after every change of the state.
 void follow_second_text(State& state);
-/// The second text becomes the first, and the other way round. There is one.
+/// Makes the second text the first, and the first the second. There must be one.
 void exchange_texts(State& state);
 /// Forgets the baseline or the second text.
 void stop_comparing(State& state);

@@ -37,10 +37,10 @@ struct Field {
   std::function<Change(const State& before, const State& after)> describe = {};
 };
 
-/// All fields. The first one that differs names the change.
+/// Returns all fields. The first one that differs names the change.
 std::span<const Field> state_fields();
 
-/// The colour maps that can be chosen: the sequential ones; signed stages always use the diverging one.
+/// Returns the colour maps that can be chosen: the sequential ones; signed stages always use the diverging one.
 std::vector<std::string> color_map_names();
 
 }  // namespace headlight::app

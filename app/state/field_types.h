@@ -21,7 +21,8 @@ struct Member {
   const Value& operator()(const State& state) const { return in_constant(state); }
 };
 
-/// `Reach`: a function without captures from a State, changeable or not, to one of its members.
+/// Returns the member that `Reach` leads to: a function without captures from a State, changeable or not, to one of its
+/// members.
 template <typename Reach>
 auto member_by(Reach /*reach*/) {
   using Value = std::remove_reference_t<std::invoke_result_t<Reach, State&>>;
@@ -29,7 +30,7 @@ auto member_by(Reach /*reach*/) {
                        .in_constant = [](const State& state) -> const Value& { return Reach()(state); }};
 }
 
-/// The way through members of members, as at<&State::view, &ViewChoices::theme>().
+/// Returns the member at the end of a way through members of members, as at<&State::view, &ViewChoices::theme>().
 template <auto... steps>
 auto at() {
   return member_by([](auto& state) -> auto& { return (state.*....*steps); });
@@ -54,7 +55,7 @@ struct FlagText {
 
 std::string help_of(const FlagText& text, const std::string& limits, const std::string& default_value);
 
-/// A field of any type that has == : `write` and `read` are its JSON.
+/// Returns a field of any type that has == : `write` and `read` are its JSON.
 template <typename Value, typename Write, typename Read>
 Field value_field(std::string_view group, std::string_view key, std::string_view label, const Member<Value>& at, Write write,
                   Read read) {
@@ -65,7 +66,7 @@ Field value_field(std::string_view group, std::string_view key, std::string_view
   return field;
 }
 
-/// A text, a switch, or any other value that nlohmann::json and JsonReader know.
+/// Returns a field of a text, a switch, or any other value that nlohmann::json and JsonReader know.
 template <typename Value>
 Field plain_field(std::string_view group, std::string_view key, std::string_view label, const Member<Value>& at) {
   const auto read = [](const JsonReader& object, const char* name, Value& value) { object.read(name, value); };
@@ -76,7 +77,7 @@ Field plain_field(std::string_view group, std::string_view key, std::string_view
 Field switch_field(std::string_view group, std::string_view key, std::string_view label, const Member<bool>& at,
                    const FlagText& text = {});
 
-/// A number from `low` to `high`.
+/// Returns a field of a number from `low` to `high`.
 template <typename Number>
 Field number_field(std::string_view group, std::string_view key, std::string_view label, const Member<Number>& at,
                    Number low, Number high, const FlagText& text = {}) {
@@ -110,7 +111,7 @@ struct NamedChoice {
 Field choice_field(std::string_view group, std::string_view key, std::string_view label, const NamedChoice& choice,
                    const FlagText& text = {});
 
-/// A field whose values are one of `names`, which must outlive the field.
+/// Returns a field whose values are one of `names`, which must outlive the field.
 template <typename Enum, std::size_t size>
 Field choice_field(std::string_view group, std::string_view key, std::string_view label, const Member<Enum>& at,
                    const std::array<EnumName<Enum>, size>& names, const FlagText& text = {}) {
@@ -126,21 +127,21 @@ Field choice_field(std::string_view group, std::string_view key, std::string_vie
   return choice_field(group, key, label, choice, text);
 }
 
-/// Quick repetitions of a change are one step of the history.
+/// Returns the field with quick repetitions of a change as one step of the history.
 inline Field continuous(Field field) {
   field.is_continuous = true;
   return field;
 }
 
-/// A field of which a change is called after what it was and is.
+/// Returns the field with `describe`, which names a change by the values before and after.
 inline Field described(Field field, std::function<Change(const State&, const State&)> describe) {
   field.describe = std::move(describe);
   return field;
 }
 
-/// The settings of views, and of what they compare (view_fields.cpp); state_fields() lists them among all others.
+/// Adds the settings of views, and of what they compare (view_fields.cpp); state_fields() lists them among all others.
 void add_view_fields(std::vector<Field>& fields);
-/// All settings of setting_groups().
+/// Adds all settings of setting_groups().
 void add_setting_fields(std::vector<Field>& fields);
 
 }  // namespace headlight::app

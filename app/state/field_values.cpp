@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-/// [{"kind", "layer", "head", `name`}, …] of a map from heads to values.
+/// Returns [{"kind", "layer", "head", `name`}, …] of a map from heads to values.
 template <typename Value, typename Write>
 json write_by_head(const std::map<std::pair<model::BlockRef, std::uint32_t>, Value>& values, const char* name, Write write) {
   json list = json::array();

@@ -44,7 +44,7 @@ class JsonReader {
     return found == json_.end() ? nullptr : &*found;
   }
 
-  /// "view.theme" for "theme" in the object "view".
+  /// Returns "view.theme" for "theme" in the object "view".
   std::string path(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
 
   void read(const char* key, bool& out) const {
@@ -74,7 +74,7 @@ class JsonReader {
     }
   }
 
-  /// The number of the member's text among `names`, if the member is there.
+  /// Returns the number of the member's text among `names`, if the member is there.
   std::optional<std::size_t> read_choice(const char* key, std::span<const std::string_view> names) const {
     const nlohmann::json* value = find(key);
     if (!value) return std::nullopt;

@@ -17,7 +17,8 @@ struct OpenWindow {
   bool operator==(const OpenWindow&) const = default;
 };
 
-/// The session that a window had open, as its file is now; none where it had none, or the file can't be read any more.
+/// Returns the session that a window had open, as its file is now; none where it had none, or the file can't be read any
+/// more.
 std::optional<OpenSession> session_of(const OpenWindow& window);
 
 /// A kept window's content.
@@ -57,10 +58,11 @@ enum class WindowEnd : std::uint8_t {
 /// in that folder, so that a start finds the newest of all. Only the window's thread may call it, except for end().
 class KeptWindow {
  public:
-  /// `folder`: config_directory(). `loaded`: of the settings.json in it; one of a newer version is left alone.
+  /// Prepares to keep the window. `folder`: config_directory(). `loaded`: of the settings.json in it; one of a newer version
+  /// is left alone.
   KeptWindow(std::filesystem::path folder, const LoadedSettings& loaded);
 
-  /// The folder of the windows' files.
+  /// Returns the folder of the windows' files.
   std::filesystem::path folder() const { return folder_ / "recovery"; }
   static constexpr std::size_t kMaxLost = 20;
   static constexpr std::int64_t kMaxAge_s = std::int64_t{30} * 24 * 3600;

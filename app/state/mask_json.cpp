@@ -185,7 +185,7 @@ bool is_set(const Part& part) {
   return static_cast<bool>(part);
 }
 
-/// The functions of a part that is this member.
+/// Returns the functions of a part that is this member.
 template <auto member>
 constexpr MaskPart with_member(MaskPart part) {
   using attention::MaskSpec;

@@ -27,10 +27,10 @@ struct MaskPart {
   nlohmann::json (*write)(const attention::MaskSpec& mask) = nullptr;
   void (*read)(const nlohmann::json& value, const std::string& path, attention::MaskSpec& mask) = nullptr;
 };
-/// The parts in the order in which they are written and named.
+/// Returns the parts in the order in which they are written and named.
 std::span<const MaskPart> mask_parts();
 
-/// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "biases": [{…, "runs"}],
+/// Returns {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "biases": [{…, "runs"}],
 /// "documents": [{"batch", "begins"}], "matrix": {"shape", "rows"},
 /// "mask_expression": "k <= q", "score_expression": "score", "sliders": {"name": 1.5}}; what is none is left out.
 nlohmann::json to_json(const attention::MaskSpec& mask);
@@ -40,8 +40,8 @@ attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::strin
 /// Cells with a number that the lists of a file may have together, so that few words of a file can't take long to read.
 inline constexpr std::size_t kMaxPaintedNumbers = std::size_t{1} << 24;
 
-/// Numbers painted onto cells as runs [query, first key, count, number]. Throws Error where one isn't from `low` to `high`,
-/// or there are more than `left`, from which the read ones are taken.
+/// Returns numbers painted onto cells as runs [query, first key, count, number]. Throws Error where one isn't from `low` to
+/// `high`, or there are more than `left`, from which the read ones are taken.
 nlohmann::json numbers_to_json(const attention::NumberRuns& painted);
 attention::NumberRuns numbers_from_json(const nlohmann::json& runs, const std::string& path, float low, float high,
                                         std::size_t& left);

@@ -17,7 +17,7 @@ bool covers(const PaintScope& wide, const PaintScope& narrow) {
          axis_covers(wide.head, narrow.head);
 }
 
-/// Several where no single one names the layers.
+/// Returns the scopes that the brush reaches; several where no single one names the layers.
 std::vector<PaintScope> paint_scopes(const State& state, const PaintedMap& map) {
   const Selection& selection = state.selection;
   const std::uint32_t layer = selection.block.layer.value;

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// The values of a setting that is a metric of heads.
+/// Returns the values of a setting that is a metric of heads.
 inline std::vector<Option> metric_options() {
   std::vector<Option> options;
   for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i)

@@ -12,7 +12,7 @@ namespace {
 
 using attention::MaskSpec;
 
-/// "1 head", "3 heads".
+/// Returns "1 head", "3 heads".
 std::string counted(std::size_t count, const char* noun) {
   const std::string_view name = noun;
   return fmt::format("{} {}{}", count, name, count == 1 ? "" : name.ends_with('s') ? "es" : "s");
@@ -29,12 +29,12 @@ const char* fill_name(attention::MaskFill fill) {
 
 using Heads = std::vector<std::pair<model::BlockRef, std::uint32_t>>;
 
-/// Names of layers begin with it where these aren't the encoder's, or a decoder-only model's: "cross ".
+/// Returns the beginning of layers' names where these aren't the encoder's, or a decoder-only model's: "cross ".
 std::string kind_in_words(model::BlockKind kind) {
   return kind == model::BlockKind::EncoderSelf ? "" : fmt::format("{} ", to_string(kind));
 }
 
-/// "L1H4, cross L0H2–5": ascending; of more parts than `most` how many heads there are.
+/// Returns "L1H4, cross L0H2–5": ascending; of more parts than `most` how many heads there are.
 std::string heads_in_words(const Heads& heads, std::size_t most) {
   std::vector<std::string> parts;
   for (std::size_t first = 0, end = 0; first < heads.size(); first = end) {
@@ -52,7 +52,7 @@ struct Wording {
   bool has_one_text = false;  ///< the batch item needs no name
 };
 
-/// "3 cells painted in L1H4, L2": without the place where every map has them, or there are too many places.
+/// Returns "3 cells painted in L1H4, L2": without the place where every map has them, or there are too many places.
 std::string painted_in_words(model::BlockKind kind, const std::map<attention::PaintScope, std::size_t>& cells,
                              const char* noun, const Wording& words) {
   const auto of_item = [&](std::optional<std::uint32_t> batch) {
@@ -99,7 +99,7 @@ void compare(model::BlockKind kind, const MaskSpec& now, const MaskSpec& trained
   }
 }
 
-/// "dropout 0.1 of weights and branches, seed 1".
+/// Returns "dropout 0.1 of weights and branches, seed 1".
 std::string dropout_in_words(const DropoutChoices& dropout) {
   std::vector<const char*> sites;
   if (dropout.weights) sites.push_back("weights");

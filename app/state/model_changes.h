@@ -17,7 +17,7 @@ std::string run_changes(const RunInputs& inputs, const inference::LanguageModel*
 std::string changes_note(const Source& source, const std::string& changes,
                          const std::optional<std::string>& compared = std::nullopt);
 
-/// "positions stretched 128×"; empty where `used` has the positions of `trained`.
+/// Returns "positions stretched 128×"; empty where `used` has the positions of `trained`.
 std::string stretch_in_words(const model::Network& trained, const model::Network& used);
 
 }  // namespace headlight::app

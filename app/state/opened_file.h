@@ -27,8 +27,8 @@ void open_text(const std::filesystem::path& path, State& state);
 /// Is it to be opened as a model: a folder, a .gguf or a .safetensors file, or one of PyTorch?
 bool is_model_path(const std::filesystem::path& path);
 
-/// The folder of a survey, whole, where `path` is one or is the survey.json in it, or HeadVis' scatter_data.json; else
-/// empty.
+/// Returns the folder of a survey, whole, where `path` is one or is the survey.json in it, or HeadVis' scatter_data.json;
+/// else empty.
 std::filesystem::path survey_folder(const std::filesystem::path& path);
 
 /// Expands "~" and "~/…" to the home folder, as a shell does. Throws Error when HOME isn't set.

@@ -13,7 +13,7 @@ class QuietChange {
  public:
   explicit QuietChange(Value saved) : saved_(std::move(saved)), seen_(saved_) {}
 
-  /// Seconds from `now_s` (any steady clock) until `value` is to be saved; 0: now; infinity: it is.
+  /// Returns the seconds from `now_s` (any steady clock) until `value` is to be saved; 0: now; infinity: it is.
   double wait_s(const Value& value, double now_s) {
     see(value, now_s);
     if (seen_ == saved_) return std::numeric_limits<double>::infinity();
@@ -26,7 +26,7 @@ class QuietChange {
     changed_at_s_ = now_s;
   }
   const Value& seen() const { return seen_; }
-  /// `value` is saved, or another attempt is not to be made.
+  /// Notes that `value` is saved, or that another attempt is not to be made.
   void settle(const Value& value) { saved_ = seen_ = value; }
 
  private:

@@ -34,7 +34,7 @@ std::string why_left_out(const inference::Intervention& one, const model::Networ
   return fmt::format("is applied to {} of its {} tokens: the line ends before the others", end - replace->first, rows);
 }
 
-/// Dropout at the chosen sites of this network that it has.
+/// Adds dropout at those of the chosen sites that this network has.
 void add_dropout(const DropoutChoices& choices, const model::Network& network, inference::Interventions& all) {
   const inference::Dropout dropout{.probability = choices.probability, .seed = choices.seed};
   const auto add = [&](bool is_chosen, model::Site site, const inference::Scope& scope = {}) {

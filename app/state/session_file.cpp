@@ -51,7 +51,7 @@ fs::path whole_path(const fs::path& path) {
 
 constexpr std::string_view kExtension = ".headlight.json";
 
-/// Nothing when this program reads sessions of the file's version, else what to do.
+/// Returns nothing when this program reads sessions of the file's version, else what to do.
 std::string version_problem(const json& session) {
   const auto version = session.find("version");
   if (version == session.end()) return {};
@@ -64,7 +64,7 @@ std::string version_problem(const json& session) {
                      kSessionVersion);
 }
 
-/// The JSON of a session file, or of the session that an exported figure carries.
+/// Returns the JSON of a session file, or of the session that an exported figure carries.
 json read_session(const std::filesystem::path& path) {
   if (!is_figure_path(path)) return read_chosen_json(path, "a session, which File, Save session writes");
   constexpr std::uint64_t kLargestFigure = std::uint64_t{256} << 20;

@@ -31,10 +31,10 @@ std::optional<nlohmann::json> load_figure(const std::filesystem::path& path);
 /// Reads the record of a file that load_session() reads; none: it has none.
 std::optional<SessionRecord> load_record(const std::filesystem::path& path);
 
-/// The file that a typed name means: "~" is the home folder, and without ".json" at its end ".headlight.json" is added.
-/// Throws Error when HOME isn't set.
+/// Returns the file that a typed name means: "~" is the home folder, and without ".json" at its end ".headlight.json" is
+/// added. Throws Error when HOME isn't set.
 std::filesystem::path session_path(const std::string& typed);
-/// A session's name in titles: "notes" for "/home/ada/notes.headlight.json".
+/// Returns a session's name in titles: "notes" for "/home/ada/notes.headlight.json".
 std::string session_name(const std::filesystem::path& path);
 
 /// Does `state` differ from the file in more than what is selected and how it is shown?
@@ -45,8 +45,8 @@ bool has_unsaved_changes(const OpenSession& session, const State& state);
 /// "organisation/name", all else by the last part of its path.
 std::string portable_path(const std::string& path, const std::filesystem::path& folder);
 
-/// The state as JSON for a file in `folder` that others may get: its model, its capture and those of the run that it is
-/// compared with are named as portable_path() does.
+/// Returns the state as JSON for a file in `folder` that others may get: its model, its capture and those of the run that it
+/// is compared with are named as portable_path() does.
 std::string portable_state(const State& state, const std::filesystem::path& folder);
 
 /// Returns the name under which a file in `folder` that is to open `path` again names it: like portable_path(), a path with
@@ -57,7 +57,7 @@ std::string findable_path(const std::string& path, const std::filesystem::path& 
 std::string found_path(const std::string& name, const std::filesystem::path& folder);
 /// Is it the model at `path` that a file names so? The last part decides for a name that is no path, or no longer one.
 bool is_name_of(const std::string& name, const std::string& path);
-/// The state with its paths as findable_path() names them.
+/// Returns the state with its paths as findable_path() names them.
 State findable_state(const State& state, const std::filesystem::path& folder);
 
 /// Finds model and capture of such a state where they are relative to the file's folder; others keep their names.

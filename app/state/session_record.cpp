@@ -60,7 +60,7 @@ std::vector<float> read_numbers(const json& value, const char* member) {
   return numbers;
 }
 
-/// Older files have none.
+/// Reads the recorded ids; older files have none.
 std::vector<std::uint32_t> read_recorded_ids(const json& value) {
   if (!value.contains("ids")) return {};
   const json& list = value.at("ids");

@@ -77,19 +77,19 @@ inline bool is_playground(const Source& source) { return std::holds_alternative<
 inline bool is_notebook(const Source& source) { return std::holds_alternative<Notebook>(source); }
 inline bool is_model(const Source& source) { return std::holds_alternative<Model>(source); }
 inline bool is_capture(const Source& source) { return std::holds_alternative<Capture>(source); }
-/// The shown notebook's name; empty without one.
+/// Returns the shown notebook's name; empty without one.
 const std::string& notebook_name(const Source& source);
-/// The shown model's path; empty without one.
+/// Returns the shown model's path; empty without one.
 const std::string& model_path(const Source& source);
-/// The shown capture's path; empty without one.
+/// Returns the shown capture's path; empty without one.
 const std::string& capture_path(const Source& source);
 /// Are both of the same file, or the same notebook? Texts and settings may differ.
 bool names_same(const Source& a, const Source& b);
 /// Returns the precision in which the shown model's weights are kept on the device; other sources have float32.
 inference::Precision precision_of(const Source& source);
 
-/// The name of the folder in which a window keeps the steps of a live link, and of the file of a step; `serial` differs for
-/// each capture, so that a step that was sent again has a file of its own.
+/// Returns the name of the folder in which a window keeps the steps of a live link, and of the file of a step; `serial`
+/// differs for each capture, so that a step that was sent again has a file of its own.
 std::filesystem::path linked_steps_folder(const std::filesystem::path& socket);
 std::filesystem::path linked_step_path(const std::filesystem::path& folder, std::int64_t step, std::uint64_t serial);
 /// Is this the capture of a step of a live link? It is gone when its window closes.
@@ -97,8 +97,8 @@ bool is_linked_step(const std::filesystem::path& file);
 /// Are both captures steps of the same window's link?
 bool are_linked_steps(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// The text of a source that has one of its own, a line for each batch item; empty where ids, a file or a notebook give
-/// the tokens.
+/// Returns the text of a source that has one of its own, a line for each batch item; empty where ids, a file or a notebook
+/// give the tokens.
 std::string typed_text(const Source& source);
 
 }  // namespace headlight::app

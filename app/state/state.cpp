@@ -91,7 +91,7 @@ Source run_source(Source source) {
   return source;
 }
 
-/// A recipe that can't be made leaves the notebook's own masks.
+/// Returns the masks of a notebook; a recipe that can't be made leaves the notebook's own.
 attention::MaskSet make_masks(const Notebook& notebook) {
   try {
     return inference::make_notebook(notebook.name, {.recipe = notebook.edits.recipe}).masks;

@@ -126,20 +126,20 @@ struct State : PassChanges, Choices {
   ~State();
   bool operator==(const State&) const;
 
-  /// The playground, shown or kept.
+  /// Returns the playground, shown or kept.
   Playground& playground();
   const Playground& playground() const;
-  /// The shown model, or the settings that the next opened one takes over.
+  /// Returns the shown model, or the settings that the next opened one takes over.
   Model& model();
   const Model& model() const;
-  /// The text of the shown source, which the next one takes over; beside a notebook the playground's.
+  /// Returns the text of the shown source, which the next one takes over; beside a notebook the playground's.
   std::string& text();
   const std::string& text() const;
 };
 
 RunInputs run_inputs(const State& state);
 
-/// Change the source alone: the text goes over, settings are kept, masks and the rest of the state stay.
+/// These functions change the source alone: the text goes over, settings are kept, masks and the rest of the state stay.
 void change_to_playground(State& state);
 void change_to_notebook(State& state, const std::string& name);
 void change_to_model(State& state, const std::string& path);
@@ -156,27 +156,27 @@ void select_model(State& state, const std::string& path, const attention::MaskSe
 /// Shows a capture, without masks. A run that another capture is compared with stays. An empty path: the playground.
 void select_capture(State& state, const std::string& path);
 
-/// 1 where it wasn't changed.
+/// Returns the head's gain; 1 where it wasn't changed.
 float head_gain(const State& state, model::BlockRef block, std::uint32_t head);
-/// A gain of 1 is removed, so that setting it back leaves no entry.
+/// Sets the head's gain; a gain of 1 is removed, so that setting it back leaves no entry.
 void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain);
 
-/// The pattern that takes the place of the head's own.
+/// Returns the pattern that takes the place of the head's own.
 std::optional<attention::ReplacementPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head);
 
-/// The mask that panels edit: of the selected block's kind.
+/// Returns the mask that panels edit: of the selected block's kind.
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
 
-/// The masks of a source that reset_masks() restores: no rule, no matrix, nothing painted, and key padding (playground), or
-/// the notebook's or the model's own masks.
+/// Returns the masks of a source that reset_masks() restores: no rule, no matrix, nothing painted, and key padding
+/// (playground), or the notebook's or the model's own masks.
 const attention::MaskSet& trained_masks(const Source& source);
 void reset_masks(State& state);
-/// The model's trained masks, no gains, no replaced patterns and the notebook's own numbers: the initial state of a new
-/// start, a preset and an opened model.
+/// Restores the model's trained masks, no gains, no replaced patterns and the notebook's own numbers: the initial state of a
+/// new start, a preset and an opened model.
 void restore_training(State& state);
 
-/// The user's changes of the shown notebook; empty beside other sources.
+/// Returns the user's changes of the shown notebook; empty beside other sources.
 const inference::NotebookEdits& notebook_edits(const Source& source);
 /// Changes the shown notebook. Masks that are the notebook's own become those that its changed recipe makes.
 void edit_notebook(State& state, inference::NotebookEdits edits);

@@ -85,7 +85,7 @@ void check_notebook(const JsonReader& object, const char* member, const std::str
   object.fail(member, fmt::format("one of {}", fmt::join(names, ", ")), name);
 }
 
-/// A name or path that says which source is shown: empty where the source is another one.
+/// Returns the field of a name or path that says which source is shown: empty where the source is another one.
 Field source_field(const char* group, const char* key, const std::string& (*name)(const Source&),
                    void (*change)(State&, const std::string&),
                    void (*check)(const JsonReader&, const char*, const std::string&) = nullptr) {
@@ -114,7 +114,7 @@ Change describe_edits(const State& before, const State& after) {
   return {.label = "Take a matrix back"};
 }
 
-/// The field of the changes of the shown notebook; "preset" comes before it in a file.
+/// Returns the field of the changes of the shown notebook; "preset" comes before it in a file.
 Field edits_field() {
   Field field{.group = "", .key = "preset_edits"};
   field.write = [](const State& state) { return write_edits(notebook_edits(state.source)); };
@@ -203,7 +203,7 @@ void add_model(std::vector<Field>& fields) {
   fields.push_back(ids_field("target_ids", in_model<&Model::target_ids>()));
 }
 
-/// "1/sqrt(d_k)", "none" or a number, after a flag.
+/// Reads "1/sqrt(d_k)", "none" or a number, after a flag.
 StateEdit parse_scale(const std::string& flag, const std::string& text) {
   constexpr float kLargest = 1e6f;
   model::Scale scale;
@@ -257,7 +257,7 @@ void add_playground(std::vector<Field>& fields) {
       {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"}));
 }
 
-/// A head such as "L1H4" or, in an encoder-decoder, "cross:L1H4"; none: it names no head.
+/// Reads a head such as "L1H4" or, in an encoder-decoder, "cross:L1H4"; none: it names no head.
 std::optional<std::pair<model::BlockRef, std::uint32_t>> parse_head_name(const std::string& text) {
   std::string_view name = text;
   std::pair<model::BlockRef, std::uint32_t> head;
@@ -278,7 +278,7 @@ std::optional<std::pair<model::BlockRef, std::uint32_t>> parse_head_name(const s
   return head;
 }
 
-/// "L1H4=uniform,cross:L0H2=first" after a flag.
+/// Reads "L1H4=uniform,cross:L0H2=first" after a flag.
 StateEdit parse_patterns(const std::string& flag, const std::string& text) {
   inference::FixedPatterns patterns;
   for (const std::string& part : split_list(flag, {text})) {
@@ -384,7 +384,7 @@ void add_selection(std::vector<Field>& fields) {
   add(choice_field("selection", "mean", kLabel, at<&State::selection, &Selection::mean>(), kMeans));
 }
 
-/// The masks that the state goes back to, which only change together with others.
+/// Adds the masks that the state goes back to, which only change together with others.
 void add_kept_masks(std::vector<Field>& fields) {
   fields.push_back(masks_field("model_masks", "Change masks", in_model<&Model::trained_masks>()));
   fields.push_back(masks_field("playground_masks", "Change masks", of_playground<&Playground::kept_masks>()));

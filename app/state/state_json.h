@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// A state as JSON. Keys are the members' names; defaults are written too, so that a file is complete.
+/// Returns a state as JSON. Keys are the members' names; defaults are written too, so that a file is complete.
 nlohmann::json to_json(const State& state);
 
 /// Reads to_json's output. A missing key keeps its default, an unknown key is ignored (files of a newer version), a value
@@ -15,11 +15,11 @@ Result<State> state_from_json(const nlohmann::json& json);
 
 nlohmann::json to_json(const inference::PlaygroundSettings& settings);
 
-/// Why a file's content isn't the JSON that was expected: "it is empty; expected a session, …". `problem`: of parse_json().
-/// Tells content of another kind, and what opens it. `expected`: what file it should be, and what writes one.
+/// Returns why a file's content isn't the JSON that was expected: "it is empty; expected a session, …". `problem`: of
+/// parse_json(). Names content of another kind, and what opens it. `expected`: what file it should be, and what writes one.
 std::string refusal_of_json(std::string_view content, const std::string& problem, std::string_view expected);
 
-/// A JSON file that the user chose. Throws Error naming the file, as read_json(), with refusal_of_json().
+/// Reads a JSON file that the user chose. Throws Error naming the file, as read_json(), with refusal_of_json().
 nlohmann::json read_chosen_json(const std::filesystem::path& path, std::string_view expected, const JsonLimits& limits = {});
 
 }  // namespace headlight::app

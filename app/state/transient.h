@@ -71,14 +71,15 @@ struct Transient {
   std::string in_place = {};                ///< why the view lacks numbers; of this frame, newest
   bool shows_nothing = false;               ///< `in_place` is all that the view shows
 
-  /// The panes are about to be drawn, and say anew what is under the pointer.
+  /// Called before the panes are drawn, which then set anew what is under the pointer.
   void begin_panes() {
     pointed = std::exchange(points_at, {});
     hovered.reset();
     visible.reset();
     pointed_number.reset();
   }
-  /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
+  /// Returns the row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned
+  /// one.
   std::optional<std::uint32_t> followed_query(const State& state) const {
     const bool is_on_map = hovered && attention::is_map(hovered_stage);
     if (is_on_map || pointed.query) return is_on_map ? hovered->query : pointed.query;

@@ -42,20 +42,20 @@ class Undo {
   /// Adopts a change that the user didn't make (a selection clamped to a new run) into the current step: nothing to undo.
   void adopt(const State& state);
 
-  /// The next change starts a new step, however quickly it follows.
+  /// Lets the next change start a new step, however quickly it follows.
   void seal();
 
   bool can_undo() const { return position_ > 0; }
   bool can_redo() const { return position_ + 1 < steps_.size(); }
-  /// The change that undo() / redo() would apply ("Edit text"); empty when there is none.
+  /// Returns the change that undo() / redo() would apply ("Edit text"); empty when there is none.
   std::string undo_label() const;
   std::string redo_label() const;
 
-  /// The state to show from now on. Without anything to undo or redo: the shown one.
+  /// Returns the state to show from now on. Without anything to undo or redo: the shown one.
   const State& undo();
   const State& redo();
 
-  /// All steps in their order, then named ones that are kept aside.
+  /// Returns all steps in their order, then named ones that are kept aside.
   std::vector<HistoryStep> history() const;
   /// Returns the state of a step, to show from now on; one that is kept aside becomes the step after the shown one. An
   /// unknown id gives the shown state.
@@ -64,13 +64,13 @@ class Undo {
   /// Gives a step a name, which it keeps: named steps outlive the limits, and a later change never becomes one with them. An
   /// empty name takes it away. At most kMaxNamedSteps steps have one.
   void name_step(std::uint64_t id, std::string name);
-  /// The id and the name of the shown step.
+  /// Return the id and the name of the shown step.
   std::uint64_t shown_id() const { return steps_[position_].id; }
   const std::string& shown_name() const { return steps_[position_].name; }
 
-  /// The number of steps without those kept aside.
+  /// Returns the number of steps without those kept aside.
   std::size_t step_count() const { return steps_.size(); }
-  /// Steps before the shown one.
+  /// The number of steps before the shown one.
   std::size_t position() const { return position_; }
   /// Approximate memory of all steps; what neighbouring steps share counts once.
   std::size_t bytes() const { return bytes_; }

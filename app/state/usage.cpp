@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kLongestModelName = 40;
 
-/// Levenshtein: insertions, deletions and substitutions that change one word into the other, which has at most
-/// kLongestModelName letters.
+/// Returns the Levenshtein distance: insertions, deletions and substitutions that change one word into the other, which has
+/// at most kLongestModelName letters.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::array<std::size_t, kLongestModelName + 1> row;
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -14,19 +14,20 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// The candidate with the fewest edits from `word`; empty when none is similar enough.
+/// Returns the candidate with the fewest edits from `word`; empty when none is similar enough.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-/// `flag` is named in every message: "--heads: expected a whole number from 1 to 64, found 65".
+/// Read a number from `low` to `high`. `flag` is named in every message: "--heads: expected a whole number from 1 to 64,
+/// found 65".
 std::uint64_t parse_integer(std::string_view flag, const std::string& text, std::uint64_t low, std::uint64_t high);
 float parse_number(std::string_view flag, const std::string& text, float low, float high);
-/// "LOW,HIGH" with LOW below HIGH.
+/// Reads "LOW,HIGH" with LOW below HIGH.
 view::ValueLimits parse_limits(std::string_view flag, const std::string& text);
-/// "on" or "off".
+/// Reads "on" or "off".
 bool parse_switch(std::string_view flag, const std::string& text);
-/// Position of `text` in `names`.
+/// Returns the position of `text` in `names`.
 std::size_t parse_choice(std::string_view flag, const std::string& text, std::span<const std::string> names);
-/// "a,b" and {"a", "b"} alike; empty parts are refused.
+/// Splits "a,b" and {"a", "b"} alike; empty parts are refused.
 std::vector<std::string> split_list(std::string_view flag, const std::vector<std::string>& values);
 
 }  // namespace headlight::app

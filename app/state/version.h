@@ -10,10 +10,11 @@ namespace headlight::app {
 /// (cmake/Commit.cmake).
 extern const std::string_view kCommit;
 
-/// "0.1.0 (9cfc9a31 2026-11-26)", or without a commit "0.1.0": for people. Files say HEADLIGHT_VERSION alone.
+/// Returns "0.1.0 (9cfc9a31 2026-11-26)", or without a commit "0.1.0": for people. Files say HEADLIGHT_VERSION alone.
 std::string program_version();
 
-/// `headlight` beside the running program, which is another one in tests; else the running one: what runs as a child.
+/// Returns the program that runs as a child: `headlight` beside the running program, which is another one in tests; else the
+/// running one.
 std::filesystem::path headlight_program();
 
 }  // namespace headlight::app
