@@ -38,12 +38,12 @@ struct Desk {
   std::vector<std::string_view> commands = {};  ///< ids; they run with the next frame, as the actions below
   std::vector<std::function<void()>> actions = {};
 
-  /// Does it at the beginning of the next frame, before anything is drawn: what it asks of the panels, as the keyboard for
-  /// the text box, and another model or state must be there before.
+  /// Runs `action` at the beginning of the next frame, before anything is drawn: another model or state, and what the action
+  /// asks of the panels, as the keyboard for the text box, must be there before.
   void post(std::function<void()> action);
   void tell(std::string text) { notice = {.text = std::move(text)}; }
   void warn(std::string text) { notice = {.text = std::move(text), .is_warning = true}; }
-  /// Does it, with a warning in place of an exception.
+  /// Runs `action`, with a warning in place of an exception.
   template <typename Action>
   void attempt(Action&& action) {
     try {
@@ -87,9 +87,9 @@ class Feature {
   Desk& desk_;
 };
 
-/// The open survey.
+/// Makes the feature of the open survey.
 std::unique_ptr<Feature> survey_feature(Desk& desk, Models& models, SurveyRoom& room);
-/// The chosen set of prompts.
+/// Makes the feature of the chosen set of prompts.
 std::unique_ptr<Feature> prompts_feature(Desk& desk, PromptRoom& room);
 
 }  // namespace headlight::app

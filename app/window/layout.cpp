@@ -26,14 +26,14 @@ float sidebar_for(const Panes& panes, float width) {
   return std::clamp(width * 0.2125F, 300.0F, 440.0F);
 }
 
-/// A map is about as wide as it is high; what a wide window has beside it is the grid's.
+/// Returns the grid's width; a map is about as wide as it is high; what a wide window has beside it is the grid's.
 float grid_for(const Panes& panes, float width, float height, float left) {
   if (panes.grid > 0.0F) return std::max(panes.grid, kGridMin);
   constexpr float kLargestShare = 0.28F;
   return std::clamp(width - left - height, 300.0F, std::max(300.0F, width * kLargestShare));
 }
 
-/// The width of a panel between `least` and `wanted` that leaves the map `center`; 0: none does.
+/// Returns the width of a panel between `least` and `wanted` that leaves the map `center`; 0: none does.
 float fitting(float wanted, float least, float room, float center) {
   const float width = std::min(wanted, room - center);
   return width >= least ? width : 0.0F;

@@ -16,7 +16,7 @@ enum class TabRows : std::uint8_t {
 struct TabWidths {
   float one_row = 0.0F, two_rows = 0.0F;
 };
-/// The rows that fit into `width`.
+/// Returns the rows that fit into `width`.
 TabRows tab_rows_in(float width, const TabWidths& tabs);
 
 /// The places of the window's panes, in UI units. Pure arithmetic: the same window gives the same layout.

@@ -21,7 +21,7 @@ class Lessons final : public Feature {
   /// Is the card of a lesson beside the view while presenting?
   bool shows_card() const { return player_.is_open() && !is_card_folded_; }
   void fold_card() { is_card_folded_ = !is_card_folded_; }
-  /// Height of the panel at which nothing scrolls; 0 while it is closed.
+  /// Returns the height of the panel at which nothing scrolls; 0 while it is closed.
   float height() const { return player_.is_open() ? memory_.wanted : 0.0F; }
   void on_notes(std::function<void(const std::string&)> tell) { tell_notes_ = std::move(tell); }
 

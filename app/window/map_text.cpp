@@ -11,7 +11,7 @@ namespace {
 /// A larger table would block the clipboard, and the program that it is pasted into, for seconds.
 constexpr std::uint64_t kMaxCopied = std::uint64_t{1} << 20;
 
-/// Labels of some tokens, their indices where there are none.
+/// Returns the labels of some tokens, their indices where there are none.
 std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_t batch, std::uint32_t first,
                                    std::uint32_t count) {
   std::vector<std::string> labels;
@@ -19,7 +19,7 @@ std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_
   return labels;
 }
 
-/// The rectangle that is to be copied, of the shown map.
+/// Returns the rectangle that is to be copied, of the shown map.
 TileQuery wanted_tile(const Frame& frame, const view::Region& cells, CopiedNumbers what) {
   const State& state = frame.state;
   TileQuery query{.quantity = shown_stage(state),

@@ -12,11 +12,11 @@ struct MapText {
   std::string message = {};
 };
 
-/// The numbers of the shown map that are to be copied: exact values of its stage, of the tokens themselves.
+/// Returns the numbers of the shown map that are to be copied: exact values of its stage, of the tokens themselves.
 MapText map_text(Frame& frame, CopiedNumbers what);
 
-/// "query\tthe\tcat\nthe\t1\t0\n": rows and columns named by their labels. `values` [rows, columns]. Tabs and newlines in
-/// labels become spaces.
+/// Returns "query\tthe\tcat\nthe\t1\t0\n": rows and columns named by their labels. `values` [rows, columns]. Tabs and
+/// newlines in labels become spaces.
 std::string to_table(std::span<const std::string> rows, std::span<const std::string> columns, std::span<const float> values);
 
 }  // namespace headlight::app

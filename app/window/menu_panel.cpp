@@ -14,7 +14,7 @@
 namespace headlight::app {
 namespace {
 
-/// The commands of one menu or submenu, in the order in which they are drawn.
+/// Returns the commands of one menu or submenu, in the order in which they are drawn.
 std::vector<const Command*> commands_of(std::string_view menu) {
   std::vector<const Command*> list;
   for (const Command& command : commands()) {
@@ -30,7 +30,7 @@ class Menus {
  public:
   Menus(Frame& frame, const MenuContext& context) : frame_(frame), context_(context) {}
 
-  /// The entries of a context menu, below what it is of.
+  /// Draws the entries of a context menu, below what it is of.
   MenuChoice draw_for(MenuTarget target, const std::string& title) {
     heading(title.c_str());
     ImGui::Separator();

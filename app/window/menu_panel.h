@@ -24,21 +24,21 @@ struct MenuChoice {
   std::optional<std::string> file;    ///< a recent one
 };
 
-/// The menu bar at the window's top.
+/// Draws the menu bar at the window's top.
 MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
 
-/// The entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
+/// Draws the entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
 MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title);
 
 /// Lists for the menus that take long to find out: asked for once, when a menu is first opened.
 class MenuCatalog {
  public:
-  /// Every notebook with its title.
+  /// Returns every notebook with its title.
   const std::vector<PresetInfo>& presets();
-  /// nullptr when there is no such notebook.
+  /// Returns the notebook of this name; nullptr when there is none.
   const PresetInfo* preset(const std::string& name);
   const std::vector<gpu::DeviceInfo>& devices();
-  /// Path of a bundled model; nothing where this installation lacks it.
+  /// Returns the path of a bundled model; nothing where this installation lacks it.
   const std::optional<std::string>& bundled_model(std::string_view name);
 
  private:

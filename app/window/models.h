@@ -18,7 +18,7 @@ class Models final : public Feature {
   ModelJobs& jobs() { return jobs_; }
   const ModelJobs& jobs() const { return jobs_; }
   const ModelBrowser& browser() const { return browser_; }
-  /// Opened last, until the engine has it; may be null.
+  /// Returns the model that was opened last, until the engine has it; may be null.
   const inference::LanguageModel* opened() const { return opened_.get(); }
 
   void browse();

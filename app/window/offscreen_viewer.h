@@ -14,8 +14,8 @@ namespace headlight::app {
 /// The viewer without a window: its engine, the device that draws, and the workspace between them.
 class OffscreenViewer {
  public:
-  /// `wake` is called from the engine's thread when there is something new, also before this has returned. Throws Error in
-  /// one line when there is no device.
+  /// Opens the viewer. `wake` is called from the engine's thread when there is something new, also before this has returned.
+  /// Throws Error in one line when there is no device.
   explicit OffscreenViewer(const ScreenshotOptions& options, std::function<void()> wake = {});
 
   shell::Ui& ui() { return ui_; }
@@ -31,7 +31,8 @@ class OffscreenViewer {
 /// Writes a finished frame as PNG; creates the folder. Throws Error naming the file and the reason.
 void write_png(const std::filesystem::path& path, const shell::PixelImage& image);
 
-/// The part of an image inside `rect`, which is in UI units of `scale` pixels; what is outside the image is left out.
+/// Returns the part of an image inside `rect`, which is in UI units of `scale` pixels; what is outside the image is left
+/// out.
 shell::PixelImage cropped(const shell::PixelImage& image, const view::Rect& rect, float scale);
 
 }  // namespace headlight::app

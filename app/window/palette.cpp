@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-/// "GPT-2 · 12 layers × 12 heads".
+/// Returns "GPT-2 · 12 layers × 12 heads".
 std::string about(const ListedModel& model) {
   const std::string layers =
       model.decoder_layers > 0 ? fmt::format("{} + {}", model.layers, model.decoder_layers) : std::to_string(model.layers);

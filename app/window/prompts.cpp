@@ -25,8 +25,8 @@ class Prompts final : public Feature {
   std::string pending() const override { return room_.is_busy() ? "prompts are measured" : ""; }
 
  private:
-  /// The text with the corrupted one as the second, the answers as the tokens whose logits are explained: one step of the
-  /// history.
+  /// Shows the text with the corrupted one as the second, the answers as the tokens whose logits are explained: one step of
+  /// the history.
   void show(const AskedPrompt& asked) {
     if (!is_model(desk_.state.source)) return;
     desk_.stop_generating();

@@ -22,14 +22,14 @@ class Sessions final : public Feature {
         record_use_(session_ ? RecordUse::Compare : RecordUse::None) {}
 
   const FileDialog& files() const { return files_; }
-  /// The path of the open session; empty: none is open.
+  /// Returns the path of the open session; empty: none is open.
   std::filesystem::path open_path() const { return session_ ? session_->path : std::filesystem::path(); }
-  /// The window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
+  /// Returns the window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
-  /// Dropped files: a text, a session, a lesson, a survey, or a model.
+  /// Opens dropped files: a text, a session, a lesson, a survey, or a model.
   void open_files(const std::vector<std::string>& paths);
 
-  /// Saved steps, surveys and files of prompts that were opened and are there still, then models, the newest first.
+  /// Returns saved steps, surveys and files of prompts that were opened and are there still, then models, the newest first.
   std::vector<std::string> recent() const;
   /// Opens a recent file or model by its kind.
   void open_recent(const std::string& path);

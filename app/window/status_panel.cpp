@@ -25,7 +25,7 @@ std::string tokens_of(const model::ModelInput& input) {
   return tokens;
 }
 
-/// "reused 12 tokens, 3 layers".
+/// Returns "reused 12 tokens, 3 layers".
 std::string reuse_text(const inference::RunTiming& timing) {
   const auto count = [](std::uint32_t number, const char* noun) {
     return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
@@ -50,7 +50,7 @@ class StatusLine {
  public:
   StatusLine(Frame& frame, float left, float right_edge) : frame_(frame), right_edge_(right_edge), x_(left) {}
 
-  /// A part at the left, while there is room for the whole of it.
+  /// Draws a part at the left, while there is room for the whole of it.
   void part(const std::string& text, shell::Color color, const char* explanation) {
     constexpr float kGap = 20.0F;
     ImFont* font = frame_.ui.fonts().small;

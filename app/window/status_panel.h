@@ -12,8 +12,8 @@ struct StatusContext {
   bool verifies_head = false;  ///< asks for the selected head's verification and says what it found
 };
 
-/// The line at the bottom: verification, device, GPU time of the last run, tokens, model size; at the right what is going
-/// on, or the one line that says why the newest change can't be shown.
+/// Draws the line at the bottom: verification, device, GPU time of the last run, tokens, model size; at the right what is
+/// going on, or the one line that says why the newest change can't be shown.
 void draw_status_panel(Frame& frame, const StatusContext& context);
 
 }  // namespace headlight::app

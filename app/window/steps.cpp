@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kPlayInterval_s = 0.25, kStepJobWait_s = 0.05;
 
-/// The step that the capture on show is; none: it isn't kept any more.
+/// Returns the step that the capture on show is; none: it isn't kept any more.
 std::optional<std::size_t> find_step(const LinkSnapshot& link, const std::string& file) {
   const auto found = std::ranges::find_if(link.steps, [&](const LinkedStep& step) { return step.file == file; });
   if (found == link.steps.end()) return std::nullopt;

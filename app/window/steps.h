@@ -35,13 +35,13 @@ class Steps final : public Feature {
   double redraw_after_s() const override;
 
  private:
-  /// The link or the file that the capture on show is a step of; null: neither.
+  /// Returns the link or the file that the capture on show is a step of; null: neither.
   std::shared_ptr<const LinkSnapshot> shown_link() const;
   void follow_link();
   void take_jobs();
   void update_series();
   void play();
-  /// The place of the step on show in the series; none: there is none.
+  /// Returns the place of the step on show in the series; none: there is none.
   std::optional<std::size_t> shown() const;
   void show(std::size_t index);
   void show_step(const LinkedStep& step);

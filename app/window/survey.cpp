@@ -12,7 +12,7 @@ namespace {
 constexpr float kMeanColumn = 0.42F, kRankColumn = 0.86F;
 constexpr float kNameGap = 6.0F;  // after a metric's name
 
-/// One metric of the head: its mean and rank; a click chooses whose texts are listed.
+/// Draws one metric of the head: its mean and rank; a click chooses whose texts are listed.
 void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index, const SurveyedHead& head,
                           std::size_t& metric) {
   const std::string name = fmt::format("survey.metric.{}", index);
@@ -129,7 +129,7 @@ class Surveys final : public Feature {
     opening_ = std::move(asked);
   }
 
-  /// The text, with the cell that has the weight pinned.
+  /// Shows the text, with the cell that has the weight pinned.
   void show(const AskedExample& asked) {
     const SurveyExample& example = asked.example;
     if (!is_model(desk_.state.source) || !room_.survey()) return;

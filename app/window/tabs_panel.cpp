@@ -27,12 +27,12 @@ std::vector<ViewGroup> view_groups() {
   return groups;
 }
 
-/// The width in the heavier font, so that nothing moves when the tab changes.
+/// Returns a tab's width in the heavier font, so that nothing moves when the tab changes.
 float tab_width(const shell::Ui& ui, std::string_view title) {
   return std::ceil(text_width(ui.fonts().strong, std::string(title)));
 }
 
-/// The heading is in capitals, so that "Heads" isn't taken for the tab beside it.
+/// Returns the heading in capitals, so that "Heads" isn't taken for the tab beside it.
 std::string heading_of(const ViewGroup& group) {
   std::string heading(group.front().group);
   for (char& c : heading) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -43,14 +43,14 @@ float heading_width(const shell::Ui& ui, const ViewGroup& group) {
   return std::ceil(text_width(ui.fonts().small, heading_of(group)));
 }
 
-/// All tabs of a group, with half of a gap at either side of each.
+/// Returns the width of all tabs of a group, with half of a gap at either side of each.
 float group_width(const shell::Ui& ui, const ViewGroup& group, float gap) {
   float width = 0.0F;
   for (const View& view : group) width += tab_width(ui, view.title) + gap;
   return width;
 }
 
-/// A row of groups; `has_headings`: before their tabs.
+/// Returns the width of a row of groups; `has_headings`: before their tabs.
 float row_width(const shell::Ui& ui, std::span<const ViewGroup> groups, float gap, bool has_headings) {
   float width = 2.0F * kBetweenGroups * static_cast<float>(groups.size() - 1);
   for (const ViewGroup& group : groups) {
@@ -191,7 +191,7 @@ class TabsPainter {
     list_->AddRectFilled({x, y - 3.0F}, {x + width, y}, theme_.accent, 1.5F);
   }
 
-  /// The colour of a view that has nothing to draw.
+  /// Returns the colour of a view that has nothing to draw.
   shell::Color dimmed() const { return shell::blended(shell::with_alpha(theme_.text_dim, 0xA0), theme_.background); }
 
   bool is_tab(const View& view) const { return &find_view(frame_.state.view.tab) == &view; }

@@ -9,7 +9,7 @@
 namespace headlight::app {
 namespace {
 
-/// The end of the text, where the user is typing.
+/// Returns the end of the text, where the user is typing.
 std::string fit_end(ImFont* font, const std::string& text, float room) {
   if (text_width(font, text) <= room) return text;
   for (std::size_t from = 1; from < text.size(); ++from) {
@@ -20,7 +20,7 @@ std::string fit_end(ImFont* font, const std::string& text, float room) {
   return "\u2026";
 }
 
-/// The bytes of the UTF-8 character at `at`.
+/// Returns the bytes of the UTF-8 character at `at`.
 std::string_view character_at(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;

@@ -26,18 +26,18 @@ class TypedRow {
   bool is_empty() const { return text_.empty(); }
   /// Was the last character so long ago that the next one begins another row? Any steady clock.
   bool has_ended(double now_s) const;
-  /// The characters of one frame, of which `shortcuts` start something. Spaces at the beginning are ignored.
+  /// Adds the characters of one frame, `shortcuts` of which start something. Spaces at the beginning are ignored.
   void add(std::string_view typed, std::size_t shortcuts, double now_s);
   /// Takes the last character away.
   void erase_last();
 
   bool is_text() const { return is_text_; }
-  /// A text, or what may become one: spaces and commas in it are no keys of a view.
+  /// Is it a text, or may it become one? Spaces and commas in it are no keys of a view.
   bool may_be_text() const { return is_text_ || has_other_; }
   const std::string& text() const { return text_; }
   /// May a shortcut that waits run?
   bool may_run(double now_s) const;
-  /// Seconds until something changes without a further character; infinity: nothing does.
+  /// Returns the seconds until something changes without a further character; infinity: nothing does.
   double wait_s(double now_s) const;
 
  private:

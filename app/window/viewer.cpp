@@ -38,7 +38,7 @@ std::string end_kept(WindowEnd how, const std::string& words) {
   return kept == nullptr ? std::string() : kept->end(how, words);
 }
 
-/// The display has gone, and with it the window: nothing may be asked of either, or of the device that draws.
+/// Called when the display has gone, and with it the window: nothing may be asked of either, or of the device that draws.
 [[noreturn]] void end_without_display() {
   const std::string trouble = end_kept(WindowEnd::Asked, "its display went");
   fmt::print(stderr, "headlight: the display has gone{}{}\n", trouble.empty() ? "" : "; ", trouble);
@@ -83,7 +83,7 @@ class ViewerLoop {
     }
   }
 
-  /// The window's close button.
+  /// Handles the window's close button.
   void close() {
     if (platform::is_compositor_gone()) end_without_display();
     window_.set_should_close(false);
@@ -140,7 +140,7 @@ class ViewerLoop {
                                          kept_ ? utf8(kept_->folder()) : "not kept"));
   }
 
-  /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again
+  /// Makes everything that draws anew; what the user did and what is computed stays. Throws Error when that fails again
   /// and again.
   void reopen_device(const std::string& loss) {
     while (true) {
@@ -172,7 +172,7 @@ class ViewerLoop {
   std::string title_;
 };
 
-/// Null where the window is to have none, or where there can be none, which is said.
+/// Opens the link; null where the window is to have none, or where there can be none, which is reported.
 std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
   if (!options.is_linkable) return nullptr;
   try {

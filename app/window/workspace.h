@@ -23,10 +23,10 @@
 
 namespace headlight::app {
 
-/// An engine that computes what a state shows already, while there is nothing yet to show it on.
+/// Returns an engine that computes what a state shows already, while there is nothing yet to show it on.
 std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state);
 
-/// The theme's colours.
+/// Returns the theme's colours.
 shell::ThemeKind theme_kind(Theme theme);
 
 struct WorkspaceOptions {
@@ -56,11 +56,11 @@ class Workspace final : private CommandHost {
   /// `now_s`: any steady clock.
   void frame(glm::uvec2 size, float content_scale, double now_s);
 
-  /// Seconds until the next frame is wanted though nothing happens; infinity when idle.
+  /// Returns the seconds until the next frame is wanted though nothing happens; infinity when idle.
   double redraw_after_s() const;
-  /// Nothing is being computed, drawn or waited for.
+  /// Is nothing being computed, drawn or waited for?
   bool is_settled() const { return pending().empty(); }
-  /// Why the window isn't settled, in words: "the engine computes"; empty when it is.
+  /// Returns why the window isn't settled, in words: "the engine computes"; empty when it is.
   std::string pending() const;
   /// Draws frames, 1/60 s apart from `now_s` on and 1/10 s after a while, waiting for the engine in between, until
   /// is_settled(). Returns the clock then. Throws Error when that doesn't happen within kMaxRest_s of this clock, which the
@@ -68,7 +68,7 @@ class Workspace final : private CommandHost {
   static constexpr double kMaxRest_s = 600.0;
   double settle(glm::uvec2 size, float content_scale, double now_s);
 
-  /// Files dropped on the window: a text, a session, or a model.
+  /// Opens files dropped on the window: a text, a session, or a model.
   void open_files(const std::vector<std::string>& paths) { sessions_.open_files(paths); }
   /// Looks into a model in the background and shows it when it can be shown.
   void open_model(const std::string& path) { models_.open(path); }
@@ -83,7 +83,7 @@ class Workspace final : private CommandHost {
   /// Gives the cards' notes for the presenter to `tell`, a paragraph each.
   void on_notes(std::function<void(const std::string&)> tell) { lessons_.on_notes(std::move(tell)); }
 
-  /// The view alone, and a lesson's card, in large type.
+  /// Shows the view alone, and a lesson's card, in large type.
   void present() { desk_.is_presenting = true; }
 
   /// Opens a survey, which was read already.
@@ -101,20 +101,20 @@ class Workspace final : private CommandHost {
   /// Does the last frame also show all other maps on screen, and the whole translation?
   bool shows_all_maps() const;
 
-  /// Processor time of this thread for the last frame, before anything is given to the graphics driver.
+  /// Returns the processor time of this thread for the last frame, before anything is given to the graphics driver.
   double build_cpu_ms() const { return build_cpu_ms_; }
-  /// The area of the view in the middle, in UI units.
+  /// Returns the area of the view in the middle, in UI units.
   view::Rect center() const { return desk_.layout.center; }
 
-  /// The window is to be closed: where its session has changes that aren't saved, the user is asked first.
+  /// Asks to close the window: where its session has changes that aren't saved, the user is asked first.
   void ask_to_quit() { quit(); }
   bool wants_to_quit() const { return wants_to_quit_; }
   /// Shows a line of trouble, after the one that is shown already.
   void warn(const std::string& text);
-  /// The window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
+  /// Returns the window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const { return sessions_.title(); }
   const State& state() const { return desk_.state; }
-  /// The part of the window that a crash would lose.
+  /// Returns the part of the window that a crash would lose.
   OpenWindow open_window() const;
   const EngineResult& result() const { return desk_.result; }
   const Undo& undo() const { return desk_.undo; }
@@ -126,11 +126,11 @@ class Workspace final : private CommandHost {
   const FileDialog& file_dialog() const { return sessions_.files(); }
   const LessonPlayer& lessons() const { return lessons_.player(); }
   const ModelBrowser& model_browser() const { return models_.browser(); }
-  /// The token under the pointer, among the chips or in the text, as a row of the map.
+  /// Returns the token under the pointer, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return desk_.transient.pointed.query; }
-  /// The row whose weights shade the keys' chips.
+  /// Returns the row whose weights shade the keys' chips.
   std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query(desk_.state); }
-  /// The text of the target's box while the model writes it.
+  /// Returns the text of the target's box while the model writes it.
   const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return desk_.generation; }
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
@@ -139,11 +139,11 @@ class Workspace final : private CommandHost {
   std::vector<std::string> write_figure(const std::filesystem::path& path) const;
   /// Returns the view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
-  /// The settings to remember; the window's placement is the caller's.
+  /// Returns the settings to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Returns the area that a widget had in the last frame, in UI units; by the names that panels give (app/frame.h).
   std::optional<view::Rect> item_rect(std::string_view name) const;
-  /// The tooltips of the last frame's controls, by name.
+  /// Returns the tooltips of the last frame's controls, by name.
   const ItemTips& item_tips() const { return tips_; }
 
  private:
@@ -256,8 +256,8 @@ class Workspace final : private CommandHost {
   void stop_generating() override { desk_.stop_generating(); }
 
   // workspace_draw.cpp
-  /// All but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown before a
-  /// model arrives.
+  /// Draws all but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown
+  /// before a model arrives.
   void draw(Frame& menus, Frame& frame);
   void draw_menu(Frame& frame);
   void draw_welcome(Frame& frame);

@@ -42,7 +42,7 @@ struct SplitterUse {
   bool is_double_clicked = false;
 };
 
-/// A line between panes in a strip that can be dragged.
+/// Draws a line between panes in a strip that can be dragged.
 SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color color, shell::Color hot) {
   if (strip.is_empty()) return {};
   ImGui::SetNextWindowPos(strip.origin);
@@ -246,7 +246,7 @@ void Workspace::draw_center(Frame& frame) {
   is_view_empty_ = frame.transient.shows_nothing;
 }
 
-/// Ctrl and a click ask where the number under the pointer is from, in every view and the grid.
+/// Handles Ctrl and a click, which ask where the number under the pointer is from, in every view and the grid.
 void Workspace::ask_about_number(Frame& frame) {
   Transient& transient = frame.transient;
   const bool asks = ImGui::GetIO().KeyCtrl && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
