@@ -9,7 +9,7 @@ namespace headlight::app {
 
 // A function for each view, in the view's own folder; the table of views calls them.
 std::unique_ptr<ViewPanel> open_block_view();
-/// Metrics, loss and logged numbers over the steps of a training.
+/// Shows metrics, loss and logged numbers over the steps of a training.
 std::unique_ptr<ViewPanel> open_checkpoints_view();
 /// Shows what every head does over a corpus: the open survey.
 std::unique_ptr<ViewPanel> open_corpus_view();
@@ -23,7 +23,7 @@ std::unique_ptr<ViewPanel> open_model_view();
 std::unique_ptr<ViewPanel> open_neuron_view();
 std::unique_ptr<ViewPanel> open_patching_view();
 std::unique_ptr<ViewPanel> open_predictions_view();
-/// Every experiment over a set of prompts: means, spreads, and the prompts.
+/// Shows every experiment over a set of prompts: means, spreads, and the prompts.
 std::unique_ptr<ViewPanel> open_prompts_view();
 std::unique_ptr<ViewPanel> open_side_by_side_view();
 std::unique_ptr<ViewPanel> open_text_view();

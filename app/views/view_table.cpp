@@ -11,7 +11,7 @@ namespace {
 
 using shell::Key;
 
-/// A capture has the stages that were saved.
+/// Has the run the stage? A capture has the stages that were saved.
 bool has_stage(const Frame& frame, attention::Stage stage) {
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   return !frame.result.capture || (shape != frame.result.shapes.end() && shape->second.extent(stage));

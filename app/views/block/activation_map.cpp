@@ -21,7 +21,7 @@ std::string state_name(std::size_t state) {
   return state == 0 ? std::string("token vectors") : fmt::format("after layer {}", state - 1);
 }
 
-/// "x[447] = −301.2 at token 0 “<s>”".
+/// Returns "x[447] = −301.2 at token 0 “<s>”".
 std::string activation_text(const Frame& frame, const Activation& x) {
   return fmt::format("x[{}] = {} at token {} \u201C{}\u201D", x.dimension, write_number(double{x.value}), x.token,
                      token_name(frame, x.token));

@@ -11,7 +11,7 @@ class ActivationMap {
  public:
   /// Fills what is left of the region, with a button that goes back to the layer.
   void draw(Frame& frame);
-  /// Null: nothing was drawn last.
+  /// Returns the figure; null: nothing was drawn last.
   std::unique_ptr<exporting::Drawing> figure() const;
 
  private:

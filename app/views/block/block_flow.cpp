@@ -138,8 +138,8 @@ class Flow {
 
   float appearing() const { return ease((walk_.part() - kFlight) / (1.0F - kFlight)); }
 
-  /// The inputs of the current step on their way to its result. Several arrive side by side, so that each is seen to the
-  /// end.
+  /// Draws the inputs of the current step on their way to its result. Several arrive side by side, so that each is seen to
+  /// the end.
   void draw_flight() {
     if (walk_.is_at_end() || frame_.state[kBlockView.reduces_motion]) return;
     const std::size_t step = walk_.step();

@@ -13,7 +13,7 @@ struct PointedCell {
   attention::Cell cell;
 };
 
-/// The colour of the matrix' role.
+/// Returns the colour of the matrix' role.
 shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme);
 
 /// Draws every matrix as a small heatmap, with lines between them, as far as the walk has come. Returns the cell under the
@@ -47,10 +47,10 @@ bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode
 std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked);
 
-/// A cell of one of the layer's matrices, written out with real numbers.
+/// Explains a cell of one of the layer's matrices, written out with real numbers.
 Arithmetic explain_node(Frame& frame, const HeadSubject& subject, const BlockNode& node, attention::Cell cell);
 
-/// "query 2 “short” · key 5 “first”", or the token and the component.
+/// Returns "query 2 “short” · key 5 “first”", or the token and the component.
 std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell);
 
 /// Lengths of the residual stream's vectors [layers + 1]: the mean over tokens, and of one token.

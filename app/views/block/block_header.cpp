@@ -15,7 +15,7 @@ constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
 constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
 
-/// Width of a head's square with the gap after it.
+/// Returns the width of a head's square with the gap after it.
 float head_edge(std::uint32_t heads, float width) {
   return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 15.0F);
 }

@@ -24,7 +24,7 @@ std::size_t index_of(const BlockPlan& plan, attention::Stage stage) {
 /// States of the residual stream, which a layer carries past its branches.
 bool is_state(attention::Stage stage) { return stage == attention::Stage::Residual || stage == attention::Stage::Attended; }
 
-/// The line from one box to another: straight to a neighbour, else through the gutters.
+/// Returns the line from one box to another: straight to a neighbour, else through the gutters.
 std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, const BlockNode& to, const PlacedNode& end,
                              std::size_t lane, float left_margin) {
   const auto middle = [](const view::Rect& cells) { return cells.origin.y + cells.size.y * 0.5F; };
@@ -60,7 +60,7 @@ float column_width(const BlockPlan& plan, float width) {
   return std::max((width - kMargin - kGutterX * (columns - 1.0F)) / columns, 24.0F);
 }
 
-/// The height of what the rows of a flow have beside the cells of their matrices.
+/// Returns the height of what the rows of a flow have beside the cells of their matrices.
 float height_around(const BlockPlan& plan) {
   const auto rows = static_cast<float>(std::max(plan.rows, 1U));
   return kMargin + rows * kTitleHeight + (rows - 1.0F) * kGutterY;

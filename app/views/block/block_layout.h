@@ -15,9 +15,9 @@ struct BlockNode {
   std::uint32_t rows = 0, columns = 0;   ///< of the matrix
 
   const Quantity& quantity() const { return app::quantity(stage); }
-  /// "scores": State::opened_matrix names it.
+  /// Returns "scores": State::opened_matrix names it.
   std::string_view id() const { return attention::to_string(stage); }
-  /// The words after the symbol: "raw scores" after "S", nothing after itself.
+  /// Returns the words after the symbol: "raw scores" after "S", nothing after itself.
   std::string_view name() const;
 };
 
@@ -31,7 +31,7 @@ struct BlockPlan {
   const BlockNode* find(attention::Stage stage) const;
 };
 
-/// The plan of a block. `layer` may be null: nothing is known but the shape.
+/// Returns the plan of a block. `layer` may be null: nothing is known but the shape.
 BlockPlan plan_block(model::BlockRef block, const model::AttentionLayer* layer, const inference::BlockShape& shape);
 
 /// A matrix of the flow on screen, UI units.
@@ -57,13 +57,14 @@ struct BlockLayout {
 /// maps of queries and keys get the most, because they are square and others are wide.
 BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room);
 
-/// The height below which maps would be too small to be read in a room of this width.
+/// Returns the height below which maps would be too small to be read in a room of this width.
 float least_block_height(const BlockPlan& plan, float width);
 
 /// The least width of a matrix as a part of its height, and the other way round.
 inline constexpr float kThinnestMatrix = 0.35F;
 
-/// A rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than that part of a square.
+/// Returns a rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than that part of a
+/// square.
 view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room, float thinnest = kThinnestMatrix);
 
 }  // namespace headlight::app

@@ -38,7 +38,7 @@ void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, co
   }
 }
 
-/// The region of the matrix in sight, widened so that it changes seldom.
+/// Returns the region of the matrix in sight, widened so that it changes seldom.
 view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
   const auto first = [](float at, float cell) {
     return static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned * kAligned;
@@ -54,7 +54,7 @@ view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec
   return region;
 }
 
-/// The cells in sight of an unfolded matrix, with their numbers.
+/// Draws the cells in sight of an unfolded matrix, with their numbers.
 void draw_cells(Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 origin) {
   const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};

@@ -58,7 +58,7 @@ BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan
   return kept;
 }
 
-/// The layer's data flow with all of its matrices; null while one of them isn't known.
+/// Returns the layer's data flow with all of its matrices; null while one of them isn't known.
 std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
   if (kept.plan.nodes.empty()) return nullptr;
   exporting::DiagramFigure figure{
@@ -118,8 +118,8 @@ void draw_step(Frame& frame, const std::string& step) {
   ImGui::Dummy(size);
 }
 
-/// Play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`: what
-/// the walk shows now: "softmax → attention weights".
+/// Draws play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`:
+/// what the walk shows now: "softmax → attention weights".
 void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) {
   const float room = ImGui::GetContentRegionAvail().x;
   const bool is_wide = room >= 560.0F;
@@ -155,10 +155,10 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
 constexpr float kLowStrip = 84.0F;
 constexpr float kLowRegion = 560.0F, kMinLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
 
-/// The region is too low for a header with a chart and a line of controls below the flow.
+/// Is the region too low for a header with a chart and a line of controls below the flow?
 bool has_low_header(glm::vec2 region) { return region.y < kLowRegion && region.x >= kMinLowWidth; }
 
-/// The token whose vector the chart of the residual stream shows: the pinned query, else the last token.
+/// Returns the token whose vector the chart of the residual stream shows: the pinned query, else the last token.
 std::uint32_t token_of_interest(const Frame& frame) {
   if (frame.state.view.pinned) return frame.state.view.pinned->query;
   const attention::KeyRange queries = query_range(frame, frame.state.selection.block.kind);
@@ -189,7 +189,7 @@ void go_to(Frame& frame, const BlockNode& node, const Destination& destination) 
   frame.start_command(destination.command);
 }
 
-/// "softmax → attention weights".
+/// Returns "softmax → attention weights".
 std::string describe_step(const BlockPlan& plan, std::size_t step) {
   if (step >= plan.nodes.size()) return {};
   const BlockNode& node = plan.nodes[step];
@@ -226,7 +226,7 @@ void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   }
 }
 
-/// One matrix, large, with its numbers.
+/// Draws one matrix, large, with its numbers.
 void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockViewState& memory) {
   draw_unfolded_header(frame, node);
   const float strip = kLowStrip;
@@ -248,7 +248,7 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
   draw_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
 }
 
-/// The flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
+/// Draws the flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
 PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room,
                       BlockViewState& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
@@ -269,7 +269,7 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
   return pointed;
 }
 
-/// `corner`: of the view, where a low one has the controls of the walk at the right.
+/// Draws the whole layer. `corner`: of the view, where a low one has the controls of the walk at the right.
 void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
                 BlockViewState& memory) {
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
@@ -290,7 +290,7 @@ void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
   draw_strip(frame, subject, pointed.node, pointed.cell, strip, memory);
 }
 
-/// Keys and time.
+/// Moves the walk on by keys and time.
 void walk_on(Frame& frame, const BlockPlan& plan, BlockViewState& memory) {
   memory.walk.set_steps(plan.nodes.size());
   using shell::Key;
@@ -302,8 +302,8 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockViewState& memory) {
   memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state[kBlockView.speed]);
 }
 
-/// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers
-/// for each matrix. A click unfolds one; the walk shows step by step how they are made.
+/// Draws one layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real
+/// numbers for each matrix. A click unfolds one; the walk shows step by step how they are made.
 void draw_block_panel(Frame& frame, BlockViewState& memory) {
   memory.figure = {};
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;

@@ -10,7 +10,7 @@ class BlockWalk {
  public:
   explicit BlockWalk(std::size_t steps = 0) { set_steps(steps); }
 
-  /// Another number of steps ends the walk.
+  /// Sets the number of steps; another number ends the walk.
   void set_steps(std::size_t steps);
   std::size_t steps() const { return steps_; }
 
@@ -18,9 +18,9 @@ class BlockWalk {
   bool is_playing() const { return is_playing_; }
   /// Is the whole layer shown as done?
   bool is_at_end() const { return position_ >= static_cast<float>(steps_); }
-  /// The step that is being made; at the end the last one.
+  /// Returns the step that is being made; at the end the last one.
   std::size_t step() const;
-  /// The part of the step that is done, 0 … 1.
+  /// Returns the part of the step that is done, 0 … 1.
   float part() const;
   bool is_done(std::size_t step) const { return static_cast<float>(step + 1) <= position_; }
 
@@ -33,8 +33,8 @@ class BlockWalk {
   void skip();
   /// Goes one step on or back, to its end, and pauses.
   void go(int steps);
-  /// Time passes while it plays: `speed` steps a second and a half. Without motion each step is made at once and shown for
-  /// its time.
+  /// Lets time pass while it plays: `speed` steps a second and a half. Without motion each step is made at once and shown
+  /// for its time.
   void advance(float seconds, float speed);
 
   inline static constexpr float kStepSeconds = 1.5F;  ///< of a step at speed 1
@@ -45,7 +45,7 @@ class BlockWalk {
   bool is_playing_ = false;
 };
 
-/// Slow at both ends: 3t² − 2t³.
+/// Returns 3t² − 2t³, which is slow at both ends.
 float ease(float part);
 
 }  // namespace headlight::app

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kTitle = 17.0F;
 
-/// The point of a layer in the chart.
+/// Returns the point of a layer in the chart.
 glm::vec2 point_of(const view::Rect& plot, std::size_t layer, std::size_t layers, float value, float most) {
   const float across = layers > 1 ? static_cast<float>(layer) / static_cast<float>(layers - 1) : 0.5F;
   return plot.origin + plot.size * glm::vec2(across, 1.0F - value / most);

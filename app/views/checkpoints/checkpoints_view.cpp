@@ -265,7 +265,7 @@ class CheckpointsView final : public ViewPanel {
     frame.ui.request_redraw(2);
   }
 
-  /// The nearest step that can be shown.
+  /// Goes to the nearest step that can be shown.
   void go_to(Frame& frame, std::int64_t step) const {
     if (curves_.steps.empty()) return;
     const auto distance = [&](std::int64_t other) { return std::abs(other - step); };

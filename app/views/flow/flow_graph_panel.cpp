@@ -49,7 +49,7 @@ float distance(glm::vec2 point, glm::vec2 from, glm::vec2 to) {
 /// The strongest colours are changes of 4 points at least: a graph in which hardly anything changed stays pale.
 constexpr double kMinReach = 0.04;
 
-/// The colour of a change: blue less, red more, grey where nothing changed.
+/// Returns the colour of a change: blue less, red more, grey where nothing changed.
 shell::Color change_color(const Frame& frame, double change, double reach) {
   if (change == 0.0) return frame.ui.theme().text_dim;
   // The middle of the scale is nearly the ground of a light window: what changed begins away from it.
@@ -98,7 +98,7 @@ void draw_edge(const Frame& frame, const EdgeLook& look, glm::vec2 from, glm::ve
   }
 }
 
-/// "+12 pt", "−0.4 pt": of a share, in points of a hundred.
+/// Returns "+12 pt", "−0.4 pt": of a share, in points of a hundred.
 std::string change_points(double change) {
   const double points = 100.0 * change;
   return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
@@ -164,7 +164,7 @@ void draw_token_names(Frame& frame, const FlowLayout& layout, const Geometry& ge
   }
 }
 
-/// The edge nearest to the pointer, if it is near enough; of equal ones the strongest, which is drawn last.
+/// Returns the edge nearest to the pointer, if it is near enough; of equal ones the strongest, which is drawn last.
 std::optional<std::size_t> edge_under(const FlowLayout& layout, const Geometry& geometry, glm::vec2 pointer) {
   std::optional<std::size_t> nearest;
   float least = kReach;

@@ -24,17 +24,18 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed);
 
-/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; with the share in the baseline where two runs are
-/// compared.
+/// Returns "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; with the share in the baseline where two
+/// runs are compared.
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
 
-/// "the token vector", "after layer 3": whose state the node is.
+/// Returns "the token vector", "after layer 3": whose state the node is.
 std::string place_of(const Frame& frame, const FlowNode& node);
 
 /// Shows the map of the edge's first head, or the layer's mean where heads were averaged, with the edge's cell pinned.
 void open_edge(Frame& frame, const attribution::FlowEdge& edge);
 
-/// All edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is of.
+/// Returns all edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is
+/// of.
 std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
 
 /// Returns the reference to an edge's share, with the baseline's where runs are compared. `threshold`: the graph's.
@@ -48,8 +49,8 @@ NumberRef flow_number(const Choices& choices, const PredictionPosition& position
 std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode& node, std::uint32_t batch,
                                      std::optional<double> mlp);
 
-/// "Promoted: “cat” +1.204, …. Suppressed: “dog” −0.311, ….": the tokens whose logits, read after the layer and before it
-/// (logit lens), rose and fell most. Empty where nothing is predicted, of token vectors, and while it isn't known.
+/// Returns "Promoted: “cat” +1.204, …. Suppressed: “dog” −0.311, ….": the tokens whose logits, read after the layer and
+/// before it (logit lens), rose and fell most. Empty where nothing is predicted, of token vectors, and while it isn't known.
 std::string node_changes(Frame& frame, const FlowNode& node, std::uint32_t batch);
 
 /// Shows what a token's state would predict as it is (logit lens), and the tokens whose logits the layer below it raised and
@@ -67,8 +68,8 @@ std::uint32_t least_share(float threshold);
 inline constexpr std::size_t kAutomaticEdges = 30;
 std::size_t attention_edges(const std::vector<attribution::FlowEdge>& edges);
 
-/// The largest threshold of two digits from `least` on at which `count`, the edges of attention that are left, is at least
-/// kAutomaticEdges; `least` where there is none. `count` must not grow with the threshold.
+/// Returns the largest threshold of two digits from `least` on at which `count`, the edges of attention that are left, is at
+/// least kAutomaticEdges; `least` where there is none. `count` must not grow with the threshold.
 float automatic_threshold(float least, const std::function<std::size_t(float threshold)>& count);
 
 /// Draws the slider; a double click makes the threshold automatic again. `in_force`: what the graph is drawn with while the

@@ -8,7 +8,7 @@ namespace headlight::app {
 
 namespace {
 
-/// The edges and those of the baseline alone, whose share is 0.
+/// Returns the edges and those of the baseline alone, whose share is 0.
 std::vector<attribution::FlowEdge> with_baseline(std::vector<attribution::FlowEdge> edges,
                                                  const std::vector<attribution::FlowEdge>& of_baseline) {
   std::set<FlowEdgeKey> known;

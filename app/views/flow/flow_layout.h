@@ -45,11 +45,11 @@ struct FlowLayout {
   FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_baseline,
              std::uint32_t all_layers, std::uint32_t from);
 
-  /// The edge's share in the baseline; none: nothing is compared.
+  /// Returns the edge's share in the baseline; none: nothing is compared.
   std::optional<double> baseline_share(const attribution::FlowEdge& edge) const;
   /// Is it a node of the present run, and not of the baseline alone?
   bool is_present(const FlowNode& node) const;
-  /// The largest change of any edge's share in either direction.
+  /// Returns the largest change of any edge's share in either direction.
   double largest_change() const;
 };
 
@@ -60,14 +60,15 @@ enum class FlowMove : std::uint8_t {
   Left,     ///< to the next token of the same layer that has a node
   Right,
 };
-/// The node there; `from` itself where there is none, and the start where the graph has no `from`.
+/// Returns the node there; `from` itself where there is none, and the start where the graph has no `from`.
 FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move);
 
-/// The strongest edge into a node, by its number in FlowLayout::edges, of those that the present run has; nullopt: there is
-/// none.
+/// Returns the strongest edge into a node, by its number in FlowLayout::edges, of those that the present run has; nullopt:
+/// there is none.
 std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node);
 
-/// Edges of at least `threshold` that are connected with `start`, of graphs whose shares aren't split at every token.
+/// Returns the edges of at least `threshold` that are connected with `start`, of graphs whose shares aren't split at every
+/// token.
 std::vector<attribution::FlowEdge> connected(const std::vector<attribution::FlowEdge>& edges, std::uint32_t layers,
                                              std::uint32_t start, double threshold);
 

@@ -7,7 +7,8 @@
 namespace headlight::app {
 namespace {
 
-/// Numbers of two digits from kMinFlowThreshold to kMaxFlowThreshold, the least first: what is shown is what is in force.
+/// Returns numbers of two digits from kMinFlowThreshold to kMaxFlowThreshold, the least first: what is shown is what is in
+/// force.
 const std::vector<float>& thresholds() {
   static const std::vector<float> kThresholds = [] {
     std::vector<float> all;

@@ -17,7 +17,7 @@ namespace {
 constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F, kGap = 12.0F;
 constexpr float kSearchStart = static_cast<float>(kMinShares.front()) / 1000.0F;
 
-/// `least`: of routes, the least share that is followed.
+/// Returns the question. `least`: of routes, the least share that is followed.
 FlowQuestion question(const State& state, const PredictionPosition& position, std::uint32_t least) {
   FlowQuestion asked{.method = state[kFlowView.method], .batch = position.batch, .position = position.token};
   if (asked.method == FlowMethod::Routes) {
@@ -63,7 +63,7 @@ void draw_small(Frame& frame, const std::string& text, shell::Color color) {
   write_wrapped(frame.ui.fonts().small, color, text);
 }
 
-/// `in_force`: the threshold of what is on screen.
+/// Draws the view's choices. `in_force`: the threshold of what is on screen.
 void choose(Frame& frame, std::optional<float> in_force) {
   State& state = frame.state;
   choose(frame, kFlowView.method);
@@ -187,7 +187,7 @@ class FlowView final : public ViewPanel {
                                         : connected(run.edges, run.layers, run.start, static_cast<double>(threshold));
   }
 
-  /// Edges of the baseline by the run's own tokens, without those of tokens that it has no counterpart of.
+  /// Returns the baseline's edges by the run's own tokens, without those of tokens that it has no counterpart of.
   static std::vector<attribution::FlowEdge> of_counterparts(const EngineResult& result, std::uint32_t batch,
                                                             const std::vector<attribution::FlowEdge>& baseline) {
     std::vector<attribution::FlowEdge> edges;
@@ -317,7 +317,8 @@ class FlowView final : public ViewPanel {
     if (events.clicked_edge) open_edge(frame, layout_.edges[*events.clicked_edge]);
   }
 
-  /// The arrow keys walk along edges and layers, Enter opens the strongest edge into the node. Returns whether they did.
+  /// Lets the arrow keys walk along edges and layers, Enter opens the strongest edge into the node. Returns whether they
+  /// did.
   bool move_on(Frame& frame) {
     using shell::Key;
     constexpr std::array kMoves = {std::pair(Key::Down, FlowMove::Back), std::pair(Key::Up, FlowMove::Forward),

@@ -21,7 +21,7 @@ std::string quoted(Frame& frame, std::uint32_t id) {
   return label;
 }
 
-/// The ids whose logits changed most, up or down.
+/// Returns the ids whose logits changed most, up or down.
 std::string changed(Frame& frame, const std::vector<float>& before, const std::vector<float>& after, bool is_up) {
   std::vector<std::pair<float, std::uint32_t>> changes;
   for (std::uint32_t id = 0; id < after.size(); ++id) {

@@ -24,7 +24,7 @@ void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
   ImGui::TextUnformatted(count.c_str());
 }
 
-/// Line 1 | 2 | 3 of the batch; arrows where they don't fit.
+/// Draws the choice Line 1 | 2 | 3 of the batch; arrows where the lines don't fit.
 void draw_lines(Frame& frame, std::uint32_t batch) {
   if (batch < 2) return;
   std::uint32_t& line = frame.state.selection.batch;
@@ -89,7 +89,7 @@ struct Arrangement {
   std::uint32_t groups = 1, per_group = 1;
 };
 
-/// The most concentrated first. That needs every head's tile, also those not visible.
+/// Sorts heads, the most concentrated first. That needs every head's tile, also those not visible.
 void sort_by_concentration(Frame& frame, std::vector<HeadRef>& heads, float edge) {
   std::vector<std::pair<float, std::size_t>> keys;
   for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -186,7 +186,7 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
   ImGui::Dummy({1.0F, font_size(font)});
 }
 
-/// The arrangement that fills `room`, with space for a scroll bar only where it needs one.
+/// Returns the arrangement that fills `room`, with space for a scroll bar only where it needs one.
 ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockShape& shape, bool is_sorted, ImVec2 room) {
   ThumbnailLayout::Request request{
       .groups = is_sorted ? 1U : arrangement.groups,
@@ -214,7 +214,7 @@ ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
   return is_asked ? ask_metrics(frame) : ShownMetrics();
 }
 
-/// The visible heads of the selected layer are asked for before all others.
+/// Asks for the visible heads of the selected layer before all others.
 void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const ThumbnailLayout& layout,
                             const ThumbnailLayout::Lines& visible, float edge) {
   for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kGroupedPlace = 0x57;
 
-/// All weights that the selection shows, exact.
+/// Returns all weights that the selection shows, exact.
 TileQuery whole_map(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);

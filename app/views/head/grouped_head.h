@@ -33,7 +33,7 @@ class GroupedHead {
   const Side& queries() const { return queries_; }
   const Side& keys() const { return keys_; }
 
-  /// Bars of the grouped map, or of the map of tokens; null until its weights are known.
+  /// Returns the bars of the grouped map, or of the map of tokens; null until its weights are known.
   const Marginals* marginals(Frame& frame);
 
  private:

@@ -28,7 +28,7 @@ constexpr float kRightGap = 16.0F;  // at least, before what is at the right end
 constexpr float kShownWidth = 84.0F;
 constexpr std::size_t kWeightsLabel = kMapStages.size() - 1, kNormsLabel = kMapStages.size();
 
-/// The map as one formula from Q and K, with the switches of its layer.
+/// Returns the map as one formula from Q and K, with the switches of its layer.
 std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) {
   const Selection& selection = frame.state.selection;
   const bool is_mean = selection.mean != HeadMean::None;
@@ -70,7 +70,7 @@ std::vector<std::string> stage_labels(const Frame& frame) {
   return labels;
 }
 
-/// "Layer 3 · head 5", "Layer 3 · mean of 8 heads", "Mean of 48 heads": what the map is of.
+/// Returns "Layer 3 · head 5", "Layer 3 · mean of 8 heads", "Mean of 48 heads": what the map is of.
 std::string title(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   std::uint32_t heads = 0;
@@ -146,7 +146,8 @@ HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
 
 std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 
-/// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
+/// Draws the choices of words or tokens, special tokens, and bars: a list that opens. `lists_rows`: it has the rows' names
+/// too.
 void choose_shown(Frame& frame, bool lists_rows) {
   ViewChoices& view = frame.state.view;
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
@@ -224,7 +225,7 @@ void draw_tools(Frame& frame, const Tools& tools) {
   }
 }
 
-/// A mean has no mask of its own.
+/// Returns the tools of the selected map; a mean has no mask of its own.
 Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
@@ -267,8 +268,8 @@ Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string fo
   return line;
 }
 
-/// Kind and size of the map and its formula. While the brush is on, its hint takes their place, so that the map stays where
-/// it is.
+/// Draws kind and size of the map and its formula. While the brush is on, its hint takes their place, so that the map stays
+/// where it is.
 void draw_subtitle(Frame& frame, const Subtitle& line) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float tools = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;

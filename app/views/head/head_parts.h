@@ -26,7 +26,7 @@ struct HeadAbout {
   bool operator==(const HeadAbout&) const = default;
 };
 
-/// The text, as much of it as `room` takes. The grouping is shortened first; then the sizes are left out, which the
+/// Returns the text, as much of it as `room` takes. The grouping is shortened first; then the sizes are left out, which the
 /// map shows, then the grouping, which its list shows, then the line; "…" ends what is left. The kind is cut last.
 std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure);
 
@@ -54,7 +54,7 @@ class HeadFigure {
  public:
   /// Notes what this frame shows. Asks for every cell of a map of tokens that a figure has room for.
   void keep(Frame& frame, const GroupedHead& grouped);
-  /// Null: the cells aren't all known yet. Throws Error where the map is too large.
+  /// Returns the figure; null: the cells aren't all known yet. Throws Error where the map is too large.
   std::unique_ptr<exporting::Drawing> draw() const;
 
  private:

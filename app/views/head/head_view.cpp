@@ -104,7 +104,7 @@ class PaintMarks {
 /// documents begin.
 void draw_paint_marks(const Frame& frame, const view::Viewport& viewport) { PaintMarks(frame, viewport).draw(); }
 
-/// The row or column at a point of the labels, found in the cells beside them.
+/// Returns the row or column at a point of the labels, found in the cells beside them.
 std::optional<LockedToken> token_at(const view::Viewport& viewport, MapSide side, glm::vec2 point) {
   const view::Rect cells = viewport.visible();
   const glm::vec2 inside =
@@ -143,7 +143,7 @@ void handle_axis_clicks(Frame& frame, const view::Viewport& viewport, glm::vec2 
               {.origin = {cells.origin.x, cells.origin.y - margins.y}, .size = {cells.size.x, margins.y}});
 }
 
-/// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
+/// Returns the labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
 MarkedLabels marked_labels(const Frame& frame) {
   const Transient& transient = frame.transient;
   if (transient.hovered) return {.query = transient.hovered->query, .key = transient.hovered->key};
@@ -174,7 +174,7 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
   ImGui::PopClipRect();
 }
 
-/// The locked row or column, and the dragged range.
+/// Draws the locked row or column, and the dragged range.
 void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   const shell::Color color = frame.ui.theme().accent;
   if (const std::optional<LockedToken>& locked = frame.state.view.locked) {
@@ -193,7 +193,7 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   ImGui::PopClipRect();
 }
 
-/// A lesson asks what is in them: lines between the cells and nothing else.
+/// Draws cells whose contents a lesson asks for: lines between the cells and nothing else.
 void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
   const view::Rect cells = viewport.visible();
   fill_rect(cells, frame.ui.theme().field);
@@ -208,7 +208,7 @@ void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
   }
 }
 
-/// The cells that are on screen, wholly or in part.
+/// Returns the cells that are on screen, wholly or in part.
 CellRange visible_cells(const view::Viewport& viewport) {
   const view::Region region = viewport.visible_region();
   const auto last = [](std::uint32_t first, std::uint32_t count) { return first + std::max(count, 1U) - 1; };

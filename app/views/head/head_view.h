@@ -12,8 +12,8 @@ struct HeadMemory {
   RowReveal new_row;
 };
 
-/// The selected head's map over queries and keys, at the stage chosen: tokens on both axes, crosshair and tooltip, zoom and
-/// pan, painting, colour bar. Draws into the whole current child region. `memory` is kept from frame to frame.
+/// Draws the selected head's map over queries and keys, at the stage chosen: tokens on both axes, crosshair and tooltip,
+/// zoom and pan, painting, colour bar. Draws into the whole current child region. `memory` is kept from frame to frame.
 void draw_head_panel(Frame& frame, HeadMemory& memory);
 
 std::unique_ptr<ViewPanel> open_head_view();

@@ -42,7 +42,7 @@ bool MapHeatmap::is_per_row() const {
   return shows_weights() && !head_map_shows_difference(frame_) && frame_.state.view.color_range == ColorRange::PerRow;
 }
 
-/// The range is of the whole map, so that zooming and panning change no colour, or the user's.
+/// Sets the colours. The range is of the whole map, so that zooming and panning change no colour, or the user's.
 void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   if (head_map_shows_difference(frame_)) {
     const ValueRange range = known().tile ? known().facts->range : ValueRange();

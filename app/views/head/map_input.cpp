@@ -19,7 +19,7 @@ constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during
 /// Put: the brush masks cells, or gives them a bias or a weight; Take: it takes that away again.
 enum class Stroke : int { None, Put, Take, Pan, Pin, Range, PutRectangle, TakeRectangle };
 
-/// The map's cell under a point.
+/// Returns the map's cell under a point.
 std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2 point) {
   const std::optional<view::CellPosition> cell = viewport.cell_at(point);
   if (!cell) return std::nullopt;
@@ -110,7 +110,7 @@ class MapInput {
     if (fits) fit();
   }
 
-  /// A press that pins when it is released, unless the pointer moves on: then it moves the map.
+  /// Continues a press that pins when it is released, unless the pointer moves on: then it moves the map.
   void continue_pin(bool is_held) {
     if (glm::length(to_glm(ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F))) > kDragSlack) {
       // A map that isn't enlarged has nothing to be moved: a drag chooses a range of it.
@@ -122,7 +122,7 @@ class MapInput {
     }
   }
 
-  /// The cell of the last press.
+  /// Returns the cell of the last press.
   attention::Cell remembered_cell() {
     return {.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))};
   }
@@ -132,7 +132,7 @@ class MapInput {
             .last = {.query = std::max(a.query, b.query), .key = std::max(a.key, b.key)}};
   }
 
-  /// A range of another map may be larger than this one.
+  /// Clamps the range: one of another map may be larger than this one.
   void clamp_range() {
     std::optional<CellRange>& range = frame_.transient.range;
     if (range && (range->last.query >= room_.rows || range->last.key >= room_.columns)) range.reset();
@@ -202,7 +202,7 @@ class MapInput {
     column = static_cast<int>(to.key);
   }
 
-  /// A right click says what can be done with the cell, or with the range that it is in.
+  /// Opens, at a right click, the menu of what can be done with the cell, or with the range that it is in.
   void offer_menu(attention::Cell cell) {
     const std::optional<CellRange>& range = frame_.transient.range;
     const bool is_in_range = range && cell.query >= range->first.query && cell.query <= range->last.query &&

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kFieldWidth = 220.0F;
 
-/// The token of the pinned cell that a search goes on from: its key.
+/// Returns the token of the pinned cell that a search goes on from: its key.
 std::optional<std::uint32_t> pinned_token(const Frame& frame) {
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
   return pinned ? std::optional(pinned->key) : std::nullopt;

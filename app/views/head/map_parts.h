@@ -16,8 +16,8 @@ struct MapRoom {
   std::uint32_t rows = 0, columns = 0;
   view::CellPosition first = {};  ///< that is shown; padding may be before it
 
-  /// The map at a zoom and pan. One lower than its room hangs from the top, below its head's name, instead of floating in
-  /// the middle; zooming in lets it grow down to the bottom.
+  /// Returns the map at a zoom and pan. One lower than its room hangs from the top, below its head's name, instead of
+  /// floating in the middle; zooming in lets it grow down to the bottom.
   view::Viewport viewport(float zoom, glm::vec2 pan) const;
 };
 
@@ -39,9 +39,9 @@ class Minimap {
 
   /// Is the map larger than its room, and large enough that this helps?
   bool is_shown() const { return is_shown_; }
-  /// The minimap's area; empty where it isn't shown.
+  /// Returns the minimap's area; empty where it isn't shown.
   const view::Rect& area() const { return area_; }
-  /// The part of it that shows a tile.
+  /// Returns the part of it that shows a tile.
   view::Rect area_of(const TileQuery& tile) const;
   /// Draws the frame around the minimap, and the visible part; below the tiles.
   void draw_marks(const view::Viewport& viewport) const;

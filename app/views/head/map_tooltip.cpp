@@ -19,7 +19,7 @@ using attention::Stage;
 
 constexpr float kNumberColumn = 108.0F;
 
-/// A token's text; of a patch its place in the image as well.
+/// Draws a token's text; of a patch its place in the image as well.
 void draw_token(const Frame& frame, const char* role, shell::Color color, const std::vector<std::string>* texts,
                 std::uint32_t index, MapSide side) {
   {
@@ -38,7 +38,7 @@ void draw_number(const Frame& frame, const char* name, const std::string& value,
   write_text(font, frame.ui.theme().text, value);
 }
 
-/// The bias that was painted onto the cell, or its weight in a painted pattern.
+/// Draws the bias that was painted onto the cell, or its weight in a painted pattern.
 void draw_painted_number(const Frame& frame, attention::Cell cell, const attention::MaskSpec& mask) {
   const Selection& selection = frame.state.selection;
   const auto pattern = fixed_pattern(frame.state, selection.block, selection.head);
@@ -51,7 +51,7 @@ void draw_painted_number(const Frame& frame, attention::Cell cell, const attenti
   if (bias != 0.0F) draw_number(frame, "painted", fmt::format("{:+.4g} added to the score", bias), frame.ui.fonts().body);
 }
 
-/// The row's token, or what is written and what is read there, and the column's.
+/// Draws the row's token, or what is written and what is read there, and the column's.
 void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const shell::Theme& theme = frame.ui.theme();
   const model::ModelInput& input = *frame.result.input;
@@ -104,7 +104,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
 }
 
-/// The numbers of a mean: it has no scores of its own, its heads have.
+/// Draws the numbers of a mean: it has no scores of its own, its heads have.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, Stage::Weights));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);

@@ -27,31 +27,31 @@ class LineLayout {
   };
   explicit LineLayout(const Sizes& sizes);
 
-  /// The height of the whole columns.
+  /// Returns the height of the whole columns.
   float content_height() const { return pitch_ * static_cast<float>(std::max(sizes_.queries, sizes_.keys)); }
   float pitch() const { return pitch_; }
-  /// The middle of a token's label.
+  /// Returns the middle of a token's label.
   float y_of(std::uint32_t token) const { return (static_cast<float>(token) + 0.5F) * pitch_ - sizes_.scroll; }
-  /// The places where lines begin at queries and end at keys.
+  /// Returns the places where lines begin at queries and end at keys.
   float query_x() const { return query_x_; }
   float key_x() const { return key_x_; }
-  /// Room for a side's longest label.
+  /// Returns the room for a side's longest label.
   float label_width(MapSide side) const { return side == MapSide::Query ? query_label_ : key_label_; }
-  /// The label of a token with the padding around it; labels never overlap.
+  /// Returns the label of a token with the padding around it; labels never overlap.
   view::Rect label(MapSide side, std::uint32_t token) const;
-  /// The first point of what is printed beyond a token's label; it is right-aligned on the queries' side.
+  /// Returns the first point of what is printed beyond a token's label; it is right-aligned on the queries' side.
   float number_x(MapSide side) const;
 
-  /// Tokens of a side that are visible, at least in part.
+  /// Returns the tokens of a side that are visible, at least in part.
   TokenSpan visible(MapSide side) const;
-  /// The token whose label is at a point.
+  /// Returns the token whose label is at a point.
   std::optional<LockedToken> token_at(glm::vec2 point) const;
-  /// The line at a point between the columns, of several that near the one with the largest weight; nullopt where there is
-  /// none. `lines` ascend by weight.
+  /// Returns the line at a point between the columns, of several that near the one with the largest weight; nullopt where
+  /// there is none. `lines` ascend by weight.
   std::optional<std::size_t> line_at(std::span<const WeightLine> lines, glm::vec2 point) const;
   /// Does a line have a visible part?
   bool is_visible(const WeightLine& line) const;
-  /// The scroll at which a token is visible, as near as possible to the present one.
+  /// Returns the scroll at which a token is visible, as near as possible to the present one.
   float scroll_to(std::uint32_t token) const;
 
  private:

@@ -36,10 +36,10 @@ struct DrawnLines {
   glm::vec2 origin{0.0F};                   ///< of the layout, on screen
 };
 
-/// Room for so many weights beside a label.
+/// Returns the room for so many weights beside a label.
 float printed_width(const Frame& frame, std::size_t count);
 
-/// The lines that are visible, in the colours of their heads or signs, then the labels, and beside them the weights of
+/// Draws the lines that are visible, in the colours of their heads or signs, then the labels, and beside them the weights of
 /// `token`. Visible labels are marked "lines.query.3", "lines.key.0", printed weights "lines.weights.key.0".
 void draw_lines(Frame& frame, const DrawnLines& drawn);
 
@@ -49,8 +49,8 @@ bool shows_head(const LineChoices& choices, std::uint32_t head, std::uint32_t se
 void toggle_head(LineChoices& choices, std::uint32_t head, std::uint32_t selected, std::uint32_t heads);
 void show_only(LineChoices& choices, std::uint32_t head, std::uint32_t heads);
 
-/// Title, the sentence that explains the view, threshold, sentences of a pair (if `has_pair`), and the legend of heads.
-/// Returns the head whose legend the pointer is over. `shown`: the lines of the last frame, which it counts.
+/// Draws the title, the sentence that explains the view, threshold, sentences of a pair (if `has_pair`), and the legend of
+/// heads. Returns the head whose legend the pointer is over. `shown`: the lines of the last frame, which it counts.
 std::optional<std::uint32_t> draw_lines_header(Frame& frame, bool has_pair, const LineSet& shown);
 
 }  // namespace headlight::app

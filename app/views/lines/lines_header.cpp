@@ -124,7 +124,7 @@ class Legend {
  private:
   float chip_width() const { return std::ceil(6.0F + kSwatch + 5.0F + number_width_ + 7.0F); }
 
-  /// The next place of this width, on a line of its own where the present one is full.
+  /// Returns the next place of this width, on a line of its own where the present one is full.
   view::Rect place(float width) {
     if (at_.x > origin_.x && at_.x + width > end_x_) at_ = {origin_.x, at_.y + (kChipHeight + kChipGap)};
     const view::Rect rect{.origin = at_, .size = {width, kChipHeight}};

@@ -69,15 +69,15 @@ class LinesView final : public ViewPanel {
   }
 
  private:
-  /// Labels as text, where they are drawn as one image each.
+  /// Returns labels as text, where they are drawn as one image each.
   std::vector<std::string> figure_labels(const LineSide& side) const {
     std::vector<std::string> labels;
     for (const std::string& label : side.labels) labels.push_back(ui_ ? ui_->unshaped(label) : label);
     return labels;
   }
 
-  /// Labels are measured once for each run and selection; those of a target in every frame, because a prediction names the
-  /// last one.
+  /// Returns the sides. Labels are measured once for each run and selection; those of a target in every frame, because a
+  /// prediction names the last one.
   const LineSides& sides_of(Frame& frame) {
     const Selection& selection = frame.state.selection;
     const SidesOf now{
@@ -152,7 +152,7 @@ class LinesView final : public ViewPanel {
     ImGui::Dummy({1.0F, layout.content_height()});
   }
 
-  /// A locked token that the keyboard has moved is brought into view.
+  /// Brings a locked token that the keyboard has moved into view.
   void follow_locked(const Frame& frame, const LineLayout& layout) {
     const std::optional<LockedToken>& locked = frame.state.view.locked;
     if (locked != std::exchange(locked_, locked) && locked) ImGui::SetScrollY(layout.scroll_to(locked->token));
@@ -174,7 +174,7 @@ class LinesView final : public ViewPanel {
     return hovered;
   }
 
-  /// The line under the pointer, or the heaviest one of the token there; its tooltip says what it is.
+  /// Returns the line under the pointer, or the heaviest one of the token there; its tooltip says what it is.
   const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, const LineSides& sides,
                                   std::optional<LockedToken> hovered, glm::vec2 origin) const {
     if (!ImGui::IsWindowHovered()) return nullptr;
@@ -196,7 +196,7 @@ class LinesView final : public ViewPanel {
     return line;
   }
 
-  /// The token whose chip the pointer is over.
+  /// Returns the token whose chip the pointer is over.
   static std::optional<LockedToken> pointed_elsewhere(const Frame& frame) {
     if (frame.transient.pointed.query) return LockedToken{MapSide::Query, *frame.transient.pointed.query};
     if (frame.transient.pointed.key) return LockedToken{MapSide::Key, *frame.transient.pointed.key};

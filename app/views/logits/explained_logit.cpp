@@ -16,8 +16,8 @@ bool is_comparable(const LogitAttribution& now, const LogitAttribution* baseline
   return true;
 }
 
-/// The baseline's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the sum of
-/// the others.
+/// Returns the baseline's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the
+/// sum of the others.
 LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& baseline,
                              std::size_t tokens, double& elsewhere) {
   LogitSources found;

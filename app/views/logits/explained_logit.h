@@ -6,11 +6,11 @@
 
 namespace headlight::app {
 
-/// The questions for its parts, and for its source tokens as the state says.
+/// Return the questions about a logit's parts, and about its source tokens as the state says.
 LogitQuestion parts_of(const ChosenLogit& logit);
 LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state);
 
-/// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
+/// Returns the reference to a number of this logit. `of`: one of provenance.h.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, const Compared<double>& value);
 
 /// The view's numbers: the run's, and where differences are shown those of the baseline.
@@ -22,7 +22,7 @@ struct ExplainedLogit {
   /// Does the baseline's part of what is compared still miss?
   bool awaits_sources() const { return !sources || (parts.baseline && !sources->baseline); }
 };
-/// Null while the run's own parts aren't known.
+/// Explains the logit; null while the run's own parts aren't known.
 std::optional<ExplainedLogit> explain_logit(const EngineResult& result, std::uint32_t batch, const Analysed* parts,
                                             const Analysed* sources, const Analysed* baseline_parts,
                                             const Analysed* baseline_sources);
@@ -33,14 +33,14 @@ struct LogitComponent {
   Compared<double> value;
   std::optional<std::uint32_t> layer = {};
 };
-/// Embedding, then each layer's attention and MLP, then the biases at the end.
+/// Returns the components: embedding, then each layer's attention and MLP, then the biases at the end.
 std::vector<LogitComponent> components_of(const Compared<LogitAttribution>& found);
 
 /// Returns the scores by what each head gives.
 HeadScores scores_of(const Compared<LogitAttribution>& found);
 
-/// All numbers as CSV with a header line: part, layer, head, token, value; where there is a baseline its number and the
-/// change since.
+/// Returns all numbers as CSV with a header line: part, layer, head, token, value; where there is a baseline its number and
+/// the change since.
 std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens);
 
 }  // namespace headlight::app

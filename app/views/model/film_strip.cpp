@@ -15,7 +15,7 @@ const inference::BlockShape& selected_shape(const Frame& frame) {
   return frame.result.shapes.at(frame.state.selection.block);
 }
 
-/// A slider from 0 to count − 1 after its label, with the number in words.
+/// Draws a slider from 0 to count − 1 after its label, with the number in words.
 bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_t& value, std::uint32_t count,
                  const std::string& text, float width, const char* explanation) {
   ImGui::AlignTextToFramePadding();

@@ -9,7 +9,7 @@ namespace headlight::app {
 /// there.
 class FilmStrip {
  public:
-  /// Height of the strip in a view with so much room, UI units.
+  /// Returns the height of the strip in a view with so much room, UI units.
   static float height(float room);
   /// Draws at the cursor, as wide as the region.
   void draw(Frame& frame, float height);

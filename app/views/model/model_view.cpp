@@ -127,7 +127,7 @@ class ModelView final : public ViewPanel {
     if (frame.shows_difference()) kept_.style = exporting::diverging(kept_.style);
   }
 
-  /// Title, order, and the thumbnails' size.
+  /// Draws title, order, and the thumbnails' size.
   void draw_title(Frame& frame, std::size_t listed) {
     constexpr float kOrder = 130.0F, kSize = 110.0F;
     HeadChoices& choices = frame.state.heads;
@@ -227,7 +227,7 @@ class ModelView final : public ViewPanel {
              fit_text(font, text, box.size.x));
   }
 
-  /// The metric in the caption.
+  /// Returns the reference to the metric in the caption.
   static std::optional<NumberRef> captioned_number(const Frame& frame, const HeadRef& head,
                                                    const evaluation::HeadMetrics* metrics) {
     if (!metrics) return std::nullopt;
@@ -239,7 +239,7 @@ class ModelView final : public ViewPanel {
     return number_of(head, frame.state.selection.batch, *metric, *metrics, scoring);
   }
 
-  /// The ring in the upper right corner; returns whether the pointer is on it.
+  /// Draws the ring in the upper right corner; returns whether the pointer is on it.
   static bool draw_pin(Frame& frame, const HeadRef& head, const view::Rect& box, bool is_clicked, bool is_hovered) {
     const bool is_pinned_head = is_pinned(frame.state.heads, head);
     if (!is_pinned_head && !is_hovered) return false;

@@ -9,7 +9,7 @@
 namespace headlight::app {
 namespace {
 
-/// A button that chooses the tokens that either run finds likeliest, where these are two.
+/// Draws a button that chooses the tokens that either run finds likeliest, where these are two.
 void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   const auto token = frame.result.in_baseline(logit.position.batch, logit.position.token);
   if (!token) return;

@@ -11,12 +11,13 @@
 
 namespace headlight::app {
 
-/// "residual stream", "attention output", "MLP output"; of a head "queries", "output", …; "paths of heads", "weight".
+/// Returns "residual stream", "attention output", "MLP output"; of a head "queries", "output", …; "paths of heads",
+/// "weight".
 std::string patched_thing(const PatchingChoices& choices);
 
-/// The title of the map: what is put, and what is measured.
+/// Returns the title of the map: what is put, and what is measured.
 std::string map_title(const PatchingChoices& choices, const std::string& receiver, const std::string& measured);
-/// The end of a cell's tooltip: what clicks do.
+/// Returns the end of a cell's tooltip: what clicks do.
 const char* click_hint(PatchMap map);
 
 /// The names of the two runs: the present one and the one that it is compared with.
@@ -25,7 +26,7 @@ struct RunNames {
 };
 RunNames run_names(const State& state);
 
-/// The run that is patched and the one that the activations come from.
+/// Returns the run that is patched and the one that the activations come from.
 std::string target_name(const PatchingChoices& choices, const RunNames& names);
 std::string source_name(const PatchingChoices& choices, const RunNames& names);
 
@@ -47,10 +48,10 @@ struct PatchedMap {
 /// Returns a map's conclusion, in a sentence.
 std::string conclusion_text(const PatchedMap& found);
 
-/// "+1.203", "34 %", "2.418" (nats): a number of what is measured.
+/// Returns "+1.203", "34 %", "2.418" (nats): a number of what is measured.
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);
 
-/// A recovery as a sentence's beginning: "Goes 0.76 of the way to the baseline", or that it isn't one.
+/// Returns a recovery as a sentence's beginning: "Goes 0.76 of the way to the baseline", or that it isn't one.
 std::string recovery_text(const PatchingChoices& choices, const RunNames& names, double recovery);
 
 /// Returns a sentence where recoveries are large because both runs have nearly the same number; otherwise empty. `largest`:
@@ -66,8 +67,8 @@ Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, c
 Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
                              model::BlockKind kind, std::uint32_t batch);
 
-/// All cells that are known as CSV with a header line: layer, token (with its text) or head, or of weights query and key
-/// (with its text); then logit, probability, loss, and the recovery of each. `label`: a column's text.
+/// Returns all cells that are known as CSV with a header line: layer, token (with its text) or head, or of weights query and
+/// key (with its text); then logit, probability, loss, and the recovery of each. `label`: a column's text.
 std::string patching_csv(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label);
 
 /// The head in which paths end, and its input that they lead into.
@@ -78,8 +79,8 @@ struct PathEnd {
       {};  ///< where the view has found the head: how far its output alone carries the prediction
 };
 
-/// "L3 H5's queries", with the kind of attention where there are several; of keys and values that heads share, all of them:
-/// "keys of L3 H4 to H7".
+/// Returns "L3 H5's queries", with the kind of attention where there are several; of keys and values that heads share, all
+/// of them: "keys of L3 H4 to H7".
 std::string receiver_name(const Frame& frame, const PathEnd& receiver);
 
 /// The receiver while the user has chosen none. Heads of the selected kind, that other heads of it come before, are tried
@@ -92,13 +93,13 @@ struct FoundReceiver {
   std::size_t tried = 0;           ///< heads whose paths were looked at; 0: heads are still being patched by themselves
   std::size_t known = 0, all = 0;  ///< cells of the maps that are measured so far
 };
-/// The question about paths into such an end, of the choices in the state.
+/// Returns the question about paths into such an end, of the choices in the state.
 PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end);
 /// Returns how far the search is, while it goes on.
 std::string search_text(const FoundReceiver& search);
 FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit);
 
-/// The receiver of path patching, which of its inputs, and whether paths lead through MLPs.
+/// Draws the receiver of path patching, which of its inputs, and whether paths lead through MLPs.
 void draw_path_controls(Frame& frame, const PathEnd& end);
 
 /// Draws what to do before anything can be patched, with buttons that do it: no prediction, no baseline, the baseline is the
@@ -112,7 +113,7 @@ void draw_patching_controls(Frame& frame, const ChosenLogit& logit);
 /// `words` are shown at the pointer while they are on their way. `map`: a number of the map, which may be another one when
 /// they are dropped.
 void begin_drag(const PatchCell& cell, std::uint64_t map, const std::string& words);
-/// The cell of this map whose activations were dropped on the last item in this frame.
+/// Returns the cell of this map whose activations were dropped on the last item in this frame.
 std::optional<PatchCell> dropped_on_last_item(std::uint64_t map);
 
 /// Activations of the baseline that are kept in the present one: asked of the engine, then a part of the state.
@@ -130,7 +131,7 @@ class KeptChangesPanel {
   void draw_mean(Frame& frame, const std::optional<HeadRef>& head);
   /// Keeps what has arrived. Call it in every frame in which there is a baseline.
   void update(Frame& frame);
-  /// A line for each that is kept, with its strength and a button that drops it; nothing where none is.
+  /// Draws a line for each that is kept, with its strength and a button that drops it; nothing where none is.
   void draw(Frame& frame) const;
 
  private:

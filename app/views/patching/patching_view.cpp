@@ -112,7 +112,7 @@ class PatchingView final : public ViewPanel {
     write_note(frame, search_text(search_));
   }
 
-  /// The label of a token that is a column of the effects.
+  /// Returns the label of a token that is a column of the effects.
   std::string label(std::size_t column) const {
     const std::vector<std::string>& tokens = is_weights() ? matrix_.columns.tokens : matrix_.rows.tokens;
     return column < tokens.size() ? tokens[column] : std::to_string(column);
@@ -192,7 +192,7 @@ class PatchingView final : public ViewPanel {
     if (choices_.map == PatchMap::Residual) kept_.draw_steering(frame);
   }
 
-  /// The cell of the selected layer and token, of the selected head, or the pinned one.
+  /// Returns the cell of the selected layer and token, of the selected head, or the pinned one.
   std::optional<PatchCell> chosen_cell(const Frame& frame) const {
     if (is_weights()) {
       const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
@@ -263,7 +263,8 @@ class PatchingView final : public ViewPanel {
                                         .first = first_of(to)});
   }
 
-  /// Behind the item of a cell: its activations can be dragged to another one, whose can be dropped on it.
+  /// Called after the item of a cell: its activations can be dragged to another cell, whose activations can be dropped on
+  /// it.
   void drag(Frame& frame, const PatchCell& cell) {
     if (!can_keep() || is_weights()) return;
     const std::string words = kept_name(cell);
@@ -336,7 +337,8 @@ class PatchingView final : public ViewPanel {
     choices.at_token = true;
   }
 
-  /// The effect that a cell of the matrix shows: without weights its rows are tokens, which are columns of the effects.
+  /// Returns the effect that a cell of the matrix shows: without weights its rows are tokens, which are columns of the
+  /// effects.
   PatchCell effect_at(MatrixCell cell) const {
     return is_weights() ? PatchCell{.row = cell.row, .column = cell.column}
                         : PatchCell{.row = cell.column, .column = cell.row};

@@ -60,7 +60,8 @@ void draw_how_found(Frame& frame, const PathEnd& receiver) {
   }
 }
 
-/// The size of the strongest path into an input, counted in `found` while it isn't known; none: not known, or there is none.
+/// Returns the size of the strongest path into an input, counted in `found` while it isn't known; none: not known, or there
+/// is none.
 std::optional<double> strongest_path(Frame& frame, const ChosenLogit& logit, const PathEnd& end, FoundReceiver& found) {
   const Analysed* answer = frame.ask(paths_query(frame, logit, end));
   if (answer != nullptr && !answer->error.empty()) return std::nullopt;

@@ -69,13 +69,13 @@ Side right_side(const Frame& frame, const HeadRef& head) {
   return {.map = {.block = head.block, .batch = frame.state.selection.batch, .head = head.head}, .title = head_name(head)};
 }
 
-/// Colours and range of weights up to `largest`, or the range that the user has fixed.
+/// Sets colours and range of weights up to `largest`, or the range that the user has fixed.
 void set_shared_colors(shell::HeatmapImage& image, const State& state, float largest) {
   set_weight_colors(image, state, {}, false);
   if (!state.view.color_limits.contains(attention::Stage::Weights) && largest > 0.0F) image.high = largest;
 }
 
-/// A number of a cell that may not be known yet.
+/// Returns a number of a cell that may not be known yet.
 std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
 
 /// Returns the query for a region of one of the maps.
@@ -241,7 +241,7 @@ class SideBySideView final : public ViewPanel {
     return rooms;
   }
 
-  /// Zoom, pan, pin and hover on one of the maps act on both.
+  /// Handles zoom, pan, pin and hover on one of the maps, which act on both.
   void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side, const TileQuery& map) {
     const ImGuiIO& io = ImGui::GetIO();
     const glm::vec2 pointer = to_glm(io.MousePos);
@@ -272,7 +272,7 @@ class SideBySideView final : public ViewPanel {
     frame.transient.pan = shown.pan();
   }
 
-  /// The title, the tokens, and the cell under the pointer or the pinned one.
+  /// Draws the title, the tokens, and the cell under the pointer or the pinned one.
   void draw_frame(Frame& frame, const view::Viewport& shown, const Rooms& rooms, const Side& side, std::size_t index) const {
     ImFont* font = frame.ui.fonts().strong;
     const std::string title = fit_text(font, side.title, rooms.size.x);
@@ -327,7 +327,7 @@ class SideBySideView final : public ViewPanel {
     frame.mark("side_by_side.shared", last_item_rect());
   }
 
-  /// "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."
+  /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."
   std::string shared_text(const attention::Tile* left, const attention::Tile* right) const {
     if (!left || !right) return "Wheel: zooms both. Drag: moves both. Click: pins a cell.";
     const std::optional<SharedWeight> shared = shared_weight(*left, *right, queries_[0].real);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kBetween = 8.0F;
 
-/// The head whose weights differ most from the selected one's; none while that isn't known, or can't be.
+/// Returns the head whose weights differ most from the selected one's; none while that isn't known, or can't be.
 std::optional<HeadRef> most_unlike(Frame& frame) {
   const Analysed* answer = frame.ask(similarity_query(frame.state.selection));
   const auto* found = answer ? answer->as<HeadSimilarity>() : nullptr;

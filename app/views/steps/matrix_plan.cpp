@@ -37,12 +37,12 @@ const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t
 constexpr std::uint32_t kMaxRowsWithNumbers = 24;
 constexpr float kMinCell = 4.0F;
 
-/// Edge of a coloured cell, so that all `count` fill `room` if they can.
+/// Returns the edge of a coloured cell, so that all `count` fill `room` if they can.
 float heat_cell(std::uint32_t count, float room, float most) {
   return std::clamp(std::floor(room / static_cast<float>(std::max(count, 1U))), kMinCell, most);
 }
 
-/// First of `shown` among `count` cells, with `in_view` in their middle.
+/// Returns the first of `shown` among `count` cells, with `in_view` in their middle.
 std::uint32_t first_shown(std::uint32_t count, std::uint32_t shown, std::optional<std::uint32_t> in_view) {
   if (!in_view || *in_view < shown / 2) return 0;
   return std::min(*in_view - shown / 2, count - shown);

@@ -42,20 +42,20 @@ struct PlanLimits {
   std::optional<std::uint32_t> first_row, first_column;      ///< where the user has scrolled it to, which counts more
 };
 
-/// Numbers where all columns and not too many rows fit; else coloured cells of at least four units, as many as fit.
+/// Plans numbers where all columns and not too many rows fit; else coloured cells of at least four units, as many as fit.
 MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits);
 
-/// The name of a matrix of the steps: "queries", "query weights", "memory".
+/// Returns the name of a matrix of the steps: "queries", "query weights", "memory".
 const char* step_title(StepMatrix matrix);
-/// The matrix' letter in formulas, as math_text sets it: "Q", "W_Q", "E".
+/// Returns the matrix' letter in formulas, as math_text sets it: "Q", "W_Q", "E".
 const char* step_symbol(StepMatrix matrix);
-/// The matrix' name in files, flags and tests: "q", "w_q", "memory".
+/// Returns the matrix' name in files, flags and tests: "q", "w_q", "memory".
 std::string step_name(StepMatrix matrix);
-/// The colour of the matrix' role.
+/// Returns the colour of the matrix' role.
 shell::Color step_color(StepMatrix matrix, const shell::Theme& theme);
-/// The matrix' space in the field's letters: "ℝ^{n×d_k}".
+/// Returns the matrix' space in the field's letters: "ℝ^{n×d_k}".
 std::string step_space(StepMatrix matrix, const BlockGeometry& geometry);
-/// The names of the matrix' rows and columns: "query" and "d_k", as math_text sets them.
+/// Returns the names of the matrix' rows and columns: "query" and "d_k", as math_text sets them.
 const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry);
 const char* step_columns(StepMatrix matrix);
 

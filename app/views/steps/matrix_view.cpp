@@ -37,7 +37,7 @@ std::uint32_t tick_step(float cell, float room) {
 bool scrolls_rows(const MatrixPlan& plan) { return plan.shown_rows < plan.rows; }
 bool scrolls_columns(const MatrixPlan& plan) { return plan.shown_columns < plan.columns; }
 
-/// Height of what is below the cells, without the remark.
+/// Returns the height of what is below the cells, without the remark.
 float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
 
 /// "query ↓   d_k →" above the numbers of the columns.
@@ -140,7 +140,7 @@ void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& m
           2.0F);
 }
 
-/// A bar in each head's colour above its columns.
+/// Draws a bar in each head's colour above its columns.
 void draw_heads(const Frame& frame, const MatrixView& view) {
   const MatrixPlan& plan = view.plan;
   const view::Rect cells = view.cells();
@@ -210,7 +210,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image);
 }
 
-/// A scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.
+/// Draws a scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.
 std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const view::Rect& track, bool is_upright,
                                              std::uint32_t first, std::uint32_t shown, std::uint32_t count) {
   const shell::Theme& theme = frame.ui.theme();
@@ -237,7 +237,7 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
 }
 
-/// `first` moved by the wheel, up for positive ones.
+/// Returns `first` moved by the wheel, up where it is positive.
 std::uint32_t wheeled(std::uint32_t first, std::uint32_t shown, std::uint32_t count, float wheel) {
   const float step = std::max(static_cast<float>(shown) * 0.125F, 1.0F);
   return static_cast<std::uint32_t>(

@@ -38,18 +38,18 @@ struct MatrixMarks {
   std::span<const MatrixPart> slices;
 };
 
-/// Width and height of the whole view.
+/// Returns width and height of the whole view.
 glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view);
 
-/// The cell under a point, in the matrix' own rows and columns.
+/// Returns the cell under a point, in the matrix' own rows and columns.
 std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 point);
 
-/// `values` and `layer`: of matrices that are no stage.
+/// Draws the matrix. `values` and `layer`: of matrices that are no stage.
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
                  const HeadSubject& subject);
 
-/// The scroll bars of a matrix that isn't shown as a whole; moving one changes `scroll`, and so does the wheel over the
-/// cells (with Shift the columns) where `takes_wheel`. Returns whether the wheel is the matrix's now and not the page's.
+/// Draws the scroll bars of a matrix that isn't shown as a whole; moving one changes `scroll`, and so does the wheel over
+/// the cells (with Shift the columns) where `takes_wheel`. Returns whether the wheel is the matrix's now and not the page's.
 bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll, bool takes_wheel);
 
 }  // namespace headlight::app

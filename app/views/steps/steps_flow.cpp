@@ -41,7 +41,7 @@ struct SectionPlan {
   Stage last = Stage::Next;            ///< up to which it has the layer's stages
 };
 
-/// The stage that the embedding's parts add up to; nullopt where the steps don't begin with them.
+/// Returns the stage that the embedding's parts add up to; nullopt where the steps don't begin with them.
 std::optional<StepMatrix> embedded_stage(const HeadSubject& subject) {
   if (!subject.embedding || !subject.layer) return std::nullopt;
   if (!size_of(StepMatrix::Other::TokenVectors, subject)) return std::nullopt;
@@ -60,7 +60,7 @@ std::string operation(StepMatrix matrix, const HeadSubject& subject) {
                          : formulas::label(*node, {.block = subject.block, .layer = subject.layer}, formulas::Detail::Brief);
 }
 
-/// "rows 0–63 of 400", "columns 0–63 of 512", and what is framed in the merged heads.
+/// Returns "rows 0–63 of 400", "columns 0–63 of 512", and what is framed in the merged heads.
 std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
   std::string text;
   if (plan.shown_rows < plan.rows) {
@@ -149,7 +149,7 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
   return summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
 }
 
-/// 0 where a head's numbers are no columns of the merged ones.
+/// Returns the width; 0 where a head's numbers are no columns of the merged ones.
 std::uint32_t head_width_of_merged(const BlockGeometry& geometry) {
   return geometry.merge == model::MergeOrder::Concatenate ? geometry.shape.d_v : 0;
 }
@@ -223,7 +223,7 @@ struct PlacedSection {
   float bottom = 0.0F;
 };
 
-/// The stages of a section, each with what it is made from beside other stages.
+/// Returns the stages of a section, each with what it is made from beside other stages.
 std::vector<StepMatrix> matrices_of(const HeadSubject& subject, attention::Stage first, attention::Stage last) {
   using Given = StepMatrix::Other;
   const attention::LayerGraph graph(subject.geometry.shape, subject.block.kind, subject.layer);
@@ -288,7 +288,7 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
   return plans;
 }
 
-/// A section's title; of a capture it says what the file has and what it lacks.
+/// Returns a section's title; of a capture it says what the file has and what it lacks.
 std::string section_title(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan) {
   const inference::BlockShape& shape = subject.geometry.shape;
   if (plan.matrices.empty()) return plan.title;

@@ -17,8 +17,8 @@ using attention::Stage;
 
 constexpr float kMargin = 4.0F;
 
-/// A click holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone: as on the
-/// big heatmap.
+/// Handles clicks: one holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone:
+/// as on the big heatmap.
 void hold_on_click(Frame& frame, StepsMemory& memory, const StepCell& cell) {
   const bool is_left = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
   const bool is_right = ImGui::IsMouseClicked(ImGuiMouseButton_Right);
@@ -52,7 +52,7 @@ bool has_cell(const StepFlow& flow, const StepCell& cell) {
                              [&](const StepSection& section) { return std::ranges::any_of(section.boxes, has_it); });
 }
 
-/// The cell under the pointer, else the held one, else the pinned cell's weight.
+/// Returns the cell under the pointer, else the held one, else the pinned cell's weight.
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   memory.pointed.reset();
   if (ImGui::IsWindowHovered() && !memory.typed.covers(pointer_position())) {
@@ -100,7 +100,7 @@ void draw_section_title(const Frame& frame, std::size_t number, const StepSectio
   put_text(font, {x + 28.0F, section.y + 4.0F}, theme.text, section.title);
 }
 
-/// "query 2 “short” · key 5 “first”": whose row and column the cell is.
+/// Returns "query 2 “short” · key 5 “first”": whose row and column the cell is.
 std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
   if (!frame.result.input) return {};
   if (where.matrix.is_weight()) {
@@ -123,7 +123,7 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   return is_of_experts ? fmt::format("{} · expert {}", row, where.cell.key) : row;
 }
 
-/// A number that is given: a weight, or one of the memory's.
+/// Explains a number that is given: a weight, or one of the memory's.
 Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCell& where, StepsMemory& memory) {
   const bool is_memory = where.matrix == StepMatrix::Other::Memory;
   Arithmetic arithmetic;
@@ -160,7 +160,7 @@ Arithmetic explain(Frame& frame, const HeadSubject& subject, const StepCell& whe
   return explain_cell(question, numbers);
 }
 
-/// The head's part of the merged heads, and of the weight that reads them.
+/// Returns the head's part of the merged heads, and of the weight that reads them.
 std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   if (geometry.shape.heads < 2) return {};
   std::vector<MatrixPart> slices = head_slices(geometry);
@@ -185,7 +185,7 @@ std::string drawn_part(const MatrixPlan& plan) {
   return part;
 }
 
-/// Names of rows or columns in the figure: tokens, or indices without any.
+/// Returns the names of rows or columns in the figure: tokens, or indices without any.
 std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std::uint32_t first, std::uint32_t count) {
   std::vector<std::string> list;
   for (std::uint32_t i = first; i < first + count; ++i) {
@@ -234,7 +234,7 @@ void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject
   memory.drawn.push_back(std::move(drawn));
 }
 
-/// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
+/// Outlines the matrix that a lesson points at, and scrolls to its section when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
   const view::Rect cells = box.view.cells();
   outline_rect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 2.0F);
@@ -245,7 +245,7 @@ void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box
   if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
 }
 
-/// A cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
+/// Returns a cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
 StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
   const inference::BlockShape& shape = subject.geometry.shape;
   const JoinedHeads joined = joined_heads(cell.matrix, shape);
@@ -267,7 +267,7 @@ std::optional<view::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
   return std::nullopt;
 }
 
-/// The field in which a number is typed, or the tooltip that says that it can be.
+/// Draws the field in which a number is typed, or the tooltip that says that it can be.
 void draw_typed_cell(Frame& frame, HeadSubject subject, const StepFlow& flow, StepsMemory& memory) {
   if (memory.typed.where()) {
     const std::optional<view::Rect> rect = rect_of(flow, *memory.typed.where());

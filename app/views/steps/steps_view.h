@@ -26,7 +26,7 @@ std::string name_to_type(const Frame& frame, const HeadSubject& subject, const S
 /// A field over a cell, in which its number is typed. Enter puts it into the notebook, Esc and a click elsewhere leave it.
 class TypedCell {
  public:
-  /// `name`: of name_to_type(). `where`: as it is on screen. `number`: the present one, where it is known.
+  /// Opens the field. `name`: of name_to_type(). `where`: as it is on screen. `number`: the present one, where it is known.
   void open(std::string name, const StepCell& where, std::optional<float> number);
   void close() { where_.reset(); }
   const std::optional<StepCell>& where() const { return where_; }
@@ -63,9 +63,9 @@ struct StepsMemory {
   std::vector<Drawn> drawn;
 };
 
-/// The selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks what
-/// it is made from, and its arithmetic is written below; a click holds a cell, on a map it pins it too. A double click on a
-/// number that a notebook was given opens a field for another one.
+/// Draws the selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks
+/// what it is made from, and its arithmetic is written below; a click holds a cell, on a map it pins it too. A double click
+/// on a number that a notebook was given opens a field for another one.
 void draw_steps_panel(Frame& frame, StepsMemory& memory);
 
 std::unique_ptr<ViewPanel> open_steps_view();

@@ -90,7 +90,7 @@ class BlockPainter {
     return token < marks_.shades->weights.size() ? marks_.shades->weights[token] : 0.0F;
   }
 
-  /// The colour of a token's weight; `deepest`: its alpha where the weight is the largest.
+  /// Returns the colour of a token's weight; `deepest`: its alpha where the weight is the largest.
   shell::Color shade(std::uint32_t token, float deepest) const {
     const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
     const shell::Color role = marks_.side == MapSide::Query ? theme_.query : theme_.key;
@@ -110,7 +110,7 @@ class BlockPainter {
     for (std::size_t image = 0; image < muted.size(); ++image) draw_image(image, muted[image]);
   }
 
-  /// Muted below the shades; beside it as it is, where there is room.
+  /// Draws the image muted below the shades; beside it as it is, where there is room.
   void draw_image(std::size_t index, const exporting::Pixels& muted) {
     const view::Rect& placed = block_.image_rects[index];
     const view::Rect rect{.origin = origin_ + placed.origin, .size = placed.size};
@@ -132,7 +132,7 @@ class BlockPainter {
     outline(patch, theme_.text);
   }
 
-  /// A line of the colour on a darker one: visible on any image.
+  /// Draws a line of the colour on a darker one: visible on any image.
   void outline(const view::Rect& rect, shell::Color color) const {
     outline_rect(rect, shell::with_alpha(theme_.background, 220), 0.0F, 4.0F);
     outline_rect(rect, color, 0.0F, 2.0F);

@@ -85,7 +85,7 @@ class TextView final : public ViewPanel {
   }
 
  private:
-  /// Tokens as text, where they are drawn as one image each.
+  /// Returns tokens as text, where they are drawn as one image each.
   std::vector<RunningToken> spelled_out(const TextBlock& block) const {
     std::vector<RunningToken> tokens = block.tokens;
     for (RunningToken& token : tokens) token.place.text = shown_.ui->unshaped(token.place.text);
@@ -120,7 +120,8 @@ class TextView final : public ViewPanel {
     if (is_cross && queries_.is_large != keys_.is_large && keys_.images.is_empty()) make(0.0F);  // both in small type
   }
 
-  /// The token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the last one.
+  /// Returns the token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the
+  /// last one.
   LockedToken choose(Frame& frame, bool is_cross) {
     const State& state = frame.state;
     const auto of_text = [&](LockedToken token) {  // a self-attention's text is both sides
@@ -159,7 +160,8 @@ class TextView final : public ViewPanel {
     frame.mark("text.about", last_item_rect());
   }
 
-  /// The weight between the locked token and the one under the pointer; without both, the largest one that is shown.
+  /// Returns the reference to the weight between the locked token and the one under the pointer; without both, the largest
+  /// one that is shown.
   std::optional<NumberRef> number_shown(const Frame& frame, bool is_cross, LockedToken chosen,
                                         const TextShades& shades) const {
     const Selection& selection = frame.state.selection;
@@ -196,7 +198,7 @@ class TextView final : public ViewPanel {
     choose_segment(frame, "text.side", labels, frame.state.view.text_side);
   }
 
-  /// `side`: of the block; of a self-attention's text, which is both sides, the one that is shaded.
+  /// Draws a block. `side`: of the block; of a self-attention's text, which is both sides, the one that is shaded.
   void draw_block(Frame& frame, const char* name, bool is_cross, MapSide side, LockedToken chosen,
                   const TextShades& shades) {
     const auto on_this_side = [&](const std::optional<LockedToken>& token) {
@@ -213,7 +215,7 @@ class TextView final : public ViewPanel {
     if (hovered) point_at(frame, {is_cross ? side : frame.state.view.text_side, *hovered});
   }
 
-  /// The next frame shades the text by the token under the pointer; a click locks or releases it.
+  /// Lets the next frame shade the text by the token under the pointer; a click locks or releases it.
   void point_at(Frame& frame, LockedToken token) {
     hovered_ = token;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
@@ -224,7 +226,7 @@ class TextView final : public ViewPanel {
     locked_ = locked;
   }
 
-  /// A locked token that the keyboard has moved is brought into view.
+  /// Brings a locked token that the keyboard has moved into view.
   void follow_locked(const Frame& frame, LockedToken chosen, bool is_cross) {
     const std::optional<LockedToken>& locked = frame.state.view.locked;
     if (locked == std::exchange(locked_, locked) || !locked || is_cross) return;

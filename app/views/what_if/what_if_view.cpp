@@ -21,7 +21,7 @@ namespace {
 
 using ShownKnockouts = ComparedFinding<HeadKnockouts>;
 
-/// Percentage points of probabilities, nats of losses; empty: logits.
+/// Returns the unit: percentage points of probabilities, nats of losses; empty: logits.
 std::string unit_of(KnockoutMeasure measure) {
   return measure == KnockoutMeasure::Probability ? "points" : measure == KnockoutMeasure::Loss ? "nats" : "";
 }
@@ -37,8 +37,8 @@ HeadNumbers changes_of(const HeadKnockouts& found, model::BlockKind kind, Knocko
   return changes;
 }
 
-/// All numbers of the heads that are known as CSV with a header line: kind, layer, head, then logit and probability, or
-/// the loss, without the head and less the present ones; where there is a baseline, each change there as well.
+/// Returns all numbers of the heads that are known as CSV with a header line: kind, layer, head, then logit and probability,
+/// or the loss, without the head and less the present ones; where there is a baseline, each change there as well.
 std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
   std::vector<std::pair<const char*, KnockoutMeasure>> columns = {{"loss", KnockoutMeasure::Loss}};
   if (measure != KnockoutMeasure::Loss) {
@@ -78,7 +78,7 @@ const char* ablation_text(Ablation ablation) {
   return "without that head";
 }
 
-/// "logit of “cat” +13.702", "“cat” 34 %", "mean loss of the text 2.418": of the run as it is.
+/// Returns "logit of “cat” +13.702", "“cat” 34 %", "mean loss of the text 2.418": of the run as it is.
 std::string present_text(const Frame& frame, const ChosenLogit& logit, const PredictedNumbers& present) {
   switch (frame.state[kWhatIfView.measure]) {
     case KnockoutMeasure::Probability:
@@ -153,7 +153,7 @@ HeadScores scores_of(const Frame& frame, const ShownKnockouts& found) {
   return scores;
 }
 
-/// The map and the list.
+/// Draws the map and the list.
 void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadScores& scores) {
   const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
   draw_scored_heads(
@@ -172,7 +172,7 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& fou
        .choose_order = [&] { choose(frame, kWhatIfView.is_sorted); }});
 }
 
-/// A button that keeps the selected head's output averaged over the text in all views, or brings the head back.
+/// Draws a button that keeps the selected head's output averaged over the text in all views, or brings the head back.
 void draw_average_button(Frame& frame) {
   const Selection& selection = frame.state.selection;
   const std::string head = fmt::format("L{} H{}", selection.block.layer.value, selection.head);
