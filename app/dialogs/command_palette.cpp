@@ -48,7 +48,7 @@ float draw_marked_text(Frame& frame, ImVec2 at, const std::string& text, const s
 
 void draw_text(ImFont* font, ImVec2 at, shell::Color color, const std::string& text) { put_text(font, at, color, text); }
 
-/// The first of some words, by commas, that begins with what was typed: "“Swap”". Empty: none does.
+/// Returns the first of some words, by commas, that begins with what was typed: "“Swap”". Empty: none does.
 std::string word_with(std::string_view words, std::string_view query) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   while (!query.empty() && !words.empty()) {

@@ -28,7 +28,7 @@ class CommandPalette {
   void replace(std::vector<PaletteEntry> entries);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
-  /// The list's entries, from the top, and the selected row.
+  /// Returns the list's entries, from the top, and the selected row.
   std::size_t count() const { return hits_.size(); }
   const PaletteEntry& entry(std::size_t row) const { return entries_[hits_[row].entry]; }
   std::size_t selected() const { return selected_; }

@@ -21,8 +21,8 @@ enum class FilePurpose : std::uint8_t {
 /// user is asked before another file is overwritten.
 class FileDialog {
  public:
-  /// `current`: the file of the open session, which may be overwritten without a question; empty: none. `folder`: where a
-  /// new one is proposed; empty: the home folder.
+  /// Opens the dialog. `current`: the file of the open session, which may be overwritten without a question; empty: none.
+  /// `folder`: where a new one is proposed; empty: the home folder.
   void open(FilePurpose purpose, const std::filesystem::path& current, const std::string& folder);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
@@ -35,7 +35,8 @@ class FileDialog {
  private:
   bool saves() const { return purpose_ == FilePurpose::SaveSession || purpose_ == FilePurpose::SaveSteps; }
   void draw_path(Frame& frame, bool& is_confirmed);
-  /// The file that the field names; nullopt, with the reason or the question below the field, when it can't be used yet.
+  /// Returns the file that the field names; nullopt, with the reason or the question below the field, when it can't be used
+  /// yet.
   std::optional<std::filesystem::path> confirm();
   void browse();
 

@@ -149,7 +149,7 @@ struct KeyGroup {
   std::vector<std::pair<std::string_view, std::string>> rows;  ///< meaning, keys
 };
 
-/// A command's keys, in one row where they are as short as "/, Ctrl+L", else in one each.
+/// Returns a command's keys, in one row where they are as short as "/, Ctrl+L", else in one each.
 std::vector<std::string> key_rows(const Command& command) {
   constexpr std::size_t kShort = 12;
   std::vector<std::string> rows;
@@ -183,7 +183,7 @@ std::vector<KeyGroup> key_groups() {
   return groups;
 }
 
-/// The groups [first, end) in a table as wide as `width`.
+/// Draws the groups [first, end) in a table as wide as `width`.
 void draw_groups(Frame& frame, const char* name, std::span<const KeyGroup> groups, float width) {
   if (!ImGui::BeginTable(name, 2, ImGuiTableFlags_SizingFixedFit, {width, 0.0F})) return;
   float widest = 0.0F;

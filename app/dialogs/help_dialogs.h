@@ -10,13 +10,13 @@ namespace headlight::app {
 /// The page of the help that is shown.
 enum class HelpPage : std::uint8_t { Keys, Words };
 
-/// All shortcuts and what the words on screen mean (F1). Clears `is_open` when it is closed.
+/// Draws all shortcuts and what the words on screen mean (F1). Clears `is_open` when it is closed.
 void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page);
 
-/// All shortcuts as lines of text, to be printed: headings, and below them keys and what they do.
+/// Returns all shortcuts as lines of text, to be printed: headings, and below them keys and what they do.
 std::string keys_in_words();
 
-/// Name, version, what it is built on. `renderer`: the device that draws the window.
+/// Draws name, version, and what the program is built on. `renderer`: the device that draws the window.
 void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer);
 
 /// A word that is on screen and one sentence that says what it means.
@@ -24,7 +24,7 @@ struct GlossaryEntry {
   std::string_view word, meaning;
 };
 
-/// The words from the text to the prediction, in the order of the calculation.
+/// Returns the words from the text to the prediction, in the order of the calculation.
 std::span<const GlossaryEntry> glossary();
 
 }  // namespace headlight::app

@@ -45,7 +45,7 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   return is_clicked;
 }
 
-/// A field for the shown step's name.
+/// Draws a field for the shown step's name.
 void draw_name(Frame& frame, Undo& undo) {
   const TextStyleScope ink(frame.ui.fonts().body, frame.ui.theme().text);
   std::string name = undo.shown_name();

@@ -9,7 +9,7 @@
 namespace headlight::app {
 namespace {
 
-/// "3 hours ago".
+/// Returns "3 hours ago".
 std::string age(const LostWindow& lost) {
   using namespace std::chrono;
   const std::int64_t minutes = (duration_cast<seconds>(system_clock::now().time_since_epoch()).count() - lost.kept_s) / 60;

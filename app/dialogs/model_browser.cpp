@@ -26,7 +26,7 @@ const char* heading_of(ListedModel::Origin origin) {
   return "";
 }
 
-/// "GPT-2 · 12 layers × 12 heads · 124 M parameters".
+/// Returns "GPT-2 · 12 layers × 12 heads · 124 M parameters".
 std::string about(const ListedModel& model) {
   if (!model.problem.empty()) return model.problem;
   const std::string layers =
@@ -35,7 +35,7 @@ std::string about(const ListedModel& model) {
                      short_count(model.parameters));
 }
 
-/// A row of the list: name and facts at the left, size at the right. Returns whether it was clicked.
+/// Draws a row of the list: name and facts at the left, size at the right. Returns whether it was clicked.
 bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is_shown, bool is_opening) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();

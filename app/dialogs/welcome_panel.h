@@ -26,7 +26,7 @@ struct WelcomeChoice {
   bool is_closed = false;
 };
 
-/// The height that so many cards take in a window of this width, in UI units.
+/// Returns the height that so many cards take in a window of this width, in UI units.
 float welcome_height(std::size_t cards, float width);
 
 /// Cards in rows of equal columns, drawn into the whole current pane. Tab and Enter choose one as well as the mouse.

@@ -47,7 +47,7 @@ struct Letters {
   std::vector<std::uint16_t> widths;
 };
 
-/// The first character of its lower case; İ and a few others have more.
+/// Returns the first character of its lower case; İ and a few others have more.
 char32_t to_lower(char32_t c, std::u32string& memory) {
   if (c < 0x80) return c >= U'A' && c <= U'Z' ? c + (U'a' - U'A') : c;
   memory.clear();
@@ -74,8 +74,8 @@ void append_letters(Letters& out, std::string_view utf8, std::size_t most) {
   if (!out.kinds.empty()) out.kinds.back() |= kWordEnds;
 }
 
-/// Words of a query, without what is between them; a number belongs to the word before it: "head 4 layer 1" is not layer 4,
-/// head 1.
+/// Returns the words of a query, without what is between them; a number belongs to the word before it: "head 4 layer 1" is
+/// not layer 4, head 1.
 std::vector<std::u32string> read_query(std::string_view utf8) {
   Letters read;
   append_letters(read, utf8, kMaxQuery);
@@ -95,7 +95,7 @@ std::vector<std::u32string> read_query(std::string_view utf8) {
   return words;
 }
 
-/// The end of the word that begins at `at`, gaps of the text passed over; nothing: it isn't there.
+/// Returns the end of the word that begins at `at`, gaps of the text passed over; nothing: it isn't there.
 std::optional<std::size_t> end_of_word(const std::u32string& word, const IndexedText& text, std::size_t at) {
   if ((text.kinds[at] & kBegins) == 0) return std::nullopt;
   for (std::size_t i = 0; i < word.size(); ++at) {
@@ -129,7 +129,7 @@ std::optional<Place> find_word(const std::u32string& word, const IndexedText& te
   return best;
 }
 
-/// A place for each word of the query; nothing: one isn't there.
+/// Returns a place for each word of the query; nothing: one isn't there.
 std::optional<std::vector<Place>> find_words(const std::vector<std::u32string>& words, const IndexedText& text) {
   std::vector<Place> places;
   for (const std::u32string& word : words) {

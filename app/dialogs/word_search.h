@@ -48,8 +48,8 @@ class WordIndex {
 
   std::size_t size() const { return entries_.size(); }
 
-  /// The best `most` entries: by score, then the shorter title, then the order of assign(). A query without a letter or
-  /// digit matches everything with score 0.
+  /// Returns the best `most` entries: by score, then the shorter title, then the order of assign(). A query without a letter
+  /// or digit matches everything with score 0.
   std::vector<SearchHit> search(std::string_view query, std::size_t most) const;
 
   /// Returns what search() matched in this entry; nothing where the query doesn't match it or is empty.
