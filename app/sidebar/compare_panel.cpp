@@ -12,7 +12,7 @@ constexpr std::size_t kListedHeads = 8, kListedCells = 8;
 constexpr float kNameWidth = 76.0F;
 constexpr float kNumberWidth = 58.0F;
 
-/// "L1 H5", with the kind where there are several.
+/// Returns "L1 H5", with the kind where there are several.
 std::string name_of(const Frame& frame, const HeadRef& head) {
   const bool has_kinds =
       std::ranges::any_of(frame.result.blocks, [&](model::BlockRef other) { return other.kind != head.block.kind; });
@@ -69,7 +69,7 @@ bool draw_line(Frame& frame, const ChangedLine& line) {
   return is_clicked;
 }
 
-/// The head, a bar, and the share of its attention that moved.
+/// Draws the head, a bar, and the share of its attention that moved.
 void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, double largest) {
   Selection& selection = frame.state.selection;
   const bool is_clicked =
@@ -107,7 +107,7 @@ std::string selected_map_name(const Frame& frame) {
   return name_of(frame, {.block = selection.block, .head = selection.head});
 }
 
-/// Query and key, and how much the weight changed.
+/// Draws query and key, and how much the weight changed.
 void draw_cell(Frame& frame, const ChangedCell& changed, std::size_t index) {
   const model::BlockKind kind = frame.state.selection.block.kind;
   const std::string tokens =

@@ -60,7 +60,7 @@ void draw_facts_of_capture(Form& form, const EngineResult& result) {
 constexpr std::array<const char*, 2> kPrecisions = {"exact", "float16"};
 constexpr std::array<const char*, 2> kSides = {"right", "left"};
 
-/// "GPT-2 · 4 layers × 8 heads".
+/// Returns "GPT-2 · 4 layers × 8 heads".
 std::string in_short(const model::ModelDescription& about) {
   const std::string encoder = fmt::format("{} layers × {} heads", about.layers, about.heads);
   if (!about.is_encoder_decoder) return fmt::format("{} · {}", about.family, encoder);

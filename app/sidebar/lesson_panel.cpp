@@ -23,20 +23,20 @@ void draw_line(Frame& frame, const std::string& text, shell::Color color) {
   write_wrapped(frame.ui.fonts().small, color, text);
 }
 
-/// The tile of the run; null: not known yet, or the run has no such numbers.
+/// Returns the tile of the run; null: not known yet, or the run has no such numbers.
 const attention::Tile* tile_of(Frame& frame, const PrintedNumbers& numbers, bool& is_there) {
   is_there = is_inside(numbers.query, frame.result.shapes);
   const EngineTile* tile = is_there ? frame.ask(numbers.query) : nullptr;
   return tile && tile->tile->values.size() == numbers.values.size() ? tile->tile.get() : nullptr;
 }
 
-/// The first digit in which two texts of numbers differ.
+/// Returns the first digit in which two texts of numbers differ.
 std::size_t first_difference(const std::string& printed, const std::string& computed) {
   if (printed.size() != computed.size()) return 0;
   return static_cast<std::size_t>(std::ranges::mismatch(printed, computed).in1 - printed.begin());
 }
 
-/// Rows of both, in a strip that scrolls sideways where it is wider than the panel. `computed`: empty while unknown.
+/// Draws rows of both, in a strip that scrolls sideways where it is wider than the panel. `computed`: empty while unknown.
 void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const float> computed) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
@@ -183,7 +183,7 @@ void draw_choices(Frame& frame, const LessonSubject& subject, const ConditionSta
   }
 }
 
-/// "0.56" or "0,56"; nullopt: it is no number.
+/// Reads "0.56" or "0,56"; nullopt: it is no number.
 std::optional<double> typed_number(std::string text) {
   std::ranges::replace(text, ',', '.');
   std::ranges::replace(text, '\n', ' ');
@@ -259,7 +259,7 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
   }
 }
 
-/// A button of this part of the row's width.
+/// Draws a button of this part of the row's width.
 bool draw_button(Frame& frame, const char* label, const char* name, float width, const char* explanation = nullptr) {
   const bool was_clicked = draw_button(frame, name, label, explanation, width);
   return was_clicked;

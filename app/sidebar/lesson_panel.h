@@ -24,8 +24,8 @@ struct LessonPanelMemory {
   std::uint64_t opening = 0;                      ///< LessonPlayer::openings() of the last frame
 };
 
-/// The list of lessons, or a card: its sentences, its task, printed numbers beside the program's own, and buttons. Draws
-/// into the whole current pane.
+/// Draws the list of lessons, or a card: its sentences, its task, printed numbers beside the program's own, and buttons.
+/// Draws into the whole current pane.
 LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const LessonProgress& progress,
                                LessonPanelMemory& memory);
 

@@ -33,7 +33,7 @@ Expression& expression_of(MaskSpec& mask, ExpressionUse use) {
   return use == ExpressionUse::Mask ? mask.mask_expression : mask.score_expression;
 }
 
-/// A text that was typed or chosen: the state takes it if it can be accepted.
+/// Gives a typed or chosen text to the state if it can be accepted.
 void take(Frame& frame, MaskSpec& mask, ExpressionUse use, const std::string& text, ExpressionDraft& draft) {
   auto parsed = attention::parse_expression(text, use);
   if (auto* error = std::get_if<attention::ExpressionError>(&parsed)) {
@@ -125,7 +125,7 @@ const char* kind_title(model::BlockKind kind) {
   return "Mask of the cross-attention";
 }
 
-/// Several kinds of attention have several masks: then it must be said whose this is.
+/// Has the model several kinds of attention? They have several masks: then the section names its kind.
 bool has_several_kinds(const EngineResult& result) {
   return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
 }
@@ -168,7 +168,7 @@ void draw_documents(Frame& frame, Form& form, attention::MaskSpec& mask) {
     attention::set_documents(mask, item, {});
 }
 
-/// Dropout of the whole pass, whatever mask is selected.
+/// Draws the dropout of the whole pass, whatever mask is selected.
 void draw_dropout(Frame& frame, Form& form) {
   DropoutChoices& dropout = frame.state.dropout;
   form.decimal(

@@ -24,8 +24,8 @@ struct ExpressionDrafts {
 /// session. A text that can't be accepted stays in the field and changes nothing else.
 void draw_expression_fields(Frame& frame, Form& form, ExpressionDrafts& drafts);
 
-/// The mask of the selected block's kind: rules, fill, expressions, how far a painted cell reaches, and what was painted.
-/// `error`: why the mask can't be applied; empty when it can.
+/// Draws the mask of the selected block's kind: rules, fill, expressions, how far a painted cell reaches, and what was
+/// painted. `error`: why the mask can't be applied; empty when it can.
 void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& drafts, const std::string& error);
 
 }  // namespace headlight::app

@@ -32,7 +32,7 @@ constexpr std::array kSizeFields{SizeField{"d_model", "d_model", &NotebookRecipe
                                  SizeField{"d_k", "d_k", &NotebookRecipe::d_k, inference::kMaxNotebookWidth},
                                  SizeField{"d_v", "d_v", &NotebookRecipe::d_v, inference::kMaxNotebookWidth}};
 
-/// A value that is the notebook's own is no change.
+/// Puts a value into the changes; one that is the notebook's own is no change.
 template <typename Value>
 void put(std::optional<Value>& edit, const std::optional<Value>& own, Value value) {
   edit = own == value ? std::nullopt : std::optional(std::move(value));
@@ -68,7 +68,7 @@ void draw_recipe(Frame& frame, Form& form, const NotebookRecipe& own, NotebookRe
   }
 }
 
-/// The recipe's own matrices, made again where notebook or recipe changed.
+/// Makes the recipe's own matrices again where notebook or recipe changed.
 void refresh_own(PresetEditor& editor, const std::string& name, const NotebookEdits& edits) {
   const NotebookRecipe& recipe = edits.recipe;
   if (editor.name == name && editor.recipe == recipe) return;
@@ -89,7 +89,7 @@ void refresh_own(PresetEditor& editor, const std::string& name, const NotebookEd
   editor.matrix = changed == editor.own.end() ? editor.own.front().name : changed->name;
 }
 
-/// The matrix with the user's numbers.
+/// Returns the matrix with the user's numbers.
 Tensor present(const NotebookMatrix& own, const NotebookEdits& edits) {
   Tensor tensor = own.tensor;
   const auto edit = edits.matrices.find(own.name);
@@ -148,7 +148,7 @@ constexpr const char* kMergeExplanation =
     "How the heads' outputs become rows again. Concatenate puts the heads of a token side by side; without transpose is the "
     "slip of notebook 003, where a row mixes tokens of one head.";
 
-/// The next smaller / larger number of heads that divides d_model; the neighbour when d_k is given anyway.
+/// Returns the next smaller / larger number of heads that divides d_model; the neighbour when d_k is given anyway.
 std::uint64_t heads_beside(const PlaygroundSettings& settings, bool is_up) {
   const std::uint64_t last = is_up ? inference::kMaxHeads : 1;
   const bool is_free = settings.d_k != 0 && settings.d_v != 0;
@@ -160,7 +160,8 @@ std::uint64_t heads_beside(const PlaygroundSettings& settings, bool is_up) {
   return settings.heads;
 }
 
-/// Steps of d_model keep it divisible by the heads, so that stepping never makes a model that can't be.
+/// Returns the range of d_model, whose steps keep it divisible by the heads, so that stepping never makes a model that can't
+/// be.
 NumberRange d_model_range(const PlaygroundSettings& settings) {
   const bool is_free = settings.d_k != 0 && settings.d_v != 0;
   const std::uint64_t step = is_free ? 8 : std::max(settings.heads, 1U);
@@ -176,7 +177,7 @@ NumberRange width_range(std::uint32_t value, const char* hint) {
   return {.low = 0, .high = inference::kMaxWidth, .below = value > 0 ? value - 1U : 0U, .above = value + 1U, .hint = hint};
 }
 
-/// SplitMix64's step: some other seed for each press, small enough to be read and typed.
+/// Returns another seed for each press by SplitMix64's step, small enough to be read and typed.
 std::uint64_t other_seed(std::uint64_t seed) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -26,7 +26,7 @@ struct PresetInfo {
   std::string name, title, summary;
 };
 
-/// The playground's sizes and switches, or, while a notebook is shown, what it is, with its sizes and the fields that
+/// Draws the playground's sizes and switches, or, while a notebook is shown, what it is, with its sizes and the fields that
 /// change it.
 /// `error`: why the model can't be built; empty when it can. `preset`: of the notebook on screen; nullptr without one.
 /// `shows_details`: are sizes and rarely changed settings unfolded? Returns whether the user wants to open a model.

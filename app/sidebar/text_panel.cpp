@@ -25,7 +25,7 @@ void draw_text_box(Frame& frame, const char* name, std::string& text, const char
   frame.mark(name, last_item_rect());
 }
 
-/// A caption at the left, where there is room for it, and the button at the right.
+/// Draws a caption at the left, where there is room for it, and the button at the right.
 void draw_text_head(Frame& frame, const char* caption) {
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float button = button_width("Examples");

@@ -9,8 +9,8 @@ struct TextPanelMemory {
   ChipLayout source, target;
 };
 
-/// The text (or the notebook's tokens), its tokens as chips, and the second text of cross-attention. Pointing at a chip
-/// lights its token, a click pins it. `error`: why the text can't be shown; empty when it can.
+/// Draws the text (or the notebook's tokens), its tokens as chips, and the second text of cross-attention. Pointing at a
+/// chip lights its token, a click pins it. `error`: why the text can't be shown; empty when it can.
 void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error);
 
 }  // namespace headlight::app
