@@ -15,10 +15,10 @@ class CardRunner {
   void open_next();
   const LessonCard& card() const { return lesson_.cards[next_ - 1]; }
   const State& state() const { return state_; }
-  /// The result of the open card, with the answers to the queries of the last ask().
+  /// Returns the result of the open card, with the answers to the queries of the last ask().
   const EngineResult& result() const { return result_; }
   void ask(std::vector<Query> queries);
-  /// The card's conditions as they are when it is opened, before anything is done.
+  /// Returns the card's conditions as they are when it is opened, before anything is done.
   std::vector<ObservedCondition> observe_conditions();
 
  private:

@@ -112,7 +112,7 @@ std::vector<std::string> texts_of(const JsonReader& reader, const char* key) {
   return texts;
 }
 
-/// The observation that an object names, alone or beside `beside`; null: none.
+/// Returns the observation that an object names, alone or beside `beside`; null: none.
 const Observation* named_observation(const json& value, const std::string& path) {
   const Observation* found = nullptr;
   for (const Observation& observation : observations()) {
@@ -258,7 +258,7 @@ PrintedNumbers read_numbers(const json& value, const std::string& path) {
   return numbers;
 }
 
-/// A model in a folder beside the lesson's file is opened from there.
+/// Finds a model in a folder beside the lesson's file, which is opened from there.
 void find_model_beside(json& opens, const fs::path& folder) {
   const auto model = opens.find("model");
   if (model == opens.end() || !model->is_object() || !model->contains("path")) return;
@@ -269,7 +269,7 @@ void find_model_beside(json& opens, const fs::path& folder) {
   if (fs::is_directory(beside, failure)) path = utf8(fs::absolute(beside).lexically_normal());
 }
 
-/// A PNG or JPEG file beside the lesson's.
+/// Reads a PNG or JPEG file beside the lesson's.
 std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, const fs::path& folder) {
   const fs::path name = text_of(reader, "image");
   const bool is_beside = !name.has_root_path() && std::ranges::find(name, fs::path("..")) == name.end();
@@ -278,7 +278,7 @@ std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, co
   return std::make_shared<const exporting::Pixels>(files::read_image_file(folder / name));
 }
 
-/// `state`: as the cards before have left it; becomes the card's. `folder`: of the file.
+/// Reads a card. `state`: as the cards before have left it; becomes the card's. `folder`: of the file.
 LessonCard read_card(const json& value, const std::string& path, const fs::path& folder, State& state) {
   const JsonReader reader(value, path);
   refuse_unknown(reader, value,

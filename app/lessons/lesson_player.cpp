@@ -24,7 +24,7 @@ bool names_model(const json& opens) {
   return model != opens.end() && model->is_object() && model->contains("path");
 }
 
-/// A source begins with its own masks and with nothing changed; how the window looks stays.
+/// Begins a source with its own masks and with nothing changed; the look of the window stays.
 void begin_source(State& state, const json& opens) {
   const bool opens_model = names_model(opens);
   const auto preset = opens.find("preset");

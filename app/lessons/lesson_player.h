@@ -9,7 +9,7 @@
 
 namespace headlight::app {
 
-/// The two letters of the user's language, by the environment (LC_ALL, LC_MESSAGES, LANG); empty: it names none.
+/// Returns the two letters of the user's language, by the environment (LC_ALL, LC_MESSAGES, LANG); empty: it names none.
 std::string preferred_language();
 
 /// The lessons that can be played.
@@ -21,7 +21,7 @@ struct LessonList {
 /// Reads every .json file of the folders; of two with one name the first. Folders that aren't there are skipped.
 LessonList read_lessons(const std::vector<std::filesystem::path>& folders, const std::string& language = {});
 
-/// assets/lessons as installed or in the source tree, then lessons/ in the user's configuration folder.
+/// Returns assets/lessons as installed or in the source tree, then lessons/ in the user's configuration folder.
 std::vector<std::filesystem::path> lesson_folders();
 
 /// Applies what a card opens: fields that it doesn't name stay, but a card that names another source begins with that
@@ -58,11 +58,11 @@ class LessonPlayer {
   const LessonCard& card() const { return played().cards[card_]; }
   /// Was the card's task completed since the card was opened?
   bool is_card_done() const { return is_card_done_; }
-  /// The standings of the card's conditions, in their order.
+  /// Returns the standings of the card's conditions, in their order.
   std::span<const ConditionStanding> standings() const { return standings_; }
-  /// The player's answer to a question of the card: the number of a choice, or a number.
+  /// Takes the player's answer to a question of the card: the number of a choice, or a number.
   void answer(std::size_t condition, nlohmann::json value);
-  /// The target that the open card points at; nothing without one.
+  /// Returns the target that the open card points at; nothing without one.
   Aim aim() const;
   /// Returns why the state computes something else than the card has opened, as a sentence's end: "dropout is on". Empty
   /// where it computes the same, so that printed numbers are of the same model, mask and text.

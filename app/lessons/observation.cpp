@@ -30,7 +30,7 @@ HeadRef head_of(const LessonSubject& subject, const State& state) {
   return head;
 }
 
-/// The values of cells, in one exact tile; empty: not known yet, or there are no such cells.
+/// Returns the values of cells, in one exact tile; empty: not known yet, or there are no such cells.
 std::span<const float> cells_of(const LessonRun& run, TileQuery query) {
   if (!is_run_of_state(run) || !is_inside(query, run.result.shapes)) return {};
   run.queries.emplace_back(query);
@@ -64,7 +64,7 @@ json observe_cell(const LessonSubject& subject, const LessonRun& run) {
   return cell.empty() ? json() : json(double{cell.front()});
 }
 
-/// The key with the largest weight of a row, the first of equal ones.
+/// Observes the key with the largest weight of a row, the first of equal ones.
 json observe_largest_key(const LessonSubject& subject, const LessonRun& run) {
   const std::optional<attention::Cell>& pinned = run.state.view.pinned;
   if (!pinned && !subject.row) return {};
@@ -122,7 +122,7 @@ json observe_probability(const LessonSubject& subject, const LessonRun& run) {
   return all > 0.0 ? json(named / all) : json();
 }
 
-/// Mean surprise at the next token over the text, in nats.
+/// Observes the mean surprise at the next token over the text, in nats.
 json observe_loss(const LessonSubject& subject, const LessonRun& run) {
   if (!is_run_of_state(run) || !run.result.has_logits) return {};
   const AnalysisQuery query = knockout_query(Choices().set(kWhatIfView.measure, KnockoutMeasure::Loss),
@@ -135,7 +135,7 @@ json observe_loss(const LessonSubject& subject, const LessonRun& run) {
 
 json observe_answer(const LessonSubject& /*subject*/, const LessonRun& run) { return run.answer; }
 
-/// A cell that is pinned on the card, as [query, key].
+/// Observes a cell that is pinned on the card, as [query, key].
 json observe_click(const LessonSubject& /*subject*/, const LessonRun& run) {
   const std::optional<attention::Cell>& pinned = run.state.view.pinned;
   return pinned ? json({pinned->query, pinned->key}) : json();

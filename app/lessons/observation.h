@@ -23,7 +23,7 @@ struct Observation {
   nlohmann::json (*value)(const LessonSubject& subject, const LessonRun& run);  ///< null: not known (yet)
 };
 
-/// All of them.
+/// Returns all of them.
 std::span<const Observation> observations();
 
 /// Finds a setting in a state, which needs no run, by the setting's path; null where it isn't there. Parts of lists are
