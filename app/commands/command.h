@@ -60,7 +60,7 @@ bool is_enabled(const Command& command, const CommandContext& context);
 /// Returns the status line's sentence when the command's key is pressed while it is not enabled; empty: nothing.
 std::string_view refusal_of(const Command& command, const CommandContext& context);
 
-/// The first key as menus show it; empty: it has none.
+/// Returns the first key as menus show it; empty: it has none.
 std::string_view keys_text(const Command& command);
 
 }  // namespace headlight::app

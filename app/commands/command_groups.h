@@ -8,7 +8,7 @@
 
 namespace headlight::app {
 
-/// A command that gives one of the view's choices one of its values.
+/// Returns a command that gives one of the view's choices one of its values.
 template <typename Value>
 // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see in a template
 Command view_choice(std::string id, std::string label, std::string help, MenuEntry menu, Value ViewChoices::*member,
@@ -22,7 +22,7 @@ Command view_choice(std::string id, std::string label, std::string help, MenuEnt
           .is_checked = [member, value](const CommandContext& context) { return context.state.view.*member == value; }};
 }
 
-/// A command that switches one of the view's choices on or off.
+/// Returns a command that switches one of the view's choices on or off.
 // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see through an aggregate
 inline Command view_toggle(std::string id, std::string label, std::string help, MenuEntry menu, bool ViewChoices::*member) {
   Command command = view_choice(std::move(id), std::move(label), std::move(help), std::move(menu), member, true);

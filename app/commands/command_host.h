@@ -59,7 +59,7 @@ class CommandHost {
   /// Closes the window, where the user doesn't stay for changes that aren't saved.
   virtual void quit() = 0;
 
-  /// The selected map, as painting needs it.
+  /// Returns the selected map, as painting needs it.
   virtual PaintedMap selected_map() const = 0;
 
   /// Opens the menu of what can be done with it, at the pointer.

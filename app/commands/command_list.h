@@ -4,10 +4,10 @@
 
 namespace headlight::app {
 
-/// Every command, group by group in the order of the list under F1.
+/// Returns every command, group by group in the order of the list under F1.
 std::span<const Command> commands();
 
-/// The command with this id. Throws Error when there is none.
+/// Returns the command with this id. Throws Error when there is none.
 const Command& find_command(std::string_view id);
 
 }  // namespace headlight::app

@@ -146,7 +146,7 @@ bool shows_alignment(const CommandContext& context) {
          context.state.view.tab == kHeadView;
 }
 
-/// A menu of what can be done with the pinned cell, the dragged range or the selected head.
+/// Returns the command for a menu of what can be done with the pinned cell, the dragged range or the selected head.
 Command context_menu(const char* id, const char* label, MenuTarget target, bool (*is_enabled)(const CommandContext&)) {
   return {.id = id,
           .label = label,

@@ -9,7 +9,7 @@ namespace {
 using shell::kControlShift;
 using shell::Key;
 
-/// Whose mask it is, where "the mask" would leave it open.
+/// Returns whose mask it is, where "the mask" would leave that open.
 const char* kind_suffix(const State& state) {
   switch (state.selection.block.kind) {
     case model::BlockKind::EncoderSelf:
@@ -24,7 +24,7 @@ const char* kind_suffix(const State& state) {
 
 attention::MaskRule& rule(const CommandContext& context) { return selected_mask(context.state).rule; }
 
-/// The brush belongs to the map: where another view is shown, the map comes first and the brush is taken up.
+/// Switches the brush, which belongs to the map: where another view is shown, the map comes first and the brush is taken up.
 void toggle_brush(const CommandContext& context) {
   if (context.state.view.tab != kHeadView) context.transient.paints = false;
   context.transient.paints = !context.transient.paints;
@@ -60,14 +60,14 @@ bool is_one_map(const CommandContext& context) { return has_run(context) && cont
 bool has_pin_on_map(const CommandContext& context) { return is_one_map(context) && context.state.view.pinned.has_value(); }
 bool has_range(const CommandContext& context) { return is_one_map(context) && context.transient.range.has_value(); }
 
-/// Only called while there is a pinned cell.
+/// Masks around the pinned cell; called only while there is one.
 void mask_around_pin(const CommandContext& context, BrushShape shape) {
   const attention::Cell pinned = *context.state.view.pinned;
   const PaintedMap map = context.window.selected_map();
   paint(context.state, brush_cells(shape, pinned, pinned, map), false, map);
 }
 
-/// Only called while there is a range.
+/// Paints the range; called only while there is one.
 void paint_range(const CommandContext& context, bool is_visible) {
   const CellRange range = *context.transient.range;
   const PaintedMap map = context.window.selected_map();

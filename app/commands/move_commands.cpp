@@ -26,7 +26,7 @@ bool has_lines(const CommandContext& context) {
   return shape && shape->batch > 1;
 }
 
-/// The number before or after `from` among `count`; stops at the ends.
+/// Returns the number before or after `from` among `count`; stops at the ends.
 std::uint32_t number_beside(std::uint32_t from, int steps, std::uint32_t count) {
   if (steps < 0) return from > 0 ? from - 1 : 0;
   return std::min(from + 1, std::max(count, 1U) - 1);
@@ -87,7 +87,7 @@ void move_line(const CommandContext& context, int steps) {
 void move_query(const CommandContext& context, int steps) { move_cell(context, steps, 0); }
 void move_key(const CommandContext& context, int steps) { move_cell(context, 0, steps); }
 
-/// A step back or on along one axis.
+/// Returns the command of a step back or on along one axis.
 Command move_step(const char* id, const char* label, const char* help, std::vector<shell::Shortcut> keys,
                   void (*move)(const CommandContext& context, int steps), int steps,
                   bool (*is_enabled)(const CommandContext&)) {

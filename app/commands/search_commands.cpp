@@ -8,7 +8,7 @@ using shell::Key;
 
 bool has_pin(const CommandContext& context) { return has_run(context) && context.state.view.pinned.has_value(); }
 bool has_text(const CommandContext& context) { return has_run(context) && !context.transient.search.text.empty(); }
-/// The search inside of whole maps goes by the largest weights of their squares.
+/// Does the map show weights? The search inside of whole maps goes by the largest weights of their squares.
 bool shows_weights(const CommandContext& context) {
   const bool is_mean = context.state.selection.mean != HeadMean::None;
   return has_run(context) && (is_mean || context.state.view.heatmap_stage == Stage::Weights);
