@@ -95,7 +95,7 @@ void CorpusFile::cut_after(std::uint64_t most_lines) {
   }
 }
 
-/// A field that no object has would be found out after hours, as lines that were all skipped.
+/// Checks the first object: a field that no object has would be found out after hours, as lines that were all skipped.
 void CorpusFile::check_first_object() {
   for (std::uint64_t offset = 0; offset < bytes_;) {
     const std::string line = line_at(offset);

@@ -43,18 +43,18 @@ class CorpusFile {
   /// then what it is), holds nothing, or has a first line of JSON that is no object with a text.
   CorpusFile(const std::filesystem::path& path, const std::filesystem::path& folder, CorpusFormat format = {});
 
-  /// The file's path, or "standard input".
+  /// Returns the file's path, or "standard input".
   const std::filesystem::path& path() const { return path_; }
   /// Returns the size of the unpacked text, up to the last line that is read.
   std::uint64_t bytes() const { return bytes_; }
-  /// What distinguishes this corpus from others: its name, size, time of the last change and format; of standard input a
-  /// check sum.
+  /// Returns what distinguishes this corpus from others: its name, size, time of the last change and format; for standard
+  /// input a check sum.
   const std::string& identity() const { return identity_; }
   std::uint64_t shards() const { return (bytes_ + kShardBytes - 1) / kShardBytes; }
 
   /// Throws Error naming the file where it can't be read any more.
   CorpusShard shard(std::uint64_t index) const;
-  /// The line that begins there, which is cut after kLongestCorpusLine bytes.
+  /// Returns the line that begins there, which is cut after kLongestCorpusLine bytes.
   evaluation::CorpusText text_at(std::uint64_t offset) const;
   /// Are texts pairs? Then lines without a target are skipped.
   bool has_targets() const { return format_.takes_targets; }

@@ -16,7 +16,7 @@ class RankMark {
   /// Opens `folder`/rank-N. Takes over SIGINT and SIGTERM until it is destroyed; there may be one mark at a time. Throws
   /// Error where the file can't be written.
   RankMark(const std::filesystem::path& folder, int rank, int ranks);
-  /// The rank ended by itself.
+  /// Notes that the rank ended by itself.
   ~RankMark();
   RankMark(const RankMark&) = delete;
   RankMark& operator=(const RankMark&) = delete;
@@ -33,7 +33,8 @@ class RankMark {
   std::optional<platform::LastWords> stopped_;
 };
 
-/// A line for each rank of the last run that died: "rank 2 of 4 (host, process 123) died in shard 17". Removes all marks.
+/// Returns a line for each rank of the last run that died: "rank 2 of 4 (host, process 123) died in shard 17". Removes all
+/// marks.
 std::vector<std::string> take_dead_ranks(const std::filesystem::path& folder);
 
 }  // namespace headlight::app

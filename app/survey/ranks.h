@@ -27,17 +27,17 @@ class Ranks {
   virtual ~Ranks() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// The rank's number among those of its machine: which of several devices it takes.
+  /// Returns the rank's number among those of its machine: which of several devices it takes.
   virtual int rank_of_machine() const = 0;
   virtual void send(int to, RankMessage kind, const std::string& bytes) = 0;
-  /// The next message that is there already.
+  /// Returns the next message that is there already.
   virtual std::optional<Received> receive() = 0;
   /// Ends all ranks, because this one can't go on.
   virtual void abort() = 0;
 };
 
-/// The ranks of the mpirun (or srun) that started this program; without one a single rank. Throws Error where the program
-/// was started by one but was built without MPI.
+/// Returns the ranks of the mpirun (or srun) that started this program; without one a single rank. Throws Error where the
+/// program was started by one but was built without MPI.
 std::unique_ptr<Ranks> join_ranks();
 
 }  // namespace headlight::app

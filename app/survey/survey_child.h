@@ -22,7 +22,7 @@ struct SurveyOrder {
 /// order goes on where it was.
 class SurveyChild {
  public:
-  /// `wake` is called from the thread when there is news; may be empty.
+  /// Starts the process. `wake` is called from the thread when there is news; may be empty.
   SurveyChild(SurveyOrder order, std::function<void()> wake);
 
   struct View {

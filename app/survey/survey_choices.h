@@ -34,7 +34,8 @@ struct OpenedSurvey {
   SurveyIdentity identity;
 };
 
-/// `directory` has room for a copy of a compressed corpus. Throws Error where something can't be read or measured.
+/// Opens a survey. `directory` has room for a copy of a compressed corpus. Throws Error where something can't be read or
+/// measured.
 OpenedSurvey open_survey(SurveyChoices choices, const std::filesystem::path& directory);
 
 /// Returns the members of survey.json that a later program needs to open the same survey again; metrics are written by their

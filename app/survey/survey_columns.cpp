@@ -11,8 +11,8 @@
 namespace headlight::app {
 namespace {
 
-/// The mean map of each of these heads as a point: of two heads the distance is the one of Hellinger, which is 0 where they
-/// attend alike, of cells that every head knows.
+/// Returns the mean map of each of these heads as a point: of two heads the distance is the one of Hellinger, which is 0
+/// where they attend alike, of cells that every head knows.
 std::vector<std::vector<double>> map_points(const Survey& survey, std::size_t first, std::size_t end) {
   std::vector<std::vector<double>> points(end - first);
   const std::span attention = std::span(survey.attention).subspan(first, end - first);

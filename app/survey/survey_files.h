@@ -58,7 +58,7 @@ struct SurveyResults {
   std::vector<ShownExample> examples(std::size_t cell) const;
   /// Reads the texts of the head's sample, the lowest value first: the i-th of n is in decile ⌊10 i ⁄ n⌋.
   std::vector<ShownExample> samples(std::size_t cell) const;
-  /// A token as it is shown, of the source or of the target.
+  /// Returns a token as it is shown, of the source or of the target.
   std::string token(std::uint64_t id, bool is_target) const;
 
  private:
@@ -69,14 +69,14 @@ struct SurveyResults {
 /// Writes the files that docs/SURVEYS.md describes. Throws Error naming the file that can't be written.
 void write_survey_files(const std::filesystem::path& directory, const SurveyResults& results);
 
-/// heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.
+/// Writes heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.
 void write_survey_rows(const std::filesystem::path& directory, const SurveyResults& results);
 /// Returns the numbers of layers and heads by these names, and where there are several kinds those of the decoder.
 nlohmann::ordered_json layout_json(const evaluation::HeadLayout& layout, const char* layers, const char* heads);
 inline constexpr const char *kDecoderLayers = "decoder_layers", *kDecoderHeads = "decoder_heads";
-/// A head's layer and head, after its kind where there are several.
+/// Returns a head's layer and head, after its kind where there are several.
 nlohmann::ordered_json place_json(const SurveyResults& results, std::size_t place);
-/// A head's number for each metric, the mean over texts or null, then of all attention: weight on itself and
+/// Returns a head's number for each metric, the mean over texts or null, then of all attention: weight on itself and
 /// on the first token, distance.
 nlohmann::ordered_json head_numbers(const SurveyResults& results, std::size_t place);
 /// Returns what a head attends to, as in tokens.jsonl.
@@ -85,12 +85,12 @@ nlohmann::ordered_json profile_json(const SurveyResults& results, std::size_t pl
 nlohmann::ordered_json write_survey_arrays(const std::filesystem::path& directory, const SurveyResults& results);
 
 extern const std::string_view kSurveyReport;  ///< report.html around its data, see cmake/Embed.cmake
-/// The report: one page without any other file.
+/// Returns the report: one page without any other file.
 std::string survey_page(const SurveyResults& results);
-/// index.html with all heads, and a page of each, heads/L0H0.html or heads/cross_L0H0.html. No page needs a server, or a
-/// file beyond these.
+/// Writes index.html with all heads, and a page of each, heads/L0H0.html or heads/cross_L0H0.html. No page needs a server,
+/// or a file beyond these.
 void write_survey_site(const std::filesystem::path& directory, const SurveyResults& results);
-/// The folder that HeadVis shows.
+/// Writes the folder that HeadVis shows.
 void write_headvis(const std::filesystem::path& directory, const SurveyResults& results);
 
 }  // namespace headlight::app

@@ -19,13 +19,13 @@ constexpr std::string_view kSurveyMagic = "headlight survey 4\n";
 
 using Checksum = std::uint32_t;
 
-/// CRC-32 of all that is before it in the file.
+/// Returns the CRC-32 of all that is before it in the file.
 Checksum checksum_of(std::string_view bytes) {
   return static_cast<Checksum>(
       ::crc32_z(::crc32(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// The file's bytes without its check sum.
+/// Returns the file's bytes without its check sum.
 std::string read_checked(const std::filesystem::path& file) {
   std::string bytes = read_file(file);
   if (!bytes.starts_with(kSurveyMagic)) {

@@ -38,7 +38,7 @@ class SurveyFold {
   /// another survey's or part's, or isn't as save() wrote it.
   SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file, std::optional<ShardRange> part = {});
 
-  /// The next shard that was not handed out; none: all were, or too many are under way.
+  /// Returns the next shard that was not handed out; none: all were, or too many are under way.
   std::optional<std::uint64_t> take();
   void give(std::uint64_t shard, evaluation::CorpusStatistics&& found);
   /// Takes in what save() wrote of a part, complete or not. Throws Error naming the file where it is another survey's, is
@@ -47,11 +47,11 @@ class SurveyFold {
   /// Replaces the file by what is known now, without what waits for an earlier shard.
   void save() const;
 
-  /// The shards of this part that are folded, and all of them.
+  /// Returns the shards of this part that are folded, and all of them.
   std::uint64_t done() const { return folded_ - part_.first; }
   std::uint64_t shards() const { return part_.end - part_.first; }
   bool is_complete() const { return folded_ == part_.end; }
-  /// The first shard that isn't there, of the whole corpus.
+  /// Returns the first shard that isn't there, of the whole corpus.
   std::uint64_t next_missing() const { return folded_; }
   std::uint64_t texts() const;
   evaluation::CorpusStatistics statistics() const;

@@ -29,7 +29,7 @@ constexpr std::size_t kMaxSurveyMetrics = 64, kMaxSurveyLayers = 4'096, kMaxExam
 constexpr std::size_t kMaxSurveyHeads = std::size_t{1} << 18, kMaxBins = 1'024, kMaxCounted = 1'000, kSampleDeciles = 10;
 constexpr const char* kAgain = "write it again with headlight survey";
 
-/// A member of an object. Throws json::exception where it is missing or of another type.
+/// Returns a member of an object. Throws json::exception where it is missing or of another type.
 template <typename Value>
 Value member(const json& object, const char* name) {
   return object.at(name).get<Value>();
@@ -42,7 +42,7 @@ double finite_of(const json& object, const char* name) {
   return value;
 }
 
-/// A whole number of 0 or more; get() would make one of any number.
+/// Reads a whole number of 0 or more; get() would make one of any number.
 std::uint64_t count_of(const json& value, const char* name) {
   if (!value.is_number_unsigned()) throw Error("'{}' is no count", name);
   return value.get<std::uint64_t>();
@@ -74,7 +74,7 @@ model::BlockKind attention_of(const json& line) {
   return kind->first;
 }
 
-/// The target, where texts are pairs, and then the cell, whose query and key are tokens of one or of both.
+/// Reads the target, where texts are pairs, and then the cell, whose query and key are tokens of one or of both.
 void read_target(const json& line, const char* ids, model::BlockKind kind, SurveyExample& example) {
   if (line.contains("target")) {
     example.target = member<std::string>(line, "target");
@@ -248,7 +248,7 @@ std::uint64_t read_description(Survey& survey) {
   }
 }
 
-/// Places by mean, the highest first.
+/// Ranks heads by mean, the highest first.
 void rank_heads(Survey& survey) {
   const std::size_t heads = survey.count();
   for (std::size_t first = 0; first < survey.found.size(); first += heads) {
@@ -262,7 +262,7 @@ void rank_heads(Survey& survey) {
   }
 }
 
-/// A text of HeadVis' folder, in which tokens are spelled out one by one.
+/// Returns a text of HeadVis' folder, in which tokens are spelled out one by one.
 SurveyExample headvis_example(const json& line, model::BlockKind kind) {
   SurveyExample example;
   example.value = finite_of(line, "value");
@@ -281,7 +281,7 @@ SurveyExample headvis_example(const json& line, model::BlockKind kind) {
   return example;
 }
 
-/// heads/L5H1.json: texts by metric, and the members of a line of tokens.jsonl where it has them.
+/// Reads heads/L5H1.json: texts by metric, and the members of a line of tokens.jsonl where it has them.
 void read_headvis_head(const json& file, std::size_t head, Survey& survey) {
   for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {
     const json& sequences = file.at("sequences");
@@ -308,7 +308,7 @@ void read_headvis_file(const fs::path& file, Use&& use) {
   }
 }
 
-/// config.json, scatter_data.json and heads/L#H#.json, as write_headvis() names their members.
+/// Reads config.json, scatter_data.json and heads/L#H#.json, as write_headvis() names their members.
 void read_headvis(Survey& survey) {
   read_headvis_file(survey.directory / "config.json", [&](const json& config) {
     survey.model = found_path(member<std::string>(config, "model"), survey.directory);
@@ -347,7 +347,7 @@ void read_headvis(Survey& survey) {
   }
 }
 
-/// The files that `headlight survey --out` writes.
+/// Reads the files that `headlight survey --out` writes.
 void read_own(Survey& survey) {
   const std::uint64_t version = read_description(survey);
   const fs::path heads = survey.directory / "heads.jsonl";

@@ -34,7 +34,7 @@ struct SurveyedHead {
   std::vector<SurveyExample> examples = {};  ///< the highest values first
   std::vector<SurveyExample> samples = {};   ///< of all texts, the lowest values first; none in older surveys
 
-  /// "0.083 ± 0.039".
+  /// Returns "0.083 ± 0.039".
   std::string mean_text() const;
 };
 
@@ -56,7 +56,7 @@ struct HeadAttention {
   std::vector<float> relative = {};  ///< [key − query], from −kRelativeReach on; NaN where no text is so long
 };
 inline constexpr std::uint32_t kAttentionBins = 43, kMapEdge = 32, kRelativeReach = 32;
-/// "7", "33–64": the distances or positions of a bin of HeadAttention.
+/// Returns "7", "33–64": the distances or positions of a bin of HeadAttention.
 std::string bin_name(std::size_t bin);
 
 /// A number of every head, by which heads are placed, coloured and sorted.
@@ -86,16 +86,16 @@ struct Survey {
   /// Returns the column of this name, else the one at `otherwise` among those that have a value.
   const SurveyColumn& column(std::string_view name, std::size_t otherwise) const;
   std::string name(std::size_t head) const { return layout.name(head); }
-  /// The place of "L5H1" or "cross L5H1", in letters of any size; without a kind of the first that has it; count(): there is
-  /// none.
+  /// Returns the place of "L5H1" or "cross L5H1", in letters of any size; without a kind of the first that has it; count():
+  /// there is none.
   std::size_t find(std::string_view name) const;
 };
 
 /// Adds Survey::columns, of what else is known.
 void add_columns(Survey& survey);
 
-/// The folder that `headlight survey --out` wrote, or, as far as it goes, HeadVis' folder as `--headvis` writes it. Throws
-/// Error in one line naming the file that isn't there or isn't a survey's.
+/// Reads the folder that `headlight survey --out` wrote, or, as far as it goes, HeadVis' folder as `--headvis` writes it.
+/// Throws Error in one line naming the file that isn't there or isn't a survey's.
 Survey read_survey(const std::filesystem::path& directory);
 
 }  // namespace headlight::app

@@ -129,7 +129,8 @@ class PageData {
     data_["details"][std::to_string(place)] = std::move(detail);
   }
 
-  /// `pages`: what is before the name of another head's page, L0H0.html; none where all heads are on this page.
+  /// Returns the page. `pages`: what is before the name of another head's page, L0H0.html; none where all heads are on this
+  /// page.
   std::string page(const char* pages = nullptr) {
     data_["texts"] = std::move(texts_);
     if (pages != nullptr) data_["pages"] = pages;

@@ -33,27 +33,27 @@ class SurveyRoom {
   std::optional<std::filesystem::path> update(const std::filesystem::path& folder, double now_s);
   /// Takes a survey that was read already.
   void adopt(Survey survey);
-  /// Null: none is open, or not yet, or error() says why it can't be read.
+  /// Returns the open survey; null: none is open, or not yet, or error() says why it can't be read.
   const std::shared_ptr<const Survey>& survey() const { return survey_; }
   const std::string& error() const { return error_; }
   bool is_reading() const { return reading_.valid(); }
 
   const HeadNotes& notes() const { return notes_; }
   void write_note(const std::string& head, HeadNote note);
-  /// Why notes can't be read or kept; then they can't be changed, or are in the window alone.
+  /// Returns why notes can't be read or kept; then they can't be changed, or are in the window alone.
   const std::string& notes_error() const { return write_error_.empty() ? notes_error_ : write_error_; }
   bool can_write_notes() const { return reads_notes_; }
 
   /// Makes a survey, or goes on with one; none may be under way.
   void start(const SurveyOrder& order);
-  /// Null: none was begun.
+  /// Returns the survey that is made; null: none was begun.
   SurveyChild* child() { return child_.get(); }
 
   /// Asks the window to show a text with its cell; it takes that once.
   void show(AskedExample asked) { asked_ = std::move(asked); }
   std::optional<AskedExample> take_asked() { return std::exchange(asked_, std::nullopt); }
 
-  /// Seconds until update() has something to do.
+  /// Returns the seconds until update() has something to do.
   double wait_s() const { return wait_s_; }
   /// Waits until nothing is being read (tests, screenshots).
   void wait() const;

@@ -13,10 +13,10 @@ using Json = nlohmann::ordered_json;
 using evaluation::MetricStatistics;
 using evaluation::TokenSketch;
 
-/// A number over texts; null without one.
+/// Returns a number over texts; null without one.
 Json number_of(const MetricStatistics& found, double number) { return found.texts > 0 ? Json(number) : Json(nullptr); }
 
-/// The beginning of a line of a metric and a head.
+/// Returns the beginning of a line of a metric and a head.
 Json cell_json(const SurveyResults& results, std::size_t cell) {
   Json line = {{"metric", results.measures().metrics[cell / results.layout().count()].name()}};
   line.update(place_json(results, cell % results.layout().count()));
@@ -41,7 +41,7 @@ std::string heads_lines(const SurveyResults& results) {
   return lines;
 }
 
-/// `kind`: "place" of the best, "decile" of a sample.
+/// Returns lines of examples. `kind`: "place" of the best, "decile" of a sample.
 std::string example_lines(const SurveyResults& results, const char* kind) {
   const bool is_sample = std::string_view(kind) == "decile";
   std::string lines;

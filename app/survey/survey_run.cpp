@@ -45,7 +45,7 @@ class ShardDesk {
     }
     offered_.notify_one();
   }
-  /// take() returns none from now on.
+  /// Lets take() return none from now on.
   void close() {
     {
       const std::lock_guard lock(mutex_);
