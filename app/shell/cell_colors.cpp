@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kRgb = 0x00FF'FFFFU;
 constexpr std::uint32_t kStriped = 0xFF00'0000U;
 
-/// `top` over an opaque ground; the result's alpha is 0.
+/// Returns `top` over an opaque ground; the result's alpha is 0.
 std::uint32_t over(std::uint32_t ground, std::uint32_t top) {
   const float alpha = static_cast<float>(top >> 24) / 255.0F;
   std::uint32_t result = 0;
@@ -82,7 +82,7 @@ class Colors {
   float log_range_ = 0.0F;
 };
 
-/// An image's own colours, each the mean of those that share a pixel with it.
+/// Copies an image's own colours, each the mean of those that share a pixel with it.
 void copy_pixels(const HeatmapImage& image, const CellColoring& coloring, std::span<std::uint32_t> colors) {
   std::size_t at = 0;
   for (std::uint32_t row = 0; row < image.rows; ++row) {

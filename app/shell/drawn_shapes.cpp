@@ -52,7 +52,7 @@ PixelRect bounds_of(std::span<const ImDrawVert> corners) {
   return {pixel(std::floor(low.x)), pixel(std::floor(low.y)), pixel(std::ceil(high.x)), pixel(std::ceil(high.y))};
 }
 
-/// A clip rectangle that cuts nothing off may change without changing a pixel.
+/// Returns the part of a clip rectangle that counts: one that cuts nothing off may change without changing a pixel.
 PixelRect clip_that_counts(const PixelRect& scissor, const PixelRect& bounds) {
   return scissor.contains(bounds) ? PixelRect() : scissor;
 }

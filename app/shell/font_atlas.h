@@ -28,10 +28,11 @@ class FontFiles {
   FontFiles(const FontFiles&) = delete;
   FontFiles& operator=(const FontFiles&) = delete;
 
-  /// The first of the families that is installed, else fontconfig's closest match. Throws Error when there is no
+  /// Returns the first of the families that is installed, else fontconfig's closest match. Throws Error when there is no
   /// font at all.
   const FontFile& family(std::span<const char* const> families, bool is_bold);
-  /// A font that has at least one of the code points, CJK by Noto Sans CJK where installed; nullptr when no font has any.
+  /// Returns a font that has at least one of the code points, CJK by Noto Sans CJK where installed; nullptr when no font has
+  /// any.
   const FontFile* covering(std::span<const std::uint32_t> code_points);
   /// Does any installed font have the character, with outlines or as a picture?
   bool has(std::uint32_t code_point);
@@ -67,7 +68,7 @@ class FontAtlas {
  public:
   FontAtlas();
 
-  /// True when characters were added: build() again.
+  /// Adds characters. True when some were added: build() again.
   bool add(std::string_view utf8) { return glyphs_.add(utf8); }
   /// Makes the fonts for `scale` pixels per UI unit anew, where ImGui doesn't rasterise glyphs as they are drawn (from 1.92
   /// on), or where there are further files or shaped texts.

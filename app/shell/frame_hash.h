@@ -22,7 +22,7 @@ class FrameHash {
     mix(rest);
   }
 
-  /// A type without padding between its members.
+  /// Adds a value of a type without padding between its members.
   template <typename Value>
   void add(const Value& value) {
     static_assert(std::is_trivially_copyable_v<Value>);

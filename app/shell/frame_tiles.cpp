@@ -9,7 +9,7 @@ std::int32_t tiles_in(std::uint32_t pixels) {
   return (static_cast<std::int32_t>(pixels) + FrameTiles::kEdge - 1) / FrameTiles::kEdge;
 }
 
-/// The order of what is drawn counts.
+/// Mixes the hash of some content into another one; the order of what is drawn counts.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t content) {
   hash = (hash ^ content) * 0x9E37'79B9'7F4A'7C15U;
   return hash ^ hash >> 32;

@@ -23,7 +23,7 @@ using uint = std::uint32_t;
 /// heatmap pays for none. All share a layout: one buffer of colours and HeatmapParameters as push constants.
 class HeatmapVariants {
  public:
-  /// `uses_texels`: the buffer is bound as a texel buffer, otherwise as a storage buffer.
+  /// Makes the variants. `uses_texels`: the buffer is bound as a texel buffer, otherwise as a storage buffer.
   HeatmapVariants(RenderDevice::Handles& handles, vk::RenderPass render_pass, bool uses_texels);
 
   vk::PipelineLayout layout() const { return *layout_; }
@@ -33,7 +33,7 @@ class HeatmapVariants {
   }
   static constexpr vk::ShaderStageFlags kStages = vk::ShaderStageFlagBits::eVertex | vk::ShaderStageFlagBits::eFragment;
 
-  /// The pipeline that draws a heatmap with these parameters.
+  /// Returns the pipeline that draws a heatmap with these parameters.
   vk::Pipeline pipeline_of(const params::HeatmapParameters& parameters, bool has_mask);
 
  private:
@@ -70,7 +70,7 @@ struct HeatmapRenderer::Pipeline {
   };
   /// Colours the cells if anything changed that they depend on; nullptr when they don't fit even after dropping all others.
   const Entry* upload(const HeatmapImage& image, const CellColoring& coloring);
-  /// The word that a heatmap without an entry reads in place of its cells; one colour a frame.
+  /// Returns the word that a heatmap without an entry reads in place of its cells; one colour a frame.
   std::uint32_t upload_missing(Color color);
 
   /// The argument of a draw-list callback; valid until the next frame.

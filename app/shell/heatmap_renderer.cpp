@@ -32,7 +32,7 @@ void check(const HeatmapImage& image) {
   if (image.color_map.size() != 256) refuse("color_map", image.color_map.size(), 256);
 }
 
-/// The upper left and lower right corner of what is visible between those of the draw list's clip rectangle.
+/// Returns the upper left and lower right corner of what is visible between those of the draw list's clip rectangle.
 std::pair<glm::vec2, glm::vec2> visible_part(const HeatmapImage& image, glm::vec2 low, glm::vec2 high) {
   low = glm::max(low, image.area.origin);
   high = glm::min(high, image.area.end());

@@ -63,10 +63,10 @@ class HeatmapRenderer {
     std::uint32_t unused_frames = 240;          ///< a heatmap that wasn't drawn for this many frames is dropped
   };
 
-  /// Cell under a point of the area, or nullopt outside it.
+  /// Returns the cell under a point of the area, or nullopt outside it.
   static std::optional<view::CellPosition> cell_at(const HeatmapImage& image, glm::vec2 point);
 
-  /// The rectangle of a cell.
+  /// Returns the rectangle of a cell.
   static view::Rect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
 
   /// Draws a heatmap; called between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows ×
@@ -76,7 +76,7 @@ class HeatmapRenderer {
 
   std::size_t cached_heatmaps() const;
   std::size_t cached_bytes() const;
-  /// Number of uploads since construction: constant while nothing changes.
+  /// Returns the number of uploads since construction: constant while nothing changes.
   std::uint64_t uploads() const;
 
   ~HeatmapRenderer();

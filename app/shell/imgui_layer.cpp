@@ -131,8 +131,8 @@ void set_modifiers(ImGuiIO& io, const Modifiers& modifiers) {
 
 constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's value for "no mouse"
 
-/// Dear ImGui's backend continues after an error with objects that weren't created, so this must not return. The backend's
-/// objects are undefined then: see abandon_backend().
+/// Throws on a failure: Dear ImGui's backend continues after an error with objects that weren't created, so this must not
+/// return. The backend's objects are undefined then: see abandon_backend().
 void check_result(VkResult result) {
   if (result >= 0) return;
   if (result == VK_ERROR_DEVICE_LOST) {
@@ -247,7 +247,7 @@ void ImGuiLayer::release_device() {
 
 #if IMGUI_VERSION_NUM >= 19200
 
-/// The backend uploads glyphs as they are rasterised, for the scale of the frame.
+/// Uploads fonts; the backend uploads glyphs as they are rasterised, for the scale of the frame.
 void ImGuiLayer::upload_fonts(float /*scale*/) {
   if (!has_backend_) start_backend();
 }

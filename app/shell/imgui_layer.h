@@ -27,7 +27,7 @@ class ImGuiLayer {
   bool has_backend() const { return has_backend_; }
   /// Frees everything on the device. Dear ImGui's own state stays.
   void release_device();
-  /// The render pass of the next upload_fonts(), on a device that was opened again.
+  /// Sets the render pass of the next upload_fonts(), on a device that was opened again.
   void use_device(vk::RenderPass render_pass) { render_pass_ = render_pass; }
 
   void apply(const InputEvent& event, float scale);
@@ -47,14 +47,14 @@ class ImGuiLayer {
   bool is_animating() const;
   MousePointer pointer() const;
   void set_clipboard(Clipboard clipboard) { clipboard_ = std::move(clipboard); }
-  /// Text that ImGui copies passes through `filter` before it reaches the clipboard; an empty filter changes nothing.
+  /// Lets text that ImGui copies pass through `filter` before it reaches the clipboard; an empty filter changes nothing.
   void filter_copies(std::function<std::string(std::string_view)> filter) { copy_filter_ = std::move(filter); }
-  /// The characters of the private use area that were typed in this frame, in order. ImGui takes none from the keyboard: its
-  /// field has U+FFFD for each.
+  /// Returns the characters of the private use area that were typed in this frame, in order. ImGui takes none from the
+  /// keyboard: its field has U+FFFD for each.
   std::vector<std::string> take_typed_private() { return std::exchange(typed_private_, {}); }
-  /// Text from the clipboard passes through `filter` before ImGui gets it; an empty filter changes nothing.
+  /// Lets text from the clipboard pass through `filter` before ImGui gets it; an empty filter changes nothing.
   void filter_pasted(std::function<std::string(std::string_view)> filter) { paste_filter_ = std::move(filter); }
-  /// Text that came from the clipboard since the last call, filtered.
+  /// Returns the text that came from the clipboard since the last call, filtered.
   std::string take_pasted() { return std::exchange(pasted_, {}); }
 
  private:

@@ -7,8 +7,8 @@
 namespace headlight::shell {
 namespace {
 
-/// A key that a text field ignores: one that types a character, whose text is an event of its own, or a modifier. So it may
-/// share a frame with text: ImGui's text fields read a frame's characters before its keys.
+/// Does a text field ignore the key? It does where the key types a character, whose text is an event of its own, or is a
+/// modifier. So the key may share a frame with text: ImGui's text fields read a frame's characters before its keys.
 bool is_ignored_by_text_fields(const KeyPress& event) {
   const bool is_modifier = event.key >= Key::LeftControl && event.key <= Key::LeftSuper;
   return is_modifier || types_character(event);

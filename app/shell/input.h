@@ -142,7 +142,7 @@ using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, K
 /// Does the key type a character, whose TextInput follows: a letter, a digit, Space, a sign of those above?
 bool types_character(const KeyPress& press);
 
-/// Move there, press and release.
+/// Returns the events of moving there, press and release.
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
 /// Press at the first point, move to the second, release: three frames. Painting along the way has to interpolate, as for a
 /// fast mouse.
@@ -160,7 +160,7 @@ class InputQueue {
   bool is_empty() const { return events_.empty(); }
   /// Drops the next event if it is text.
   void drop_text();
-  /// The events of the next frame, in order; at least one unless the queue is empty.
+  /// Returns the events of the next frame, in order; at least one unless the queue is empty.
   std::vector<InputEvent> take_frame();
 
  private:

@@ -14,7 +14,7 @@ bool is_arrow(Key key) { return key == Key::Left || key == Key::Right || key == 
 bool is_backwards(Key arrow) { return arrow == Key::Left || arrow == Key::Up; }
 glm::length_t axis_of(Key arrow) { return arrow == Key::Up || arrow == Key::Down ? 1 : 0; }
 
-/// ImGui's window of the popup that has the keys; null: none.
+/// Returns ImGui's window of the popup that has the keys; null: none.
 const ImGuiWindow* top_popup() {
   const ImVector<ImGuiPopupData>& open = GImGui->OpenPopupStack;
   for (int i = open.Size - 1; i >= 0; --i) {

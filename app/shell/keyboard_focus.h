@@ -21,20 +21,20 @@ class KeyboardFocus {
  public:
   /// Called by panels, while they draw. The last ImGui item is a control, unless it is text or disabled.
   void offer_last_item();
-  /// A control that isn't an ImGui item. Returns whether it is pressed in this frame.
+  /// Offers a control that isn't an ImGui item. Returns whether it is pressed in this frame.
   bool offer(std::uint32_t id, const view::Rect& rect);
-  /// A text field, which is edited while it has the keyboard.
+  /// Offers a text field, which is edited while it has the keyboard.
   void offer_field(std::uint32_t id, const view::Rect& rect);
-  /// The control offered last has a value: returns by how many steps Left and Right change it in this frame. `is_typed`:
+  /// Gives the control offered last a value: returns by how many steps Left and Right change it in this frame. `is_typed`:
   /// Enter opens ImGui's field in it.
   int steps_of_last(bool is_typed);
   /// Makes the last control the chosen one: its group, or the list that it is in, is entered here.
   void prefer_last();
 
   bool is_active() const { return is_active_; }
-  /// The focused control in the last frame; none where it isn't on screen.
+  /// Returns the focused control in the last frame; none where it isn't on screen.
   std::optional<view::Rect> rect() const;
-  /// Tab goes on from this control of the last frame, as after a click on it.
+  /// Lets Tab go on from this control of the last frame, as after a click on it.
   void start_at(glm::vec2 point);
   void end();
 
@@ -44,7 +44,7 @@ class KeyboardFocus {
   void begin_frame();
   /// Called before ImGui renders: draws the outline. Returns whether a frame must follow.
   bool end_frame(const Theme& theme);
-  /// The text field that begins to be edited; nullopt: none.
+  /// Returns the text field that begins to be edited; nullopt: none.
   std::optional<std::uint32_t> take_field();
 
  private:

@@ -74,7 +74,7 @@ bool can_show(const vk::raii::PhysicalDevice& physical, std::uint32_t family, vk
   }
 }
 
-/// `surface`: null where no window is to be shown.
+/// Describes the renderer. `surface`: null where no window is to be shown.
 Renderer describe_renderer(std::size_t index, const vk::raii::PhysicalDevice& physical, vk::SurfaceKHR surface) {
   const vk::PhysicalDeviceProperties properties = physical.getProperties();
   Renderer renderer{.index = index,
@@ -90,7 +90,7 @@ Renderer describe_renderer(std::size_t index, const vk::raii::PhysicalDevice& ph
   return renderer;
 }
 
-/// The devices to try, best first: GPUs, then processors. Throws Error listing those there are.
+/// Returns the devices to try, best first: GPUs, then processors. Throws Error listing those there are.
 std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string& wanted, bool shows_windows) {
   if (all.empty()) throw Error(ErrorKind::NoDevice, "no Vulkan device to draw with: {}", gpu::driver_advice());
   const auto is_match = [&](const Renderer& one) { return gpu::is_wanted(wanted, one.index, one.name); };

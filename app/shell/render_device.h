@@ -39,7 +39,7 @@ class RenderDevice {
   /// lost its memory meanwhile, which drivers don't report.
   void check_sleep() const;
 
-  /// The driver's name of the device.
+  /// Returns the driver's name of the device.
   const std::string& name() const;
 
   bool has_validation() const;

@@ -70,7 +70,7 @@ std::string as_utf8(std::uint32_t code) {  // of the private use area: three byt
 
 constexpr double kGrey = 0.56;  // of letters beside emoji: can be read on light and on dark grounds
 
-/// The pixels as RGBA that isn't multiplied by alpha; empty where all of them are grey.
+/// Returns the pixels as RGBA that isn't multiplied by alpha; empty where all of them are grey.
 std::vector<std::uint32_t> colors_of(cairo_surface_t* surface, int width, int height) {
   constexpr std::uint32_t kSlack = 8;  // of 255: rounding
   const unsigned char* data = cairo_image_surface_get_data(surface);

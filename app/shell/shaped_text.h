@@ -20,8 +20,8 @@ bool is_right_to_left(std::string_view utf8);
 /// measured, clipped, rotated and coloured like any other.
 class ShapedTexts {
  public:
-  /// The text, or its character where it needs shaping. A text that is too long, and any after some thousands of different
-  /// ones, is unchanged.
+  /// Returns the text, or its character where it needs shaping. A text that is too long, and any after some thousands of
+  /// different ones, is unchanged.
   std::string replace(std::string_view utf8);
   /// Undoes replace() for all its characters in the text.
   std::string restore(std::string_view utf8) const;

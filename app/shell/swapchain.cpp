@@ -12,7 +12,7 @@ constexpr std::uint64_t kPatience_ns = 500'000'000;
 
 constexpr vk::ImageSubresourceRange kWhole{.aspectMask = vk::ImageAspectFlagBits::eColor, .levelCount = 1, .layerCount = 1};
 
-/// 8-bit and not SRGB, so that the copy keeps the encoded values.
+/// Chooses a format of 8 bits and not SRGB, so that the copy keeps the encoded values.
 vk::SurfaceFormatKHR choose_format(const std::vector<vk::SurfaceFormatKHR>& formats) {
   for (const vk::Format wanted : {vk::Format::eB8G8R8A8Unorm, vk::Format::eR8G8B8A8Unorm, vk::Format::eA8B8G8R8UnormPack32,
                                   vk::Format::eA2B10G10R10UnormPack32, vk::Format::eA2R10G10B10UnormPack32}) {

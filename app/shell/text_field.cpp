@@ -22,11 +22,11 @@ class TextLines {
   void draw_shaped(const std::function<std::string(std::string_view line)>& shape);
   /// Tints bytes, over the text.
   void draw(std::span<const TextMark> marks) const;
-  /// The byte under the mouse.
+  /// Returns the byte under the mouse.
   std::optional<std::size_t> hovered() const;
 
  private:
-  /// The distance of a byte from the line's start.
+  /// Returns the distance of a byte from the line's start.
   float x_of(std::size_t line_begin, std::size_t byte) const;
   bool is_shaped(std::size_t line_begin, std::size_t line_end) const;
 
@@ -121,7 +121,7 @@ std::optional<std::size_t> TextLines::hovered() const {
   return static_cast<std::size_t>(rest - text_.data());
 }
 
-/// The field that is drawn next gets the keyboard. SetKeyboardFocusHere() of newer versions uses the order of tab stops,
+/// Gives the keyboard to the field that is drawn next. SetKeyboardFocusHere() of newer versions uses the order of tab stops,
 /// and finds none here.
 void ask_for_keyboard([[maybe_unused]] ImGuiID field) {
 #if IMGUI_VERSION_NUM >= 18900
@@ -156,7 +156,7 @@ void put_typed(WrappedText::Edit& edit, const std::vector<std::string>& typed) {
   }
 }
 
-/// The longest prefix of at most `limit` bytes that doesn't split a character.
+/// Returns the longest prefix of at most `limit` bytes that doesn't split a character.
 std::size_t whole_characters(const std::string& text, std::size_t limit) {
   if (text.size() <= limit) return text.size();
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;

@@ -12,7 +12,7 @@ using Color = std::uint32_t;
 constexpr Color rgb(std::uint32_t hex) {  // 0xRRGGBB as in CSS
   return 0xFF000000U | (hex & 0xFFU) << 16 | (hex & 0xFF00U) | (hex >> 16 & 0xFFU);
 }
-/// The colour with another alpha, 0 … 255.
+/// Returns the colour with another alpha, 0 … 255.
 constexpr Color with_alpha(Color color, std::uint32_t alpha) { return (color & 0x00FFFFFFU) | alpha << 24; }
 
 enum class ThemeKind : std::uint8_t { Light, Dark, HighContrast };
@@ -52,13 +52,13 @@ struct Theme {
 
 const Theme& theme_of(ThemeKind kind);
 
-/// view::contrast() of two opaque colours.
+/// Returns view::contrast() of two opaque colours.
 double contrast(Color a, Color b);
 
-/// The opaque colour that `top`, with its alpha, makes on an opaque ground.
+/// Returns the opaque colour that `top`, with its alpha, makes on an opaque ground.
 Color blended(Color top, Color ground);
 
-/// view::text_on() of opaque colours.
+/// Returns view::text_on() of opaque colours.
 Color text_on(Color ground, Color preferred);
 
 /// Returns `mark`, which may be transparent, for lines and other marks on an opaque ground, with a contrast of at least 3.

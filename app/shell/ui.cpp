@@ -25,7 +25,7 @@ constexpr double kBlinking_s = 10.0;    // after the last input; then the caret 
 constexpr double kTooltipRest_s = 0.45;
 constexpr double kHeldMousePeriod_s = 0.04;  // repeating buttons, scrolling while selecting
 
-/// Keys that belong to a text field while it is edited.
+/// Does the key belong to a text field while it is edited?
 bool is_editing_key(Key key, const Modifiers& modifiers) {
   if (modifiers.alt || modifiers.super) return false;
   if (key >= Key::F1) return false;

@@ -51,7 +51,7 @@ struct TextFieldOptions {
   TextPointer* pointer = nullptr;            ///< several lines only: set when given
 };
 
-/// The height of a field that shows this many lines, in the current font.
+/// Returns the height of a field that shows this many lines, in the current font.
 float text_field_height(float lines);
 
 /// Dear ImGui drawn on Vulkan into an image, with or without a window. A frame is
@@ -73,12 +73,12 @@ class Ui {
   void feed(std::span<const InputEvent> events);
   bool has_pending_input() const;
 
-  /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the user's zoom), `elapsed_s` since the
-  /// previous frame. Waits until the previous frame was drawn. Throws Error of kind DeviceLost or OutOfDeviceMemory when the
-  /// device fails, as end_frame(), wait_until_drawn() and read_pixels() do.
+  /// Begins a frame: `size` in pixels, `scale` pixels per UI unit (the display's content scale × the user's zoom),
+  /// `elapsed_s` since the previous frame. Waits until the previous frame was drawn. Throws Error of kind DeviceLost or
+  /// OutOfDeviceMemory when the device fails, as end_frame(), wait_until_drawn() and read_pixels() do.
   void begin_frame(glm::uvec2 size, float scale, double elapsed_s);
-  /// A plain rectangle below everything else in this frame; later ones are over earlier ones. Far cheaper than drawing it
-  /// where a CPU fills the pixels.
+  /// Paints a plain rectangle below everything else in this frame; later ones are over earlier ones. Far cheaper than
+  /// drawing it where a CPU fills the pixels.
   void paint_ground(const view::Rect& rect, Color color);
   /// Draws the frame into the image (asynchronously), as far as it differs from the frame that the image shows: only tiles
   /// in which something changed, none when nothing did.
@@ -88,11 +88,11 @@ class Ui {
   /// Lets end_frame() leave drawing to read_pixels(), where that is called before the next frame begins: for windows that no
   /// display shows, few of whose frames are looked at. `false`: every frame is drawn again.
   void draw_when_read(bool is_lazy = true);
-  /// Number of frames drawn; end_frame() adds one where something changed.
+  /// Returns the number of frames drawn; end_frame() adds one where something changed.
   std::uint64_t frames_drawn() const;
-  /// Number of pixels in the rectangles that were redrawn, over all frames.
+  /// Returns the number of pixels in the rectangles that were redrawn, over all frames.
   std::uint64_t pixels_drawn() const;
-  /// The next end_frame() draws every pixel, changed or not.
+  /// Lets the next end_frame() draw every pixel, changed or not.
   void redraw_all();
   /// Waits until the frame is drawn into the image.
   void wait_until_drawn();
@@ -101,15 +101,15 @@ class Ui {
   /// between. Input, text fields and windows are kept. Throws Error; both may then be tried again.
   void release_device();
   void use_device();
-  /// The frame that end_frame() ended.
+  /// Returns the frame that end_frame() ended.
   PixelImage read_pixels();
 
-  /// Width and height of the frame being built, UI units.
+  /// Returns width and height of the frame being built, UI units.
   glm::vec2 size() const;
   float scale() const;
 
-  /// Seconds until a frame is needed without input: 0 immediately (input is queued, or layout is settling after an
-  /// event), about 0.5 while a caret blinks, infinity when idle.
+  /// Returns the seconds until a frame is needed without input: 0 immediately (input is queued, or layout is settling after
+  /// an event), about 0.5 while a caret blinks, infinity when idle.
   double redraw_after_s() const;
   bool wants_redraw() const { return redraw_after_s() <= 0.0; }
   /// Requests so many frames, for changes not caused by input. Within a frame that one is the first of them: 2 draw another
@@ -127,7 +127,7 @@ class Ui {
   /// edited uses (plain letters, Ctrl+C, arrows, …) are the field's and give false, as do those that keyboard() takes;
   /// Ctrl+Z and Ctrl+Y are always the caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
-  /// The characters typed in this frame while no text field is edited; Ctrl, Alt and Super type none.
+  /// Returns the characters typed in this frame while no text field is edited; Ctrl, Alt and Super type none.
   std::string_view typed() const;
   /// Takes the frame's keys that type characters, Space among them, from everything that asks is_pressed() later.
   void drop_typed_keys();
@@ -141,7 +141,7 @@ class Ui {
   bool is_typing() const;
   Modifiers modifiers() const;
 
-  /// The object to which panels offer their controls for Tab.
+  /// Returns the object to which panels offer their controls for Tab.
   KeyboardFocus& keyboard();
   const KeyboardFocus& keyboard() const;
 
@@ -150,12 +150,12 @@ class Ui {
   /// is nothing new. Typed and pasted text is added automatically; call it for text from files and for tokens.
   void ensure_glyphs(std::string_view utf8);
 
-  /// The text for drawing: where its script needs shaping (needs_shaping()), a character of the private use area that is
-  /// drawn as the whole text from the next frame on.
+  /// Returns the text for drawing: where its script needs shaping (needs_shaping()), a character of the private use area
+  /// that is drawn as the whole text from the next frame on.
   std::string shaped(std::string_view utf8);
-  /// The text that shaped() was given, for files and the clipboard.
+  /// Returns the text that shaped() was given, for files and the clipboard.
   std::string unshaped(std::string_view utf8) const;
-  /// The message about characters of this text that no installed font has, in one line; empty: there are none.
+  /// Returns the message about characters of this text that no installed font has, in one line; empty: there are none.
   std::string missing_fonts(std::string_view utf8);
 
   const Theme& theme() const;
@@ -164,7 +164,7 @@ class Ui {
 
   HeatmapRenderer& heatmaps();
 
-  /// A text field bound to `text`. Returns true in the frame where the user changed it. Follows changes of `text` from
+  /// Draws a text field bound to `text`. Returns true in the frame where the user changed it. Follows changes of `text` from
   /// elsewhere (undo, a preset) even while it is being edited, which ImGui::InputText does not, and scrolls to the
   /// change; has no undo of its own. Breaks at the field's width are never part of `text`.
   bool text_field(const char* id, std::string& text, const TextFieldOptions& options = {});
@@ -177,8 +177,8 @@ class Ui {
   Impl& impl() { return *impl_; }
 
  private:
-  /// The text with characters of the private use area for those beyond U+FFFF, drawn as these; U+FFFD once all are taken.
-  /// unshaped() undoes it.
+  /// Returns the text with characters of the private use area for those beyond U+FFFF, drawn as these; U+FFFD once all are
+  /// taken. unshaped() undoes it.
   NarrowText narrowed(std::string_view utf8);
   /// Prepares image and fonts for a frame of this size and scale.
   void prepare_frame(glm::uvec2 size, float scale);

@@ -41,7 +41,7 @@ struct Ui::Impl {
   void want_frames(int count, const char* by, int line = 0);
   /// Passes the next frame's events to the controls, to ImGui and to is_pressed().
   void apply_input();
-  /// A text field that Tab has come to is edited.
+  /// Begins to edit the text field that Tab has come to.
   void follow_walk();
   void end_walk();
   /// Returns the tiles that the ended frame draws.

@@ -69,8 +69,8 @@ struct RenderDevice::Handles {
 /// A buffer in host-visible, coherent memory, mapped for its lifetime.
 struct MappedBuffer {
   MappedBuffer() = default;
-  /// `preferred` are optional properties besides visible and coherent (cached for reading back). If a heap is full, the
-  /// buffer is in the next one that the host can reach.
+  /// Makes the buffer. `preferred` are optional properties besides visible and coherent (cached for reading back). If a heap
+  /// is full, the buffer is in the next one that the host can reach.
   MappedBuffer(const RenderDevice::Handles& handles, std::size_t bytes, vk::BufferUsageFlags usage,
                vk::MemoryPropertyFlags preferred = {});
 
@@ -80,8 +80,8 @@ struct MappedBuffer {
   std::size_t bytes = 0;
 };
 
-/// Memory with all `required` properties and, where the heaps have room, the `preferred` ones. Throws Error when there is no
-/// such memory, vk::OutOfDeviceMemoryError when all heaps of it are full.
+/// Allocates memory with all `required` properties and, where the heaps have room, the `preferred` ones. Throws Error when
+/// there is no such memory, vk::OutOfDeviceMemoryError when all heaps of it are full.
 vk::raii::DeviceMemory allocate_memory(const RenderDevice::Handles& handles, const vk::MemoryRequirements& needs,
                                        vk::MemoryPropertyFlags required, vk::MemoryPropertyFlags preferred = {});
 

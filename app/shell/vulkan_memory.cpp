@@ -6,7 +6,7 @@
 namespace headlight::shell {
 namespace {
 
-/// The allowed types, those with the preferred properties first.
+/// Returns the allowed types, those with the preferred properties first.
 std::vector<std::uint32_t> find_memory_types(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
                                              vk::MemoryPropertyFlags required, vk::MemoryPropertyFlags preferred) {
   std::vector<std::uint32_t> types;

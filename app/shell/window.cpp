@@ -50,8 +50,8 @@ void choose_size(WindowPlacement& placement) {
   }
 }
 
-/// A saved placement may be of other displays: it becomes no larger than `room`, and loses a position that leaves too little
-/// of the title bar on any display.
+/// Fits a saved placement, which may be of other displays: it becomes no larger than `room`, and loses a position that
+/// leaves too little of the title bar on any display.
 WindowPlacement fitted(WindowPlacement saved, glm::ivec2 room) {
   saved.size = glm::max(glm::min(saved.size, room), kSmallest);
   const auto has_title_bar = [&](const ScreenArea& area) {

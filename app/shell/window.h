@@ -33,7 +33,7 @@ struct WindowPlacement {
 ///   }
 class Window {
  public:
-  /// Failure in one line when there is no display, or the device can't show images on it.
+  /// Opens the window. Failure in one line when there is no display, or the device can't show images on it.
   static Result<std::unique_ptr<Window>> open(RenderDevice& device, Ui& ui, const std::string& title,
                                               const WindowPlacement& placement);
   ~Window();
@@ -51,15 +51,15 @@ class Window {
 
   /// Shows it again where it is minimised.
   void raise();
-  /// False while minimised, of no size, or larger than the device's images: don't draw then.
+  /// Is the window visible? False while minimised, of no size, or larger than the device's images: don't draw then.
   bool is_visible() const;
-  /// True once after anything that requires a new frame: input, resize, uncovering, another scale, wake().
+  /// Returns true once after anything that requires a new frame: input, resize, uncovering, another scale, wake().
   bool take_redraw();
 
   glm::uvec2 framebuffer_size() const;
-  /// Pixels per UI unit of this display: 1, 1.25, 2, …
+  /// Returns the pixels per UI unit of this display: 1, 1.25, 2, …
   float content_scale() const;
-  /// The placement to save; while maximised the size before maximising.
+  /// Returns the placement to save; while maximised the size before maximising.
   WindowPlacement placement() const;
   void set_title(const std::string& title);
 

@@ -18,7 +18,7 @@ class GlfwSession {
   GlfwSession(const GlfwSession&) = delete;
   GlfwSession& operator=(const GlfwSession&) = delete;
 
-  /// GLFW's last error, in one line.
+  /// Returns GLFW's last error, in one line.
   static std::string last_error();
 };
 
@@ -49,13 +49,13 @@ struct Window::Impl {
   /// Registers the callbacks below with GLFW; they find this object through the window's user pointer.
   void install_callbacks();
   void show_pointer(MousePointer pointer);
-  /// A mouse position in pixels of the frame, from GLFW's screen coordinates.
+  /// Returns a mouse position in pixels of the frame, from GLFW's screen coordinates.
   MouseMove to_pixels(glm::dvec2 position) const;
   Modifiers held_modifiers() const;
   void note_placement();
-  /// The size that the displays together have in screen coordinates, and the device in an image.
+  /// Returns the size that the displays together have in screen coordinates, and the device in an image.
   glm::ivec2 room() const;
-  /// A window that another program has made larger than that becomes as large.
+  /// Shrinks a window that another program has made larger than room() to that size.
   void keep_in_room();
 
   RenderDevice::Handles& handles;

@@ -14,9 +14,9 @@ class WordAllocator {
   std::uint32_t size() const { return size_; }
   std::uint32_t used() const { return used_; }
 
-  /// Offset of a range of `words` (at least 1), or nullopt when no gap is large enough.
+  /// Returns the offset of a range of `words` (at least 1), or nullopt when no gap is large enough.
   std::optional<std::uint32_t> allocate(std::uint32_t words);
-  /// Exactly a range returned by allocate().
+  /// Frees exactly a range returned by allocate().
   void free(std::uint32_t offset, std::uint32_t words);
 
  private:

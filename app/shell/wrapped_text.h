@@ -32,11 +32,11 @@ class WrappedText {
     std::string text;
     std::size_t caret = 0;  ///< in the text
   };
-  /// The text after an edit of the shown text: `now` is the new shown text with the caret at `caret`; it was at
+  /// Returns the text after an edit of the shown text: `now` is the new shown text with the caret at `caret`; it was at
   /// `caret_before`. Deleting an added break deletes the character beside it, on the side that the key deletes.
   Edit edited(std::string_view now, std::size_t caret, std::size_t caret_before) const;
 
-  /// The original of a piece copied from the shown text, which is searched at `begin` first.
+  /// Returns the original of a piece copied from the shown text, which is searched at `begin` first.
   std::string copied(std::string_view piece, std::size_t begin) const;
 
  private:
@@ -47,7 +47,7 @@ class WrappedText {
   std::size_t lines_ = 1;
 };
 
-/// The end in `after` of the last byte that differs between two texts.
+/// Returns the end in `after` of the last byte that differs between two texts.
 std::size_t end_of_change(std::string_view before, std::string_view after);
 
 /// A text for Dear ImGui's text fields, whose characters have 16 bits in distributions' builds: each character beyond U+FFFF
