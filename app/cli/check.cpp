@@ -28,7 +28,7 @@ std::vector<std::string> group_names() {
   return names;
 }
 
-/// The one that the flag names, else all of this machine. Throws Error where there is none, with what to install.
+/// Returns the one that the flag names, else all of this machine. Throws Error where there is none, with what to install.
 std::vector<gpu::DeviceInfo> devices_of(const CheckFlags& flags) {
   if (!flags.device.empty()) return {gpu::Context({.device = flags.device}).device()};
   std::vector<gpu::DeviceInfo> devices = gpu::list_devices();

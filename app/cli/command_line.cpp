@@ -47,7 +47,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// The commands inside `app`.
+/// Returns the commands inside `app`.
 std::vector<CLI::App*> commands_in(CLI::App& app) {
   return app.get_subcommands([](CLI::App*) { return true; });
 }
@@ -84,7 +84,7 @@ void take_over(CLI::App& command) {
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
-/// The flags of all commands, to those that have none inside or take a word of their own beside them.
+/// Adds the flags of all commands to those that have none inside or take a word of their own beside them.
 void add_output_choices(CLI::App& command) {
   const std::vector<CLI::App*> inner = commands_in(command);
   for (CLI::App* one : inner) add_output_choices(*one);
@@ -99,8 +99,8 @@ bool names_file(const std::string& word) {
          std::filesystem::exists(word, failure);
 }
 
-/// `headlight run FILE …` is `headlight export --check-record --session FILE …`. FILE may be anywhere: it is the first word
-/// that is no flag, nor a flag's value.
+/// Expands `headlight run FILE …` to `headlight export --check-record --session FILE …`. FILE may be anywhere: it is the
+/// first word that is no flag, nor a flag's value.
 void expand_run(std::vector<std::string>& arguments) {
   constexpr std::array<std::string_view, 6> kPlain = {"--record", "--check-record", "--json", "--quiet", "-q", "--dry-run"};
   arguments.front() = "--check-record";
@@ -115,8 +115,8 @@ void expand_run(std::vector<std::string>& arguments) {
   }
 }
 
-/// `headlight --text …` is `headlight view --text …`, and `headlight FILE`, which file managers start, `headlight view
-/// FILE`. Another first word that isn't a command is refused here.
+/// Completes `headlight --text …` to `headlight view --text …`, and `headlight FILE`, which file managers start, `headlight
+/// view FILE`. Another first word that isn't a command is refused here.
 void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
   std::vector<std::string> names;
   for (const Subcommand& command : commands) names.push_back(command.app->get_name());
@@ -187,7 +187,7 @@ int run(const Subcommand& command) {
   }
 }
 
-/// CLI11 calls the flags of no group OPTIONS from version 2.6 on.
+/// Names the group of flags without one: CLI11 calls it OPTIONS from version 2.6 on.
 void name_own_group(CLI::App& app) {
   for (CLI::Option* flag : app.get_options()) {
     if (flag->get_group() == "OPTIONS") flag->group("Options");
@@ -280,7 +280,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   return 0;
 }
 
-/// Whatever is thrown becomes one line on standard error and an exit status.
+/// Reports whatever is thrown as one line on standard error and an exit status.
 int report_errors(std::string_view program, const std::function<int()>& run) {
   int status = kFailed;
   try {
@@ -298,7 +298,7 @@ int report_errors(std::string_view program, const std::function<int()>& run) {
 
 }  // namespace
 
-/// An installation that carries fonts, for systems without any, says so by this file (cmake/Install.cmake).
+/// Uses the fonts that an installation carries for systems without any, which it shows by this file (cmake/Install.cmake).
 void use_carried_fonts() {
   const std::filesystem::path fonts = shared_folder() / "fonts" / "fonts.conf";
   std::error_code failure;

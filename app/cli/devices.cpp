@@ -25,7 +25,7 @@ std::string matrices(const gpu::DeviceInfo& device) {
                      ops::has_matrix_kernels() ? "" : ", which this build can't use: its glslc doesn't know them");
 }
 
-/// The kernels that every command computes with.
+/// Returns the kernels that every command computes with.
 std::string kernels(const gpu::DeviceInfo& device) {
   const std::optional<ops::Tuning> measured = ops::load_tuning(device, tuning_file());
   const ops::Tuning tuning = measured.value_or(ops::default_tuning(device));

@@ -66,7 +66,7 @@ double key_of(const HeadScore& score, HeadMetric metric) {
   return score.mean(metric).value_or(-std::numeric_limits<double>::infinity());
 }
 
-/// The best head by a pattern; null where no text has any key of it.
+/// Returns the best head by a pattern; null where no text has any key of it.
 const HeadScore* best(const std::vector<HeadScore>& scores, HeadMetric metric) {
   const auto found = std::ranges::max_element(scores, {}, [&](const HeadScore& score) { return key_of(score, metric); });
   return found->mean(metric) ? &*found : nullptr;
@@ -144,7 +144,7 @@ nlohmann::ordered_json scores_json(const std::vector<HeadScore>& scores, const H
   return json;
 }
 
-/// Retrieval scores in place of metrics.
+/// Computes retrieval scores in place of metrics.
 int run_needles(const HeadsFlags& flags) {
   const auto model = flags.common.open_model(kCaptionWriter);
   std::vector<std::uint32_t> ids;

@@ -26,7 +26,7 @@ std::string value_name(const CLI::Option& option) {
   return whole.substr(0, whole.find_first_of({kWordMark, kListMark}));
 }
 
-/// `text` in lines of at most kLineWidth, all of them beginning at kTextColumn; the cursor is already at `column`.
+/// Returns `text` in lines of at most kLineWidth, all of them beginning at kTextColumn; the cursor is already at `column`.
 std::string wrapped(const std::string& text, std::size_t column) {
   std::string result;
   if (column + 1 >= kTextColumn) {
@@ -62,7 +62,7 @@ bool is_usual(const CLI::Option* option) {
          });
 }
 
-/// A help of some length without its details, but with what is the default.
+/// Returns a help of some length without its details, but with what is the default.
 std::string first_part(const std::string& help) {
   constexpr std::size_t kLong = 180;
   if (help.size() <= kLong) return help;
@@ -73,7 +73,7 @@ std::string first_part(const std::string& help) {
   return help.substr(0, end) + " \u2026" + (usual == std::string::npos ? "" : help.substr(usual));
 }
 
-/// "headlight evaluate bleu"
+/// Returns "headlight evaluate bleu"
 std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }

@@ -20,7 +20,7 @@ class App;
 namespace headlight::app {
 
 extern const std::string_view kCommandTexts;  ///< commands.txt, see cmake/Embed.cmake
-/// The part of it below "=== NAME".
+/// Returns the part of commands.txt below "=== NAME".
 std::string_view text_below(const std::string& name);
 
 /// One subcommand: its CLI11 command and its action once its flags are read. run() returns the exit status.
@@ -32,7 +32,7 @@ struct Subcommand {
 /// Gives the command what commands.txt has below its full name ("headlight evaluate bleu"): a description, whose first line
 /// is also the list's, and what --help ends with.
 void set_texts(CLI::App& app);
-/// A command inside `app`, which keeps it, with its texts.
+/// Returns a command inside `app`, which keeps it, with its texts.
 CLI::App* add_subcommand(CLI::App& app, const std::string& name);
 /// Lets one of the subcommands follow.
 void take_one_subcommand(CLI::App& app);
@@ -53,30 +53,30 @@ class FlagGroup {
  public:
   FlagGroup(CLI::App& app, std::string heading) : app_(app), heading_(std::move(heading)) {}
 
-  /// A flag with one value; `use` gets it as typed and may throw UsageError.
+  /// Adds a flag with one value; `use` gets it as typed and may throw UsageError.
   void add(const std::string& flag, const std::string& value_name, const std::string& help,
            std::function<void(const std::string&)> use) const;
-  /// A flag that may be given several times.
+  /// Adds a flag that may be given several times.
   void add_repeatable(const std::string& flag, const std::string& value_name, const std::string& help,
                       std::function<void(const std::vector<std::string>&)> use) const;
   /// A flag without a value.
   void add_plain(const std::string& flag, const std::string& help, std::function<void()> use) const;
-  /// A word without a flag in front; `use` gets it and may throw UsageError.
+  /// Adds a word without a flag in front; `use` gets it and may throw UsageError.
   void add_argument(const std::string& name, const std::string& value_name, const std::string& help,
                     std::function<void(const std::string&)> use) const;
   void add_argument(const std::string& name, const std::string& value_name, const std::string& help,
                     std::string& value) const;
 
-  /// Words without a flag, as many as there are.
+  /// Adds words without a flag, as many as there are.
   void add_arguments(const std::string& name, const std::string& value_name, const std::string& help,
                      std::vector<std::filesystem::path>& values) const;
 
-  /// A text or a path as it is.
+  /// Adds a flag that takes a text or a path as it is.
   template <typename Text>
   void take(const std::string& flag, const std::string& value_name, const std::string& help, Text& into) const {
     add(flag, value_name, help, [&into](const std::string& text) { into = text; });
   }
-  /// A whole number.
+  /// Adds a flag that takes a whole number.
   template <typename Count>
   void take_count(const std::string& flag, const std::string& value_name, const std::string& help, Count& into,
                   std::uint64_t low, std::uint64_t high) const {
@@ -106,7 +106,7 @@ class FlagGroup {
     });
     offer_words(app_, flag, names);
   }
-  /// A flag without a value that turns something on, or off.
+  /// Adds a flag without a value that turns something on, or off.
   void turn(const std::string& flag, const std::string& help, bool& what, bool to = true) const {
     add_plain(flag, help, [&what, to] { what = to; });
   }
@@ -118,27 +118,27 @@ class FlagGroup {
   std::string heading_;
 };
 
-/// --model PATH: a bundled model's name as its folder, anything else as typed. `help` is followed by what it may name, and
-/// by `rest`.
+/// Adds --model PATH: a bundled model's name as its folder, anything else as typed. `help` is followed by what it may name,
+/// and by `rest`.
 void add_model_flag(const FlagGroup& group, const std::string& help, const std::string& rest, std::string& model);
-/// --thinking on|off of the commands that write chats.
+/// Adds --thinking on|off for the commands that write chats.
 void add_thinking_flag(const FlagGroup& group, text::Thinking& thinking);
-/// --text of the commands that answer texts one by one, which a word without a flag is as well. `use` gets none where they
-/// are the lines of standard input: of "-".
+/// Adds --text for the commands that answer texts one by one, which a word without a flag is as well. `use` gets none where
+/// they are the lines of standard input: of "-".
 void add_texts_flags(const FlagGroup& group, const std::string& help,
                      std::function<void(const std::vector<std::string>&)> use);
 /// Throws UsageError where a word that is taken as a text names a file.
 void expect_no_file(const std::string& word);
-/// --field NAME of the commands that read JSON lines.
+/// Adds --field NAME for the commands that read JSON lines.
 void add_field_flag(const FlagGroup& group, std::string& field);
 
-/// --device NAME, which every command has, and --kernels, which says how to compute there.
+/// Adds --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);
 
-/// --renderer NAME of the commands that draw the window: the device that draws it.
+/// Adds --renderer NAME for the commands that draw the window: the device that draws it.
 void add_renderer_flag(CLI::App& app, std::string& renderer);
 
-/// --cache MIB of the commands with a window: the budget of evaluated tiles, in bytes.
+/// Adds --cache MIB for the commands with a window: the budget of evaluated tiles, in bytes.
 void add_cache_flag(CLI::App& app, std::size_t& bytes);
 
 /// Formats --help like a manual page: flags left, wrapped sentences right, in groups.

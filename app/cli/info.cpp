@@ -43,14 +43,14 @@ std::string scaled(double value, double step, const std::vector<const char*>& un
   return fmt::format("{:.{}f}{}", value, decimals, units[unit]);
 }
 
-/// "12 × 12", of an encoder–decoder "6 × 8 + 6 × 8": layers × heads.
+/// Returns "12 × 12", of an encoder–decoder "6 × 8 + 6 × 8": layers × heads.
 std::string layers_by_heads(const model::ModelDescription& about) {
   std::string text = fmt::format("{} × {}", about.layers, about.heads);
   if (about.decoder_layers > 0) text += fmt::format(" + {} × {}", about.decoder_layers, about.decoder_heads);
   return text;
 }
 
-/// "124.4 M", "7.24 B".
+/// Returns "124.4 M", "7.24 B".
 std::string count_in_words(std::uint64_t count) {
   return scaled(static_cast<double>(count), 1000.0, {"", " k", " M", " B", " T"});
 }
@@ -80,7 +80,7 @@ std::string attention_in_words(const model::ModelDescription& about) {
   return text;
 }
 
-/// "60, 4 for each token, and a shared one"; "in 12 of 24 layers" where others are dense.
+/// Returns "60, 4 for each token, and a shared one"; "in 12 of 24 layers" where others are dense.
 std::string experts_in_words(const model::ModelDescription& about) {
   std::string text = fmt::format("{}, {} for each token", about.experts, about.experts_per_token);
   if (about.has_shared_expert) text += ", and a shared one";
@@ -145,7 +145,7 @@ Json tokenizer_json(const LanguageModel& model) {
           {"special", special_json(model.tokenizer->special())}};
 }
 
-/// The description of a model with a text of `tokens` tokens, as aligned lines.
+/// Returns the description of a model with a text of `tokens` tokens, as aligned lines.
 std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   const model::ModelDescription& about = model.description;
   std::string text = one_line(about.name) + "\n";
@@ -258,7 +258,7 @@ int run_info(const InfoFlags& flags) {
   return 0;
 }
 
-/// A found model on one line; an unsupported one with the reason.
+/// Returns a found model on one line; an unsupported one with the reason.
 std::string line_of(const model::FoundModel& found, std::size_t name_width) {
   try {
     const model::ModelDescription about = model::load_network(found.path).description;
@@ -291,7 +291,7 @@ struct ModelsFlags {
   std::string folder;
 };
 
-/// The bundled models, then those of the cache.
+/// Returns the bundled models, then those of the cache.
 std::vector<model::FoundModel> all_models() {
   std::vector<model::FoundModel> found;
   for (const std::filesystem::path& folder : {shared_folder() / "models", model::hub_cache_folder()}) {

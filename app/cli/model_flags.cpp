@@ -292,7 +292,7 @@ void ModelFlags::apply_masks(State& state) const {
   for (attention::MaskSpec& mask : state.masks.by_kind) mask.matrix = matrix;
 }
 
-/// A number selects unless it is the playground's; a list has selected already.
+/// Settles the sizes: a number selects unless it is the playground's; a list has selected already.
 void ModelFlags::settle_sizes() {
   const bool is_selection = !model_.empty() || !preset_.empty() || !capture_.empty() ||
                             (!default_model_.empty() && first_playground_flag_.empty());

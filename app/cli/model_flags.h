@@ -19,8 +19,8 @@ namespace headlight::app {
 /// The flags of the input: session, text, model, preset and masks. view, screenshot and export share them.
 class ModelFlags {
  public:
-  /// `score_scale` names the flag of the attention's scale: "--scale", or "--score-scale" where --scale means the window's.
-  /// `default_model`: the model without --model, for the help.
+  /// Adds the flags. `score_scale` names the flag of the attention's scale: "--scale", or "--score-scale" where --scale
+  /// means the window's. `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
   /// Adds a word without a flag: the text, for commands that open no file so.
@@ -28,9 +28,9 @@ class ModelFlags {
 
   /// Adds --lesson and --card, for the commands that show a window.
   void add_lesson_flags(CLI::App& app);
-  /// The file of the lesson to play, read once to see that it is one; empty: none was given.
+  /// Returns the file of the lesson to play, read once to see that it is one; empty: none was given.
   const std::string& lesson() const { return lesson_; }
-  /// The card of --card, counted from 0.
+  /// Returns the card of --card, counted from 0.
   std::size_t lesson_card() const { return lesson_card_; }
 
   /// Was an input given: a text, ids, a preset, a capture or a session?
@@ -42,9 +42,9 @@ class ModelFlags {
   bool names_text() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty(); }
 
   bool names_model() const { return !model_.empty(); }
-  /// The folder of the survey that open_file() was given; empty: none.
+  /// Returns the folder of the survey that open_file() was given; empty: none.
   const std::string& survey() const { return survey_; }
-  /// The file with steps of a training that open_file() was given; empty: none.
+  /// Returns the file with steps of a training that open_file() was given; empty: none.
   const std::string& steps() const { return steps_; }
   /// Sets the model, as --model does.
   void use_model(std::string path) { model_ = std::move(path); }
@@ -58,7 +58,7 @@ class ModelFlags {
   /// Makes apply() open this bundled model where none of them was given: the playground's random weights must be asked for.
   void use_default_model(std::string name) { default_model_ = std::move(name); }
 
-  /// The file that --session names; empty: none.
+  /// Returns the file that --session names; empty: none.
   const std::string& session_file() const { return session_file_; }
   /// Sets the session, as --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
@@ -78,7 +78,7 @@ class ModelFlags {
   /// contains no model.
   void apply(State& state);
 
-  /// The one that apply() opened, as the file has it.
+  /// Returns the one that apply() opened, as the file has it.
   const std::optional<OpenSession>& session() const { return session_; }
 
   /// Holds the model that apply() opened, so that running it needn't open it again.

@@ -14,7 +14,8 @@ namespace headlight::app {
 /// Standard output is for results. The destructor removes the bar from the terminal; Ctrl-C leaves it and ends the line.
 class ProgressBar {
  public:
-  /// `unit` is the counted unit, in the plural: "sentences". A quiet one prints nothing, and none does with --quiet.
+  /// Begins a bar. `unit` is the counted unit, in the plural: "sentences". A quiet one prints nothing, and none does with
+  /// --quiet.
   explicit ProgressBar(std::string unit, bool is_quiet = false);
   /// Returns a bar that is shown on terminals only: for commands whose standard error may be parsed.
   static ProgressBar on_terminal(std::string unit);
@@ -22,7 +23,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// `total` 0: unknown.
+  /// Shows the progress. `total` 0: unknown.
   void show(std::size_t done, std::size_t total);
   /// Changes the unit.
   void begin(std::string unit);
@@ -44,8 +45,8 @@ class ProgressBar {
 /// are compiled, or with the observer.
 inference::CompileObserver compile_bar();
 
-/// "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the counts, and
-/// "412 sentences, 35.2 a second" where `total` is 0 because it is unknown.
+/// Returns "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the
+/// counts, and "412 sentences, 35.2 a second" where `total` is 0 because it is unknown.
 std::string progress_text(std::size_t done, std::size_t total, const std::string& unit, double elapsed_seconds);
 
 }  // namespace headlight::app

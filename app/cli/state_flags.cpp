@@ -21,7 +21,7 @@ std::vector<std::string> view_ids() {
   return ids;
 }
 
-/// "head: one head's map, large; steps: the attention of one head, …".
+/// Returns "head: one head's map, large; steps: the attention of one head, …".
 std::string view_help() {
   std::vector<std::string> lines;
   for (const View& view : views()) {

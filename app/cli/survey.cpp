@@ -59,7 +59,7 @@ CorpusMetric own_metric(const std::string& text) {
   }
 }
 
-/// The metrics by name, then those by patterns.
+/// Returns the metrics by name, then those by patterns.
 std::vector<CorpusMetric> all_metrics(const SurveyFlags& flags) {
   if (flags.own.size() > evaluation::kMaxOwnMetrics) {
     throw UsageError("--metric was given {} times, of {} at most", flags.own.size(), evaluation::kMaxOwnMetrics);
@@ -74,7 +74,7 @@ std::vector<CorpusMetric> all_metrics(const SurveyFlags& flags) {
   return all;
 }
 
-/// The shards of part i of n, "i/n".
+/// Returns the shards of part i of n, "i/n".
 ShardRange part_of(const std::string& text, std::uint64_t shards) {
   const std::size_t slash = std::min(text.find('/'), text.size() - 1);
   const std::uint64_t parts = parse_integer("--shard i/n", text.substr(slash + 1), 1, kMaxParts);

@@ -14,7 +14,7 @@ namespace headlight::app {
 /// The texts that a command processes one by one: the given ones, line feeds and all, else the lines of standard input.
 class TextLines {
  public:
-  /// `reads_input`: none were given, standard input is read.
+  /// Opens the lines. `reads_input`: none were given, standard input is read.
   TextLines(const std::vector<std::string>& given, bool reads_input);
 
   /// Are they typed on a terminal?
@@ -22,8 +22,8 @@ class TextLines {
   /// Has standard input ended before its first line?
   bool had_none() const { return count_ == 0; }
 
-  /// The next lines without their ends, none when there are no more: at most `most`, one on a terminal. Blocks for the first
-  /// line only where they come through a pipe: the writer may wait for the answer.
+  /// Returns the next lines without their ends, none when there are no more: at most `most`, one on a terminal. Blocks for
+  /// the first line only where they come through a pipe: the writer may wait for the answer.
   std::vector<std::string> next(std::size_t most);
 
  private:
@@ -40,14 +40,14 @@ class TextLines {
 void answer_in_batches(TextLines& lines, std::size_t most, const std::function<void(const std::string& line)>& check,
                        const std::function<void(const std::vector<std::string>& lines, std::size_t first)>& answer);
 
-/// A text on one line: its line breaks become \n and \r.
+/// Returns a text on one line: its line breaks become \n and \r.
 std::string on_one_line(const std::string& text);
 
 /// Writes a line to standard output. Throws Error when the reader has closed it.
 void write_line(const std::string& text);
 
-/// The ids that a line of text lists: a JSON array, a JSON object whose "ids" is one, or numbers with white space or commas
-/// between them. An empty line lists none. Throws Error with the reason for an invalid line.
+/// Returns the ids that a line of text lists: a JSON array, a JSON object whose "ids" is one, or numbers with white space or
+/// commas between them. An empty line lists none. Throws Error with the reason for an invalid line.
 std::vector<std::uint32_t> parse_ids(const std::string& line);
 
 }  // namespace headlight::app

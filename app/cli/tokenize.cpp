@@ -66,7 +66,7 @@ text::Tokenizer open(const TextFlags& flags) {
   return flags.is_target ? inference::open_target_tokenizer(flags.model) : inference::open_tokenizer(flags.model);
 }
 
-/// `name`: what texts of tokens or words are called.
+/// Returns a line's tokens as JSON. `name`: the key of the texts of tokens or words.
 template <typename Tokens>
 std::string tokens_json(const char* name, const Tokens& tokens) {
   nlohmann::ordered_json ids = nlohmann::ordered_json::array(), texts = ids, offsets = ids;

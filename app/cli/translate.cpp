@@ -14,7 +14,7 @@ namespace {
 
 bool is_blank(const std::string& line) { return line.find_first_not_of(" \t\v\f") == std::string::npos; }
 
-/// Byte-level tokens include the space before their word, also the first one.
+/// Returns the translation's text; byte-level tokens include the space before their word, also the first one.
 std::string translation_text(const text::Tokenizer& tokenizer, const std::vector<std::uint32_t>& ids) {
   std::string text = tokenizer.decode(ids);
   if (text.starts_with(' ')) text.erase(0, 1);

@@ -35,7 +35,7 @@ struct WritingFlags {
 /// A model that generates text, on its device, and the folder for its maps.
 class Writer {
  public:
-  /// `bundled`: the default model. Throws Error in one line when there is no such model or device.
+  /// Opens the model. `bundled`: the default model. Throws Error in one line when there is no such model or device.
   Writer(const WritingFlags& flags, std::string_view bundled);
 
   const inference::LanguageModel& model() const { return *model_; }
@@ -66,7 +66,7 @@ class Writer {
 /// Batches of lines read ahead before any is written, so that lines of similar length can be batched together.
 inline constexpr std::size_t kBatchesInView = 4;
 
-/// "line-0001" for the first line.
+/// Returns "line-0001" for the first line.
 std::string line_name(std::size_t line);
 
 }  // namespace headlight::app
