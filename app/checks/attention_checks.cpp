@@ -28,7 +28,7 @@ struct Attention {
   }
   float scale() const { return 1.0F / std::sqrt(static_cast<float>(d_k)); }
 
-  /// One row of weights, 0 where they are masked.
+  /// Returns one row of weights, 0 where they are masked.
   std::vector<double> weights(std::size_t head, std::size_t query) const {
     std::vector<double> row(keys, 0.0);
     double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
@@ -90,7 +90,7 @@ struct Attention {
   }
 };
 
-/// One attention, and where `pool` isn't 0 its last head's map.
+/// Records one attention, and where `pool` isn't 0 its last head's map.
 void record_attention(CheckStream& one, ops::Kernels& kernels, const Attention& layer, std::uint32_t pool, bool means) {
   const std::array<std::uint32_t, 16> none{};
   const ops::DeviceTensor &q = one.put(layer.q), &k = one.put(layer.k), &v = one.put(layer.v);
@@ -117,8 +117,8 @@ void record_attention(CheckStream& one, ops::Kernels& kernels, const Attention& 
   one.take(cells);
 }
 
-/// The sizes that kernels see: one query, one less and one more than a tile, everything visible, capped scores, and so many
-/// heads that large tiles occupy any device.
+/// Returns the sizes that kernels see: one query, one less and one more than a tile, everything visible, capped scores, and
+/// so many heads that large tiles occupy any device.
 std::vector<Attention> layers_to_check() {
   std::vector<Attention> all{{.queries = 1, .keys = 129, .is_causal = false},
                              {},

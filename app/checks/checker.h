@@ -25,7 +25,7 @@ struct CheckStream {
     kept_.push_back(kept);
     return *kept;
   }
-  /// [item, head, token, width], with these values or with zeros.
+  /// Make a tensor [item, head, token, width], with these values or with zeros.
   const ops::DeviceTensor& put(const Tensor& values);
   const ops::DeviceTensor& make(const Shape& shape);
   const gpu::Buffer& words(std::span<const std::uint32_t> values);
@@ -55,13 +55,13 @@ class Checker {
   ops::Kernels& kernels() { return kernels_; }
   void begin_group(std::string_view group) { group_ = group; }
 
-  /// An Error of `work` becomes a line of status Fail. Throws Error of kind DeviceLost after that line.
+  /// Does the work of a step; its Error becomes a line of status Fail. Throws Error of kind DeviceLost after that line.
   void step(const std::string& name, const std::function<void()>& work);
-  /// A line of the current group; `name`: empty: the step's.
+  /// Writes a line of the current group; `name`: empty: the step's.
   void tell(CheckStatus status, const std::string& what, std::vector<std::pair<std::string, double>> numbers = {},
             const std::string& name = {});
 
-  /// The step is still at work: the parent goes on waiting.
+  /// Reports that the step is still at work: the parent goes on waiting.
   void go_on();
 
   using Record = std::function<void(CheckStream&)>;
@@ -78,7 +78,7 @@ class Checker {
 
   /// Writes a line about all that expect() judged since the last one: how many were right, and the largest error.
   void tell_tally(const std::string& name, std::string_view of);
-  /// The driver makes no such kernel.
+  /// Counts a kernel that the driver doesn't make.
   void count_refused() { ++tally_.refused; }
 
  private:
@@ -99,7 +99,7 @@ class Checker {
   Tally tally_;
 };
 
-/// Normalised mean square error: Σ (a − b)² / Σ b²; infinite where sizes differ or a number is none.
+/// Returns the normalised mean square error: Σ (a − b)² / Σ b²; infinite where sizes differ or a number is none.
 double mean_square_error(std::span<const float> found, std::span<const double> wanted);
 
 /// Returns numbers in [−1, 1), equal on every machine.

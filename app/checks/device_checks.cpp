@@ -44,7 +44,7 @@ constexpr std::array<std::pair<float, float>, 7> kSpecial{{{0.0F, 1.0F},
                                                            {std::numeric_limits<float>::lowest(), 1.0F}}};
 constexpr std::uint32_t kSwept = 8'192;
 
-/// The distance of two neighbouring floats where `value` is.
+/// Returns the distance of two neighbouring floats where `value` is.
 double last_place(double value) {
   const double size = std::max(std::abs(value), static_cast<double>(std::numeric_limits<float>::min()));
   return std::ldexp(1.0, std::ilogb(size) - 23);
@@ -55,7 +55,7 @@ struct Arithmetic {
   std::vector<float> x, y;
   std::array<std::vector<float>, 4> found;  ///< exp(x), x / y, √y, x · y
 
-  /// The largest error of a function in units of the last place, divided by what Vulkan allows.
+  /// Returns the largest error of a function in units of the last place, divided by what Vulkan allows.
   template <typename Wanted, typename Allowed>
   std::pair<double, double> worst(std::size_t function, const Wanted& wanted, const Allowed& allowed) const {
     double units = 0.0, share = 0.0;

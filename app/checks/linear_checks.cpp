@@ -69,7 +69,7 @@ struct Layer {
   }
 };
 
-/// The choice of a tuning that computes with this shader; nullopt: it isn't one of linear layers.
+/// Returns the choice of a tuning that computes with this shader; nullopt: it isn't one of linear layers.
 std::optional<LinearKernel> kind_of(const KernelVariant& variant) {
   switch (variant.shader) {
     case Shader::LinearNaive:
@@ -91,7 +91,7 @@ std::optional<LinearKernel> kind_of(const KernelVariant& variant) {
   }
 }
 
-/// A layer that makes the ops choose the variant.
+/// Returns a layer that makes the ops choose the variant.
 Layer layer_for(const gpu::DeviceInfo& device, const KernelVariant& variant) {
   Layer layer{.type = variant.weights, .activation = static_cast<Activation>(variant.constants[0])};
   const std::uint32_t per_group = variant.constants[1];
@@ -170,7 +170,7 @@ std::set<std::string> other_tiles(const KernelVariant& variant) {
   return others;
 }
 
-/// "linear_vec4.half"
+/// Returns "linear_vec4.half"
 std::string family_of(const std::string& variant) { return variant.substr(0, variant.find(".activation")); }
 
 }  // namespace

@@ -72,7 +72,7 @@ class Workload {
   std::unique_ptr<ops::AttentionScratch> scratch_;
 };
 
-/// Milliseconds of the fastest of some rounds after one that compiles; by the device's clock where it has one.
+/// Returns the milliseconds of the fastest of some rounds after one that compiles; by the device's clock where it has one.
 template <typename Record>
 double fastest_ms(Checker& check, const Record& record) {
   constexpr int kRounds = 4;
@@ -93,7 +93,7 @@ double fastest_ms(Checker& check, const Record& record) {
   return best;
 }
 
-/// "tiled 0.12, gemv 0.30", the fastest first, and as numbers of a line.
+/// Returns "tiled 0.12, gemv 0.30", the fastest first, and as numbers of a line.
 std::string times_text(std::vector<std::pair<std::string, double>>& times) {
   std::ranges::sort(times, {}, &std::pair<std::string, double>::second);
   std::string text;
@@ -116,7 +116,7 @@ void time_linear(Checker& check, std::uint32_t tokens) {
   });
 }
 
-/// Longer ones only where the one before took less than some seconds.
+/// Times attention; longer ones only where the one before took less than some seconds.
 void time_attention(Checker& check) {
   constexpr double kLong_ms = 3'000.0;
   double last_ms = 0.0;
@@ -136,7 +136,7 @@ void time_attention(Checker& check) {
   }
 }
 
-/// A model's own numbers and those of the shipped file, by the kernels of this session.
+/// Compares a model's own numbers with those of the shipped file, by the kernels of this session.
 void compare_captions(Checker& check, const std::filesystem::path& folder, const std::filesystem::path& tuning) {
   constexpr double kMaxWeightError = 1e-4;  // of weights; observed 4.5e-7
   const nlohmann::json wanted = std::move(parse_json(kCaptionsNumbers)).value();

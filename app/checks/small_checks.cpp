@@ -220,8 +220,8 @@ void check_reading(Checker& check) {
           {static_cast<double>(std::bit_cast<float>(3U))});
 }
 
-/// A layer of three rows whose weight is random codes. The first `scales` bytes of a block, or the last, hold its scales as
-/// float16; a single one is an exponent.
+/// Checks a layer of three rows whose weight is random codes. The first `scales` bytes of a block, or the last, hold its
+/// scales as float16; a single one is an exponent.
 template <typename Block>
 void check_blocks(Checker& check, const char* name, ops::WeightType type, std::size_t scales, bool scales_are_last = false) {
   constexpr std::uint32_t kIn = 256, kOut = 65, kBlocks = kIn / Block::kNumbers * kOut;
@@ -266,7 +266,7 @@ void check_blocks(Checker& check, const char* name, ops::WeightType type, std::s
       wanted);
 }
 
-/// The gates of two of three experts, and the sum of their results.
+/// Checks the gates of two of three experts, and the sum of their results.
 void check_experts(Checker& check) {
   constexpr std::uint32_t kCount = 3, kChosen = 2;
   const Tensor logits = random_tensor({1, 1, kTokens, kCount}, 11),
