@@ -12,7 +12,7 @@
 namespace headlight::app {
 
 enum class CheckStatus : std::uint8_t { Ok, Warn, Fail };
-/// "ok", "warn", "fail".
+/// Returns "ok", "warn", "fail".
 std::string_view to_string(CheckStatus status);
 
 /// One finding about a device.

@@ -26,7 +26,7 @@ constexpr std::size_t kMostFailures = 30;  // reported of one device, line by li
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Words that are paths are left out: reports are made to be shown.
+/// Returns the text without words that are paths: reports are made to be shown.
 std::string without_paths(const std::string& text) {
   static const std::regex path(R"((^|[\s"'(=])~?/[^\s'"):,;]+)");
   return std::regex_replace(text, path, "$1[path]").substr(0, kLongestLine);

@@ -41,12 +41,12 @@ DeviceReport check_device(const gpu::DeviceInfo& device, const CheckOptions& opt
 /// The environment's variable that makes `headlight check` such a child; its value is the first step.
 inline constexpr const char* kCheckChild = "HEADLIGHT_CHECK_CHILD";
 
-/// "0: llvmpipe" and a line's row below it, wrapped.
+/// Returns "0: llvmpipe" and a line's row below it, wrapped.
 std::string device_heading(const gpu::DeviceInfo& device);
 std::string table_row(const CheckLine& line);
-/// "nothing is wrong (2 warnings), 12 s".
+/// Returns "nothing is wrong (2 warnings), 12 s".
 std::string summary(const DeviceReport& report);
-/// All of it for an issue: less than 100 KB, without paths.
+/// Returns all of it for an issue: less than 100 KB, without paths.
 std::string report_json(std::span<const DeviceReport> reports, bool is_quick);
 
 /// Checks every device of the machine on a thread of its own, for the window.
