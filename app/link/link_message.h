@@ -30,7 +30,7 @@ struct LinkHead {
   std::uint64_t payload_bytes = 0;  ///< after the head
 };
 
-/// Magic "HLNK", version (u16), kind (u16), step (i64), length of the payload (u64).
+/// Writes magic "HLNK", version (u16), kind (u16), step (i64), length of the payload (u64).
 std::array<std::byte, kLinkHeadBytes> encode(const LinkHead& head);
 /// Reads the head of a program's message. Throws Error in one line for another magic, version or kind, a step outside its
 /// range, and a payload of more than `most_payload` bytes.

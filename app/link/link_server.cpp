@@ -32,7 +32,8 @@ void remove_left_overs(const fs::path& folder) {
   }
 }
 
-/// Steps lie in memory where the folder is a tmpfs: they take half of what is free there at most.
+/// Returns the budget that fits. Steps lie in memory where the folder is a tmpfs: they take half of what is free there at
+/// most.
 LinkBudget fitted(LinkBudget budget, const fs::path& folder) {
   std::error_code failure;
   const fs::space_info found = fs::space(folder, failure);

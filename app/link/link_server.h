@@ -50,7 +50,7 @@ class LinkServer {
   LinkServer& operator=(const LinkServer&) = delete;
 
   const std::filesystem::path& socket_path() const { return socket_path_; }
-  /// Another object whenever something came. From any thread.
+  /// Returns what has come, as another object whenever something came. Called from any thread.
   std::shared_ptr<const LinkSnapshot> snapshot() const;
 
  private:

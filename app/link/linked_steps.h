@@ -39,11 +39,11 @@ class LinkedSteps {
   bool thin_out();
   void clear();
 
-  /// The steps in ascending order.
+  /// Returns the steps in ascending order.
   const std::vector<LinkedStep>& steps() const { return steps_; }
   std::uint64_t bytes() const { return bytes_; }
   const LinkBudget& budget() const { return budget_; }
-  /// The number of steps that went because of the budget.
+  /// Returns the number of steps that went because of the budget.
   std::uint64_t thinned() const { return thinned_; }
 
  private:
@@ -54,7 +54,7 @@ class LinkedSteps {
   std::uint64_t bytes_ = 0, thinned_ = 0;
 };
 
-/// The index of the step nearest to `step`. `steps` isn't empty.
+/// Returns the index of the step nearest to `step`. `steps` isn't empty.
 std::size_t nearest_step(const std::vector<LinkedStep>& steps, std::int64_t step);
 
 /// Returns the folder of the sockets of open windows, platform::meeting_folder(), and makes it. Throws Error where it isn't

@@ -23,7 +23,7 @@ constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{64} << 20;
 
 std::string member_name(std::int64_t step) { return fmt::format("step-{}.safetensors", step); }
 
-/// A member's bytes, compared with its checksum.
+/// Returns a member's bytes, compared with its checksum.
 std::vector<std::byte> bytes_of(const model::ZipFile& zip, const model::ZipMember& member) {
   if (member.is_compressed) return zip.unpacked(member);
   zip.expect_saved(member);

@@ -23,7 +23,7 @@ class SavedSteps {
   SavedSteps(const SavedSteps&) = delete;
   SavedSteps& operator=(const SavedSteps&) = delete;
 
-  /// The steps with the file's name; at least one step.
+  /// Returns the steps with the file's name; at least one step.
   const LinkSnapshot& snapshot() const { return snapshot_; }
 
  private:
