@@ -58,7 +58,7 @@ class ModelJobs {
   /// Lists models again; does nothing while a listing is in progress.
   void look_for_models(const ModelSearch& search);
   bool is_looking() const { return search_.valid(); }
-  /// The newest list.
+  /// Returns the newest list.
   const std::vector<ListedModel>& found() const { return found_; }
 
   /// Opens a model; a newer request replaces an older one.

@@ -9,18 +9,18 @@ namespace headlight::app {
 inline constexpr const char* kCaptionWriter = "captions-gpt2";
 inline constexpr const char* kTranslator = "multi30k-de-en";
 
-/// share/headlight beside the program's folder, with what comes along: models, lessons, perhaps fonts. A build's is a link
-/// to assets/.
+/// Returns share/headlight beside the program's folder, with what comes along: models, lessons, perhaps fonts. A build's is
+/// a link to assets/.
 std::filesystem::path shared_folder();
 
-/// The bundled model of this name; nullopt where this installation lacks it.
+/// Returns the bundled model of this name; nullopt where this installation lacks it.
 std::optional<std::filesystem::path> find_bundled_model(std::string_view name);
 
 /// Resolves --model: a bundled model's folder where `name` is its name and not a file's, else `name` itself
 /// (inference::find_model).
 std::string named_model(const std::string& name);
-/// The path of the model that the user named, or of the bundled one when `given` is empty. Throws Error in one line when it
-/// isn't found.
+/// Returns the path of the model that the user named, or of the bundled one when `given` is empty. Throws Error in one line
+/// when it isn't found.
 std::filesystem::path chosen_model(const std::string& given, std::string_view bundled);
 /// The values of --model, for its help.
 inline constexpr const char* kModelNames =
@@ -52,7 +52,7 @@ inline constexpr StarterView kTranslatorStarter = {
     .block = {.kind = model::BlockKind::Cross, .layer = {2}},
     .head = 6};
 
-/// The starter view of a bundled model; nullptr for any other model.
+/// Returns the starter view of a bundled model; nullptr for any other model.
 const StarterView* find_starter_view(const inference::LanguageModel& model);
 
 /// Selects the first view of a model that was just opened: its starter view's head, the last layer's cross-attention of
@@ -66,7 +66,7 @@ struct FirstState {
   std::optional<std::string> warning;                     ///< one line with the reason when it is the playground
 };
 
-/// kCaptionsStarter; the playground where the model is missing or broken.
+/// Returns kCaptionsStarter, or the playground where the model is missing or broken.
 FirstState first_state(ModelCache& models);
 
 /// A remembered state may name a bundled model where an older installation had it, a shared session one as the Hugging Face
