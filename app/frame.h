@@ -42,7 +42,7 @@ struct Frame {
     if (items) items->insert_or_assign(std::move(name), rect);
   }
 
-  /// A cell of the stage's matrix is under the pointer, or a token: of this frame's panes.
+  /// Notes that a cell of the stage's matrix is under the pointer, or a token: of this frame's panes.
   void point_at(attention::Cell cell, attention::Stage stage = attention::Stage::Weights) {
     transient.hovered = cell;
     transient.hovered_stage = stage;
@@ -51,7 +51,7 @@ struct Frame {
     (token.side == MapSide::Query ? transient.points_at.query : transient.points_at.key) = token.token;
   }
 
-  /// The tile if it is known, possibly of the previous run; it is asked for in any case. Null while there is none.
+  /// Returns the tile if it is known, possibly of the previous run; it is asked for in any case. Null while there is none.
   const EngineTile* ask(const TileQuery& query) {
     queries.emplace_back(query);
     const auto known = result.tiles.find(query);
@@ -77,7 +77,7 @@ struct Frame {
   bool shows_difference() const {
     return state.compare.baseline && state.compare.shows_difference && result.baseline_error.empty();
   }
-  /// The query, of the difference where maps show differences.
+  /// Returns the query, for the difference where maps show differences.
   TileQuery compared(TileQuery query) const {
     if (shows_difference()) query.quantity = difference_of(query.quantity);
     return query;
