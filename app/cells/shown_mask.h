@@ -14,7 +14,7 @@ class ShownMask {
   /// The frame must outlive it.
   explicit ShownMask(const Frame& frame);
   const attention::MaskSpec& spec() const { return with_window_ ? *with_window_ : chosen_; }
-  /// Returns the map and its cell; its tokens are known once there is a run. Valid as long as this object.
+  /// Returns the selected map as the mask sees it; its tokens are known once there is a run. Valid as long as this object.
   attention::ExpressionMap map() const;
 
  private:

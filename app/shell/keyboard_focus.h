@@ -25,8 +25,8 @@ class KeyboardFocus {
   bool offer(std::uint32_t id, const view::Rect& rect);
   /// Offers a text field, which is edited while it has the keyboard.
   void offer_field(std::uint32_t id, const view::Rect& rect);
-  /// Gives the control offered last a value: returns by how many steps Left and Right change it in this frame. `is_typed`:
-  /// Enter opens ImGui's field in it.
+  /// Notes that the control offered last has a value: returns by how many steps Left and Right change it in this frame.
+  /// `is_typed`: Enter opens ImGui's field in it.
   int steps_of_last(bool is_typed);
   /// Makes the last control the chosen one: its group, or the list that it is in, is entered here.
   void prefer_last();
