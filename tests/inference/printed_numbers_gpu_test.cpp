@@ -163,7 +163,7 @@ constexpr std::string_view kBegin = R"(# The notebooks' numbers
 
 Headlight reproduces five published notebooks, and every number that their cells print.
 
-- **Open a notebook**: `headlight view --preset notebook-000`; all [presets](MODELS.md#presets), and how to change one.
+- **Open a notebook**: `headlight view --preset notebook-000`; all [presets](PLAYGROUND.md#presets), and how to change one.
 - **Compare a number**: a page for each notebook, in the table below, lists what its cells print beside what a device computes.
 - **Which numbers are missing?** [What is not listed](#what-is-not-listed), with the reason.
 
@@ -186,7 +186,7 @@ Every number that the cells of notebook {0} print, beside what a device computes
 
 - **Open it**: `headlight view --preset notebook-{0}`, or another preset of the table.
 - **How the numbers are compared, and which are missing**: [NOTEBOOKS](NOTEBOOKS.md).
-- **Change it, or copy it as PyTorch**: [Presets](MODELS.md#presets).
+- **Change it, or copy it as PyTorch**: [Presets](PLAYGROUND.md#presets).
 
 | cell | what | preset | printed | ours | largest difference |
 |---|---|---|---|---|---|
