@@ -42,7 +42,8 @@ std::string badge_text(const evaluation::HeadMetrics& metrics);
 /// "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear.
 std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics);
 
-/// Where the metric's number comes from can be asked of this; nullopt where it isn't defined.
+/// What is asked about a metric's numbers, without head and value; of one head, nullopt where it isn't defined.
+NumberRef metric_origin(std::uint32_t batch, evaluation::HeadMetric metric, const evaluation::PatternScoring& scoring);
 std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, evaluation::HeadMetric metric,
                                    const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/shapes/table.h"
 #include "app/state/number_ref.h"
 #include "app/views/flow/flow_layout.h"
 
@@ -34,7 +35,7 @@ std::string place_of(const Frame& frame, const FlowNode& node);
 void open_edge(Frame& frame, const attribution::FlowEdge& edge);
 
 /// All edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is of.
-std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
+Table flow_table(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
 
 /// What is asked about an edge: its share, and the baseline's where runs are compared. `threshold`: what the graph is
 /// drawn with.
