@@ -3,7 +3,7 @@
 heads of models/marian over pairs of them, with their metrics.
 
 Attention is transformers' (eager, float64); everything is computed of whole matrices in numpy, by the definitions of
-docs/SURVEYS.md. Needs numpy, torch and transformers.
+docs/SURVEY_FILES.md. Needs numpy, torch and transformers.
 """
 
 import json

@@ -54,8 +54,6 @@ Task<CompositionGraph> analyse(CompositionGraphQuestion question, AnalysisSubjec
 Task<OvCopying> analyse(OvCopyingQuestion question, AnalysisSubject subject);
 
 /// Returns the question about the selected head.
-inline CompositionQuestion composition_query(const Selection& selection) {
-  return {{.block = selection.block, .head = selection.head}};
-}
+inline CompositionQuestion composition_query(const Selection& selection) { return {selection.head_ref()}; }
 
 }  // namespace headlight::app

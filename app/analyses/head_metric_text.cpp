@@ -123,20 +123,21 @@ std::string head_sentence(const HeadRef& head, const HeadMetrics& metrics) {
                      value(HeadMetric::PreviousToken), value(HeadMetric::Sink));
 }
 
-std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, HeadMetric metric, const HeadMetrics& metrics,
-                                   const PatternScoring& scoring) {
-  const std::optional<double> value = metrics.value(metric, scoring);
-  if (!value) return std::nullopt;
-  NumberRef number{.of = std::string(kHeadMetricNumber),
-                   .block = head.block,
-                   .batch = batch,
-                   .head = head.head,
-                   .column = static_cast<std::uint32_t>(metric),
-                   .value = value};
+NumberRef metric_origin(std::uint32_t batch, HeadMetric metric, const PatternScoring& scoring) {
+  NumberRef number{.of = std::string(kHeadMetricNumber), .batch = batch, .column = static_cast<std::uint32_t>(metric)};
   if (evaluation::is_of_pattern(metric)) {
     number.notes.emplace_back("score", enum_name<evaluation::PatternMeasure>(kPatternMeasures, scoring.measure));
   }
   return number;
+}
+
+std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, HeadMetric metric, const HeadMetrics& metrics,
+                                   const PatternScoring& scoring) {
+  NumberRef number = metric_origin(batch, metric, scoring);
+  number.block = head.block;
+  number.head = head.head;
+  number.value = metrics.value(metric, scoring);
+  return number.value ? std::optional(std::move(number)) : std::nullopt;
 }
 
 std::string metrics_text(const HeadMetrics& metrics, const PatternScoring& scoring) {

@@ -43,8 +43,9 @@ std::string badge_text(const evaluation::HeadMetrics& metrics);
 /// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear.
 std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics);
 
-/// Returns the reference by which the provenance of the metric's number can be shown; nullopt where the metric isn't
-/// defined.
+/// Return the reference by which the provenance of a metric's numbers can be shown: without head and value; or for one head,
+/// nullopt where the metric isn't defined.
+NumberRef metric_origin(std::uint32_t batch, evaluation::HeadMetric metric, const evaluation::PatternScoring& scoring);
 std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, evaluation::HeadMetric metric,
                                    const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 

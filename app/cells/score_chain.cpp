@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "app/cells/stage_text.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -247,18 +246,19 @@ std::optional<std::uint32_t> rotation_partner(const model::Rotary& rotary, std::
   return component < half ? component + half : component - half;
 }
 
-std::string write_score_table(const ScoreChain& chain, std::string_view query, std::string_view key) {
-  std::string text =
-      fmt::format("query\t{}\nkey\t{}\ncomponent\tq\tk\tq·k\n", exporting::tab_field(query), exporting::tab_field(key));
+Table score_table(const ScoreChain& chain, const std::string& query, const std::string& key) {
+  Table table = named_columns({"part", "q", "k", "value", "text"});
+  const auto put = [&](const std::string& part, CellNumber value, const std::string& text) {
+    table.put(part, CellNumber(), CellNumber(), value, text);
+  };
+  put("query", {}, query);
+  put("key", {}, key);
   for (std::size_t i = 0; i < chain.products.size(); ++i) {
     const Product& product = chain.products[i];
-    text += fmt::format("{}\t{}\t{}\t{}\n", i, exact(double{product.left}), exact(double{product.right}),
-                        exact(product.value()));
+    table.put(fmt::format("component {}", i), product.left, product.right, product.value(), "q\u00B7k");
   }
-  for (const ChainLine& line : chain.lines) {
-    text += fmt::format("{}\t{}\t{}\n", line.name, exporting::tab_field(line.formula), line.value ? exact(*line.value) : "");
-  }
-  return text;
+  for (const ChainLine& line : chain.lines) put(line.name, line.value, line.formula);
+  return table;
 }
 
 }  // namespace headlight::app

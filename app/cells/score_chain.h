@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/cells/arithmetic.h"
+#include "app/shapes/table.h"
 #include "model/network.h"
 #include "model/positions.h"
 
@@ -48,7 +49,7 @@ std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const 
 /// Returns the other component of the pair that RoPE turns; nullopt for those that it leaves as they are.
 std::optional<std::uint32_t> rotation_partner(const model::Rotary& rotary, std::uint32_t component);
 
-/// Returns the products and the lines as tab-separated text: "component q k product", one a line, then the chain's.
-std::string write_score_table(const ScoreChain& chain, std::string_view query, std::string_view key);
+/// Returns the names of query and key, the products by component, then the chain's lines.
+Table score_table(const ScoreChain& chain, const std::string& query, const std::string& key);
 
 }  // namespace headlight::app

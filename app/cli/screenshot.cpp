@@ -69,9 +69,8 @@ int run_screenshot(ScreenshotFlags& flags) {
   constexpr std::array<std::string_view, 3> kOfView = {".svg", ".pdf", ".csv"};
   const bool is_vector = std::ranges::find(kOfView, utf8(options.out.extension())) != kOfView.end();
   if (options.out.extension() != ".png" && !is_vector) {
-    throw UsageError(
-        "--out: '{}' doesn't end in .png, of a figure in .svg or .pdf, or of the numbers of Prompts or Checkpoints in .csv",
-        utf8(options.out));
+    throw UsageError("--out: '{}' doesn't end in .png, of a figure in .svg or .pdf, or of numbers in .csv",
+                     utf8(options.out));
   }
   options.is_figure = options.is_figure || is_vector;
   choose_what_is_shown(flags);
@@ -84,6 +83,11 @@ int run_screenshot(ScreenshotFlags& flags) {
 }
 
 void add_shown_flags(CLI::App& command, ScreenshotFlags& flags) {
+  FlagGroup(command, "Image")
+      .add("--survey", "DIR", "with what `headlight survey` found, in the view Corpus and the sidebar",
+           [&options = flags.options](const std::string& text) {
+             options.survey = read_survey(std::filesystem::absolute(text));
+           });
   flags.model.add_text_argument(command);
   flags.model.add_to(command, "--score-scale",
                      fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
@@ -102,8 +106,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
   ScreenshotOptions& options = flags->options;
   const FlagGroup image(*command, "Image");
   image.take("-o,--out", "FILE",
-             "the .png file to write, a figure as .svg or .pdf, or the numbers of the views Prompts and Checkpoints as "
-             ".csv; - is standard "
+             "the .png file to write, a figure as .svg or .pdf, or the numbers that the view copies as .csv; - is standard "
              "output, which gets a PNG; needed",
              options.out);
   image.turn("--figure", "the view's figure for a paper instead of the window; .svg and .pdf always are", options.is_figure);
@@ -111,8 +114,6 @@ Subcommand add_screenshot_command(CLI::App& app) {
             [&options](const std::string& text) { read_size(text, options); });
   image.take_number("--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", options.scale,
                     0.5f, 4.0f);
-  image.add("--survey", "DIR", "with what `headlight survey` found, in the view Corpus and the sidebar",
-            [&options](const std::string& text) { options.survey = read_survey(std::filesystem::absolute(text)); });
   image.take("--steps", "FILE", "with the steps of a training that a window has saved (.zip)", options.steps);
   image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
   image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);

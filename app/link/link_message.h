@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// The messages of a live link (docs/PYTHON.md has the protocol): a head of 24 bytes, little-endian, and a payload.
+/// The messages of a live link (docs/LIVE_LINK.md has the protocol): a head of 24 bytes, little-endian, and a payload.
 enum class LinkKind : std::uint16_t {
   Hello = 1,    ///< of a program: its name, UTF-8
   Capture = 2,  ///< of a program: a .safetensors file (docs/CAPTURES.md) of `step`

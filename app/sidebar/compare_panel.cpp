@@ -80,7 +80,7 @@ void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, doub
                         .is_chosen = selection.block == changed.head.block && selection.head == changed.head.head,
                         .bar = static_cast<float>(largest > 0.0 ? changed.moved / largest : 0.0)});
   if (!is_clicked) return;
-  select_head(selection, changed.head.block, changed.head.head);
+  select_head(selection, changed.head);
   frame.state.view.pinned = changed.cell;
 }
 
@@ -104,7 +104,7 @@ std::string selected_map_name(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   if (selection.mean == HeadMean::Layer) return fmt::format("the mean of layer {}", selection.block.layer.value);
   if (selection.mean == HeadMean::Kind) return "the mean of all heads";
-  return name_of(frame, {.block = selection.block, .head = selection.head});
+  return name_of(frame, selection.head_ref());
 }
 
 /// Draws query and key, and how much the weight changed.

@@ -258,9 +258,9 @@ void restore_training(State& state) {
   state.pass() = {.masks = trained_masks(state.source)};
 }
 
-void select_head(Selection& selection, model::BlockRef block, std::uint32_t head) {
-  selection.block = block;
-  selection.head = head;
+void select_head(Selection& selection, const HeadRef& head) {
+  selection.block = head.block;
+  selection.head = head.head;
   selection.mean = HeadMean::None;
 }
 

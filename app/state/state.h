@@ -186,7 +186,7 @@ using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
 /// Returns the blocks of a kind by layer.
 std::vector<model::BlockRef> blocks_of_kind(const BlockShapes& shapes, model::BlockKind kind);
 /// Selects one head's map, also where a mean was shown.
-void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);
+void select_head(Selection& selection, const HeadRef& head);
 
 /// Pins a head in the views of all heads, or unpins it. At most kMaxPinnedHeads are kept.
 void toggle_pin(HeadChoices& choices, const HeadRef& head);

@@ -68,6 +68,7 @@ struct Transient {
   bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
   bool focuses_second_text = false;         ///< its box takes the keyboard in the next frame, and clears this
+  std::string copies = {};                  ///< id of the view whose numbers are copied as soon as they are known
   std::string in_place = {};                ///< why the view lacks numbers; of this frame, newest
   bool shows_nothing = false;               ///< `in_place` is all that the view shows
 

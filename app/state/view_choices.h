@@ -71,6 +71,8 @@ struct LineChoices {
   bool operator==(const LineChoices&) const = default;
 };
 
+using evaluation::HeadRef;
+
 /// The selected map.
 struct Selection {
   model::BlockRef block;
@@ -78,10 +80,10 @@ struct Selection {
   std::uint32_t head = 0;
   HeadMean mean = HeadMean::None;  ///< of weights on the big heatmap; everything else shows `head`
 
+  HeadRef head_ref() const { return {.block = block, .head = head}; }
   auto operator<=>(const Selection&) const = default;
 };
 
-using evaluation::HeadRef;
 inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 
 /// How the views of all heads score, order and filter them.

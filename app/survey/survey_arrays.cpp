@@ -17,7 +17,7 @@ constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 float ratio(double sum, double count) { return count > 0.0 ? static_cast<float>(sum / count) : kNoNumber; }
 
-/// The arrays that every head has, in the order of docs/SURVEYS.md.
+/// The arrays that every head has, in the order of docs/SURVEY_FILES.md.
 struct ProfileArrays {
   static constexpr std::uint32_t kNear = evaluation::kNearBins, kSteps = 2 * kNear - 1;
   Tensor distance, positions, map, relative;

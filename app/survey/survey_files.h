@@ -66,7 +66,7 @@ struct SurveyResults {
   std::vector<ShownExample> shown(const std::vector<evaluation::HeadExample>& examples, std::size_t place) const;
 };
 
-/// Writes the files that docs/SURVEYS.md describes. Throws Error naming the file that can't be written.
+/// Writes the files that docs/SURVEY_FILES.md describes. Throws Error naming the file that can't be written.
 void write_survey_files(const std::filesystem::path& directory, const SurveyResults& results);
 
 /// Writes heads.jsonl, examples.jsonl, samples.jsonl and tokens.jsonl.

@@ -17,9 +17,6 @@ class ViewPanel {
   /// Returns what was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
   virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }
 
-  /// Returns the numbers that were drawn last; empty: this view writes none into files.
-  virtual std::string csv() const { return {}; }
-
  protected:
   ViewPanel() = default;
   ViewPanel(const ViewPanel&) = default;

@@ -115,9 +115,11 @@ bool check_box(Frame& frame, std::string name, const char* label, bool& value, c
   return is_changed;
 }
 
-bool draw_copy_button(Frame& frame, std::string name, const char* explanation) {
+void draw_copy_button(Frame& frame, std::string name, const char* explanation, bool is_enabled) {
   continue_line_at_right(button_width(kCopyCsv), kCopyGap);
-  return draw_button(frame, std::move(name), kCopyCsv, explanation);
+  ImGui::BeginDisabled(!is_enabled);
+  if (draw_button(frame, std::move(name), kCopyCsv, explanation)) frame.transient.copies = frame.state.view.tab;
+  ImGui::EndDisabled();
 }
 
 float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding) {

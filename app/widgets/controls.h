@@ -58,9 +58,17 @@ bool check_box(Frame& frame, std::string name, const char* label, bool& value, c
 /// The one label of buttons that put a view's numbers on the clipboard.
 inline constexpr const char* kCopyCsv = "Copy CSV";
 inline constexpr float kCopyGap = 12.0F;  ///< to what is left of it
-/// Draws "Copy CSV" at the right end of the last item's line, or on the next line where that one is full. Returns whether it
-/// was clicked.
-bool draw_copy_button(Frame& frame, std::string name, const char* explanation);
+/// Draws "Copy CSV" at the right end of the last item's line, or on the next line where that one is full. A click asks for
+/// what copy_when_asked() copies.
+void draw_copy_button(Frame& frame, std::string name, const char* explanation, bool is_enabled = true);
+/// Puts what `write` returns on the clipboard where the button was clicked, or the command line writes the numbers of this
+/// view. Views call it as soon as they know all of them.
+template <typename Write>
+void copy_when_asked(Frame& frame, const Write& write) {
+  if (frame.transient.copies != frame.state.view.tab) return;
+  frame.transient.copies.clear();
+  ImGui::SetClipboardText(frame.ui.unshaped(write()).c_str());
+}
 
 /// The padding at the left and the right of a label.
 inline constexpr float kSegmentPadding = 10.0F;

@@ -155,7 +155,7 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   const auto faded = [&](shell::Color color) {
     return shell::with_alpha(color, static_cast<std::uint32_t>(static_cast<float>(color >> 24) * alpha_scale));
   };
-  const float text_y = origin.y + std::round((height - font_size(body)) * 0.5F);
+  const float text_y = origin.y + text_drop(body, height);
   put_text(body, {origin.x, text_y}, faded(theme.text_dim), label);
   const ImVec2 track(origin.x + width - kWidth, origin.y + std::round((height - kHeight) * 0.5F));
   if (!keys.empty()) {
@@ -302,7 +302,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
   ImFont* font = frame_.ui.fonts().body;
   draw_arrow(ImGui::GetWindowDrawList(), {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
-  put_text(font, {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink, label);
+  put_text(font, {origin.x + 18.0F, origin.y + text_drop(font, height)}, ink, label);
   return is_open;
 }
 
@@ -332,7 +332,7 @@ void draw_section(Frame& frame, const view::Rect& bar, const char* name, const c
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().strong;
   draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
-  put_text(font, {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)}, theme.text, title);
+  put_text(font, {origin.x + 18.0F, origin.y + text_drop(font, kHeight)}, theme.text, title);
   if (is_open) {
     draw_content();
     ImGui::Dummy({1.0F, 4.0F});

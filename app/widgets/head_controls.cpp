@@ -133,7 +133,7 @@ void draw_head_controls(Frame& frame) {
   ImGui::SameLine(0.0F, kHeadControlGap);
   const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads, selection.head);
   if (block != selection.block || head != selection.head) {
-    select_head(selection, block, head);
+    select_head(selection, {block, head});
     clamp_selection(frame.state, frame.result.shapes);
   }
   if (shape->second.d_output == 0) return;  // without an output projection a gain would do nothing

@@ -61,7 +61,7 @@ std::optional<std::string> seek_head(Frame& frame) {
                ? "This text has one token: nothing comes before it"
                : "No token comes twice in this text: type one that repeats itself, for instance the same sentence twice";
   }
-  select_head(frame.state.selection, best->block, best->head);
+  select_head(frame.state.selection, *best);
   frame.ui.request_redraw(2);
   return fmt::format("L{}H{} {}: {}", best->block.layer.value, best->head, text_of(metric).sentence,
                      metric_number(metric, metrics.of(*best)->value(metric)));

@@ -4,8 +4,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/signed_bars.h"
-#include "export/csv.h"
+#include "app/widgets/table_view.h"
 #include "export/figures.h"
 
 namespace headlight::app {
@@ -84,7 +83,7 @@ HeadScores::HeadScores(std::string of, bool has_sign, const HeadNumbers& now, co
 
 void go_to_head(Frame& frame, const HeadRef& head, bool opens) {
   if (opens) return open_head(frame, head);
-  select_head(frame.state.selection, head.block, head.head);
+  select_head(frame.state.selection, head);
   frame.ui.request_redraw(2);
 }
 
@@ -112,21 +111,13 @@ std::vector<HeadRef> HeadScores::known() const {
   return known;
 }
 
-std::string HeadScores::csv() const {
-  const bool compares = has_differences();
-  std::string csv = "kind,layer,head," + exporting::csv_field(title);
-  if (compares)
-    csv += fmt::format(",{},{}", exporting::csv_field(title + " baseline"), exporting::csv_field(title + " change"));
+Table HeadScores::table() const {
+  Table table = named_columns({"kind", "layer", "head", title});
   for (const auto& [head, score] : heads) {
-    csv += fmt::format("\n{},{},{},", model::to_string(head.block.kind), head.block.layer.value, head.head);
-    if (score) csv += exporting::table_number(score->now);
-    if (score && score->baseline) {
-      csv += fmt::format(",{},{}", exporting::table_number(*score->baseline), exporting::table_number(score->shown()));
-    } else if (compares) {
-      csv += ",,";
-    }
+    table.put(model::to_string(head.block.kind), head.block.layer.value, head.head);
+    score ? table.put(*score) : table.put(CellNumber());
   }
-  return csv + '\n';
+  return table;
 }
 
 std::unique_ptr<exporting::Drawing> HeadScores::figure(const FigureWords& words, const std::string& compared) const {
@@ -172,36 +163,31 @@ float score_maps_height(const HeadScores& scores, float width) {
 
 void draw_score_list(Frame& frame, const ScoredHeads& scored) {
   const Selection& selection = frame.state.selection;
-  const HeadRef selected{.block = selection.block, .head = selection.head};
+  const HeadRef selected = selection.head_ref();
   std::vector<const ScoredHead*> rows;
-  std::vector<double> values;
-  std::optional<std::size_t> chosen;
+  TableParts parts{.about = [&](std::size_t row) { return tooltip_of(scored, *rows[row]); }};
   for (const ScoredHead& some : scored.scores.heads) {
     if (!some.score) continue;
-    if (some.head == selected) chosen = rows.size();
+    if (some.head == selected) parts.chosen = rows.size();
     rows.push_back(&some);
-    values.push_back(std::isfinite(*some.value()) ? *some.value() : 0.0);
   }
   const auto kind = [](const ScoredHead* some) { return some->head.block.kind; };
   const bool has_kinds = std::ranges::any_of(rows, [&](const ScoredHead* some) { return kind(some) != kind(rows[0]); });
+  const auto label = [&](std::size_t row) {
+    const HeadRef& head = rows[row]->head;
+    return fmt::format("{}L{} H{}{}", has_kinds ? fmt::format("{} ", model::to_string(head.block.kind)) : "",
+                       head.block.layer.value, head.head, scored.remark ? scored.remark(head) : "");
+  };
   if (scored.choose_order) scored.choose_order();
   ImGui::BeginChild("list", {0.0F, 0.0F});
-  const std::optional<std::size_t> clicked = draw_signed_bars(
-      frame, {.name = scored.name + ".row",
-              .values = values,
-              .label =
-                  [&](std::size_t row) {
-                    const HeadRef& head = rows[row]->head;
-                    return fmt::format("{}L{} H{}{}", has_kinds ? fmt::format("{} ", model::to_string(head.block.kind)) : "",
-                                       head.block.layer.value, head.head, scored.remark ? scored.remark(head) : "");
-                  },
-              .about = [&](std::size_t row) { return tooltip_of(scored, *rows[row]); },
-              .chosen = chosen,
-              .open = [&](std::size_t row) { click_head(frame, scored, rows[row]->head, true); },
-              .point = [&](std::size_t row) { point_at(frame, scored, rows[row]); },
-              .has_signs = scored.scores.has_signs(),
-              .least_end = scored.least_end});
-  if (clicked) go_to_head(frame, rows[*clicked]->head, false);
+  const TableEvents events = draw_bars(frame, scored.name + ".row",
+                                       bar_table(
+                                           rows.size(), label, [&](std::size_t row) { return rows[row]->value(); },
+                                           scored.scores.has_signs(), std::max(scored.least_end, 1e-9)),
+                                       parts);
+  if (events.hovered) point_at(frame, scored, rows[*events.hovered]);
+  if (events.clicked) go_to_head(frame, rows[*events.clicked]->head, false);
+  if (events.opened) click_head(frame, scored, rows[*events.opened]->head, true);
   ImGui::EndChild();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/quantities/compared.h"
+#include "app/shapes/table.h"
 #include "app/widgets/matrix.h"
 
 namespace headlight::app {
@@ -38,8 +39,8 @@ struct HeadScores {
   void sort(bool by_size = false);
   /// Those with a number, in their order: what the keyboard goes through.
   std::vector<HeadRef> known() const;
-  /// Lines "kind,layer,head,<title>", of differences "…,<title>,<title> baseline,<title> change"; empty without a number.
-  std::string csv() const;
+  /// Kind, layer and head, and the score, in this order.
+  Table table() const;
   /// A map of layers and heads for each kind of attention; null where there is none. Of differences the title at the colour
   /// bar goes on with `compared`.
   std::unique_ptr<exporting::Drawing> figure(const FigureWords& words, const std::string& compared = "change") const;

@@ -90,7 +90,7 @@ void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& me
             "Shows only heads that are pinned: by Space, or by the ring beside a head.");
 }
 
-void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head.block, head.head); }
+void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head); }
 
 }  // namespace
 
@@ -123,7 +123,7 @@ void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metr
                         bool tells_metrics) {
   const shell::Theme& theme = frame.ui.theme();
   const Selection& selection = frame.state.selection;
-  const HeadRef head = hovered.value_or(HeadRef{.block = selection.block, .head = selection.head});
+  const HeadRef head = hovered.value_or(selection.head_ref());
   const evaluation::HeadMetrics* known = metrics.of(head);
   const std::string sentence = known ? head_sentence(head, *known) : std::string("\u2013");
   const std::string coverage = coverage_text(metrics);
@@ -162,7 +162,7 @@ bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metri
 bool move_through_heads(Frame& frame, const std::vector<HeadRef>& heads, std::size_t columns) {
   if (has_popup() || heads.empty()) return false;
   const Selection& selection = frame.state.selection;
-  const HeadRef selected{.block = selection.block, .head = selection.head};
+  const HeadRef selected = selection.head_ref();
   if (frame.ui.is_pressed(shell::Key::Enter)) open_head(frame, selected);
   if (frame.ui.is_pressed(shell::Key::Space)) toggle_pin(frame.state.heads, selected);
   const auto at = static_cast<std::size_t>(std::ranges::find(heads, selected) - heads.begin());

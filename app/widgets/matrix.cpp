@@ -1,8 +1,8 @@
 #include "app/widgets/matrix.h"
 
+#include "app/shapes/table.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -111,13 +111,13 @@ double Matrix::largest(double least) const {
 }
 
 std::string Matrix::csv() const {
-  std::string text = rows.title;
-  for (const std::string& column : columns.tokens) text += "," + exporting::csv_field(column);
-  for (std::size_t row = 0; row < cells.size(); ++row) {
-    text += "\n" + exporting::csv_field(rows.tokens[row]);
-    for (const std::optional<double>& value : cells[row]) text += value ? fmt::format(",{:.6g}", *value) : ",";
+  Table table{.rows = cells.size()};
+  table.add({.title = rows.title}, [&](std::size_t row) { return rows.tokens[row]; });
+  for (std::size_t column = 0; column < columns.tokens.size(); ++column) {
+    table.add({.title = columns.tokens[column]},
+              [&](std::size_t row) { return column < cells[row].size() ? cells[row][column] : std::nullopt; });
   }
-  return text + '\n';
+  return app::csv(table);
 }
 
 exporting::HeatmapFigure Matrix::figure(view::ColorMap color_map) const {

@@ -39,7 +39,7 @@ class RemarkLine {
     const float rounding = height * 0.5F;
     fill_rect(to_glm(low), to_glm(high), shell::with_alpha(remark.role, 0x30), rounding);
     outline_rect(to_glm(low), to_glm(high), remark.role, rounding);
-    const float text_y = low.y + std::round((height - font_size(font)) * 0.5F);
+    const float text_y = low.y + text_drop(font, height);
     put_text(font, {low.x + kInset, text_y}, theme.text, text);
     ImGui::SetCursorScreenPos(low);
     ImGui::Dummy({width - button, height});
@@ -89,7 +89,7 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   ImFont* font = frame.ui.fonts().body;
   const float room = std::max(width - button - kNoticeGap, 1.0F);
   const std::string text = fit_text(font, notice.text, room - kNoticeInset);
-  put_text(font, {origin.x + kNoticeInset, origin.y + std::round((height - font_size(font)) * 0.5F)}, theme.text, text);
+  put_text(font, {origin.x + kNoticeInset, origin.y + text_drop(font, height)}, theme.text, text);
   ImGui::SetCursorPos({0.0F, 0.0F});
   ImGui::Dummy({room, height});
   frame.mark("notice.text", last_item_rect());

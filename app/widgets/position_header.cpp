@@ -52,7 +52,7 @@ std::string predicted_token_text(const EngineResult& result, std::uint32_t batch
   return predicted_tokens(result).name(batch, token);
 }
 
-bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
+void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied) {
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
   const float automatic = button_width("Automatic");
@@ -76,7 +76,7 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
                         position.token + 1 < position.end)) {
     choose_position(frame, position.token + 1);
   }
-  const bool copies = copied && draw_copy_button(frame, name + ".copy", copied);
+  if (copied) draw_copy_button(frame, name + ".copy", copied);
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);
   const std::string about = fmt::format("{} \u201C{}\u201D, position {} of 0 to {}",
@@ -84,7 +84,6 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
                                         position.token - position.first, position.end - position.first - 1);
   ImFont* font = frame.ui.fonts().body;
   write_text(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
-  return copies;
 }
 
 std::optional<ChosenLogit> chosen_logit(Frame& frame) {

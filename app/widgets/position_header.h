@@ -15,9 +15,8 @@ void choose_position(Frame& frame, std::uint32_t token);
 
 /// Draws a title with the arrows that choose the position before and after, and below it "after “the”, token 4 of 12". The
 /// arrows pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next",
-/// "logits.automatic", "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none. Returns
-/// whether that button was clicked.
-bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
+/// "logits.automatic", "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none.
+void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied = nullptr);
 
 /// The logit that the user looks at, or the difference of two: State::logits.

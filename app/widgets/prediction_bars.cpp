@@ -47,7 +47,7 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   if (is_hovered) fill_rect(box, theme.hover, 4.0F);
-  const auto middle = [&](const ImFont* font) { return box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F); };
+  const auto middle = [&](const ImFont* font) { return box.origin.y + text_drop(font, box.size.y); };
   const shell::Color ink = row.is_cut() ? theme.text_dim : theme.text;
   put_right(fonts.body, {box.origin.x + columns.label, middle(fonts.body)}, ink,
             fit_text(fonts.body, row.label, columns.label));
@@ -165,8 +165,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   }
   const std::string rest = fmt::format("all others {}", percent_text(std::max(1.0 - shown, 0.0)));
   const float y = origin.y + rows_height + kAxisHeight;
-  put_text(fonts.small,
-           {origin.x + columns.label + kPredictionGap, y + std::round((kPredictionHeight - font_size(fonts.small)) * 0.5F)},
+  put_text(fonts.small, {origin.x + columns.label + kPredictionGap, y + text_drop(fonts.small, kPredictionHeight)},
            frame.ui.theme().text_dim, rest);
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, rows_height + kAxisHeight + kPredictionHeight});

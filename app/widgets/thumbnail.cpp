@@ -143,7 +143,7 @@ HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumb
   events.is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + caption});
   events.is_hovered = ImGui::IsItemHovered();
   if (events.is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
-    select_head(selection, head.block, head.head);
+    select_head(selection, head);
     frame.start_command("menu.head");
   }
   frame.mark(name, box);

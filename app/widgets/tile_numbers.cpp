@@ -4,7 +4,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 
 namespace headlight::app {
 

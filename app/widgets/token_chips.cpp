@@ -215,10 +215,10 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (colors.border != 0) outline_rect(rect, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : tokens.texts[chip->item][chip->token].c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                        {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
-                                         low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                                        shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
+    ImGui::GetWindowDrawList()->AddText(
+        font, font_size(font),
+        {low.x + (chip->is_padding ? kPadPadding : kChipPadding), low.y + text_drop(font, kChipHeight)},
+        shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
     const std::string chip_name = fmt::format("{}.{}.{}", name, chip->item, chip->token);
     frame.mark(chip_name, rect);
     if (frame.ui.keyboard().offer(ImGui::GetID(chip_name.c_str()), rect))
@@ -235,8 +235,8 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (layout.item_top[item + 1] < first_y || y > last_y) continue;
     const bool is_selected = item == marks.item;
     const std::string number = std::to_string(item + 1);
-    put_text(font, {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-             is_selected ? theme.text : theme.text_dim, number);
+    put_text(font, {origin.x + 6.0F, origin.y + y + text_drop(font, kChipHeight)}, is_selected ? theme.text : theme.text_dim,
+             number);
     const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
     if (is_selected) fill_rect({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
   }

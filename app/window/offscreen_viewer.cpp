@@ -35,8 +35,15 @@ WorkspaceOptions drawn_by(WorkspaceOptions setup, const shell::RenderDevice& dev
   return setup;
 }
 
-void settle(Workspace& workspace, const ScreenshotOptions& options) {
-  workspace.settle({options.width, options.height}, options.scale, 0.0);
+/// What the options open beside the state. Returns the clock when all is drawn.
+double show(OffscreenViewer& viewer, const ScreenshotOptions& options) {
+  viewer.ui().draw_when_read();
+  Workspace& workspace = viewer.workspace();
+  if (options.survey) workspace.show_survey(*options.survey);
+  if (!options.steps.empty()) workspace.open_steps(options.steps);
+  if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
+  if (options.is_presentation) workspace.present();
+  const double now_s = workspace.settle({options.width, options.height}, options.scale, 0.0);
   const EngineResult& result = workspace.result();
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
   if (!options.steps.empty() && workspace.notice().is_warning)
@@ -51,12 +58,13 @@ void settle(Workspace& workspace, const ScreenshotOptions& options) {
   const std::string& tab = workspace.state().view.tab;
   if (tab == "checkpoints") inference::note_run_warning(workspace.checkpoints().failure());
   const auto found = tab == "prompts" ? workspace.prompts().findings() : nullptr;
-  if (!found) return;
+  if (!found) return now_s;
   if (!found->problem().empty()) throw Error(ErrorKind::InvalidInput, "{}", found->problem());
   inference::note_run_warning(found->failure());
   const auto out = std::ranges::find_if(found->left_out, [](const std::string& why) { return !why.empty(); });
   if (out != found->left_out.end())
     add_note(fmt::format("{} of {} prompts are left out: {}", found->prompts() - found->included(), found->prompts(), *out));
+  return now_s;
 }
 
 }  // namespace
@@ -69,20 +77,16 @@ OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function
 
 std::string describe_view(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
-  viewer.ui().draw_when_read();
-  settle(viewer.workspace(), options);
+  show(viewer, options);
   return viewer.workspace().describe();
 }
 
 void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
-  viewer.ui().draw_when_read();
+  const double now_s = show(viewer, options);
   Workspace& workspace = viewer.workspace();
-  if (options.survey) workspace.show_survey(*options.survey);
-  if (!options.steps.empty()) workspace.open_steps(options.steps);
-  if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
-  if (options.is_presentation) workspace.present();
-  settle(workspace, options);
+  if (options.out.extension() == ".csv")
+    return write_file_atomically(options.out, workspace.csv({options.width, options.height}, options.scale, now_s));
   if (options.is_figure) {
     std::ranges::for_each(workspace.write_figure(options.out), add_note);
     return;

@@ -141,7 +141,7 @@ void Palette::add_heads(std::vector<PaletteEntry>& entries) {
                          .kind = "Head",
                          .help = head_title(desk_.result, block, head),
                          .run = [this, block = block, head] {
-                           select_head(desk_.state.selection, block, head);
+                           select_head(desk_.state.selection, {block, head});
                            clamp_selection(desk_.state, desk_.result.shapes);
                          }});
       if (kinds.size() > 1) entries.back().title += fmt::format(" \u00B7 {}", kind_text(block.kind));

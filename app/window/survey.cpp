@@ -146,7 +146,7 @@ class Surveys final : public Feature {
         if (!is_text) desk_.state.model().target_ids.push_back(example.target_ids);
       }
       desk_.state.view.pinned = attention::Cell{.query = example.query, .key = example.key};
-      select_head(desk_.state.selection, asked.head.block, asked.head.head);
+      select_head(desk_.state.selection, asked.head);
     } else {  // whose tokens are others
       desk_.state.model().ids.clear();
       desk_.state.view.pinned.reset();

@@ -134,9 +134,12 @@ class Workspace final : private CommandHost {
   const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return desk_.generation; }
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
-  /// Writes the figure of the view on screen as SVG, PDF or PNG, or its numbers as CSV. Returns what a reader misses in it.
-  /// Throws Error in one line where it has none.
+  /// Writes the figure of the view on screen as SVG, PDF or PNG. Returns what a reader misses in it. Throws Error in one
+  /// line where it has none.
   std::vector<std::string> write_figure(const std::filesystem::path& path) const;
+  /// Returns the numbers that the view's button "Copy CSV" copies, after settling until they are known. Throws Error
+  /// likewise.
+  std::string csv(glm::uvec2 size, float content_scale, double now_s);
   /// Returns the view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
   /// Returns the settings to remember; the window's placement is the caller's.

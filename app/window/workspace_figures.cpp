@@ -1,3 +1,5 @@
+#include <imgui.h>
+
 #include "app/exports/figure_kind.h"
 #include "app/state/session_file.h"
 #include "app/state/version.h"
@@ -45,19 +47,16 @@ std::string Workspace::describe() const {
   return text;
 }
 
+std::string Workspace::csv(glm::uvec2 size, float content_scale, double now_s) {
+  desk_.transient.copies = desk_.state.view.tab;
+  settle(size, content_scale, now_s);
+  if (std::exchange(desk_.transient.copies, {}).empty()) return ImGui::GetClipboardText();
+  throw Error("{}", view_says_.empty()
+                        ? "this view copies no numbers of what it shows now; `headlight export` writes those of a run"
+                        : view_says_);
+}
+
 std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path) const {
-  if (path.extension() == ".csv") {
-    const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
-    const std::string csv = panel == open_views_.end() || is_view_empty_ ? "" : panel->second->csv();
-    if (csv.empty() && !view_says_.empty()) throw Error("{}: {}", utf8(path), view_says_);
-    if (csv.empty())
-      throw Error(
-          "{}: of the views, Prompts and Checkpoints write their numbers, once they show any; `headlight export` writes "
-          "those of a run",
-          utf8(path));
-    write_file_atomically(path, csv);
-    return {};
-  }
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
   const std::unique_ptr<exporting::Drawing> noted = shown_figure();

@@ -1,7 +1,7 @@
 """Attention of your own networks in Headlight's window, in notebooks and as arrays.
 
 The program `headlight` does the work: it is that of the environment variable HEADLIGHT, else the wheel's, else the one in PATH.
-docs/PYTHON.md of the project describes the functions and the live link's protocol.
+docs/PYTHON.md of the project describes the functions, docs/LIVE_LINK.md the protocol of the live link.
 """
 
 from ._captures import Capture

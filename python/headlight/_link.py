@@ -1,4 +1,4 @@
-"""The live link: attention goes to an open window while a network trains. docs/PYTHON.md describes the protocol."""
+"""The live link: attention goes to an open window while a network trains. docs/LIVE_LINK.md describes the protocol."""
 
 from __future__ import annotations
 

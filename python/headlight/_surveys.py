@@ -119,7 +119,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 class Survey(ArraysByName):
     """What `headlight survey` found. As a mapping its arrays by name: "mean" [metric, layer, head], of a survey on pairs
-    [metric, head] in the order of `attention`, "map", "distance" and so on (docs/SURVEYS.md). Its tables are dictionaries of columns of equal length, as pandas.DataFrame(survey.heads) takes them."""
+    [metric, head] in the order of `attention`, "map", "distance" and so on (docs/SURVEY_FILES.md). Its tables are dictionaries of columns of equal length, as pandas.DataFrame(survey.heads) takes them."""
 
     def __init__(self, folder: str | os.PathLike[str]):
         """Reads the folder that a survey wrote."""

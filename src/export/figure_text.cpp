@@ -15,20 +15,6 @@ constexpr std::size_t kMaxListed = 100, kLargestOfMap = 3;
 
 std::string digits(float value) { return fmt::format("{:.4g}", static_cast<double>(value)); }
 
-/// A line of a Markdown table.
-std::string line_of(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) {
-    for (const char letter : printable(cell)) line += letter == '|' ? std::string("\\|") : std::string(1, letter);
-    line += "|";
-  }
-  return line + "\n";
-}
-
-std::string heads_of(const std::vector<std::string>& names) {
-  return line_of(names) + line_of(std::vector<std::string>(names.size(), "---"));
-}
-
 /// "cat (2)", or the index alone.
 std::string name_of(const std::vector<std::string>& tokens, std::uint32_t index) {
   return index < tokens.size() ? fmt::format("{} ({})", printable(tokens[index]), index) : std::to_string(index);
@@ -76,19 +62,32 @@ std::string paths_in_words(const DotsFigure& figure) {
     shown.push_back(places[i * (places.size() - 1) / std::max<std::size_t>(columns - 1, 1)]);
   std::vector<std::string> cells = {figure.y_title + " \\ " + figure.x_title};
   for (const double x : shown) cells.push_back(fmt::format("{}", x));
-  std::string text = heads_of(cells);
+  std::string text = table_head(cells);
   for (const DotsFigure::Path& path : std::span(figure.paths).first(std::min(figure.paths.size(), kMaxListed))) {
     cells = {path.name};
     for (const double x : shown) {
       const auto point = std::ranges::find(path.points, x, &glm::dvec2::x);
       cells.push_back(point == path.points.end() ? "" : digits(static_cast<float>(point->y)));
     }
-    text += line_of(cells);
+    text += table_line(cells);
   }
   return text + fmt::format("\n{} lines of {} places in all\n", figure.paths.size(), places.size());
 }
 
 }  // namespace
+
+std::string table_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    for (const char letter : printable(cell)) line += letter == '|' ? std::string("\\|") : std::string(1, letter);
+    line += "|";
+  }
+  return line + "\n";
+}
+
+std::string table_head(const std::vector<std::string>& names) {
+  return table_line(names) + table_line(std::vector<std::string>(names.size(), "---"));
+}
 
 std::string in_words(const HeatmapFigure& figure) {
   const FigureMap& map = figure.map;
@@ -103,12 +102,12 @@ std::string in_words(const HeatmapFigure& figure) {
   std::vector<std::string> cells = {figure.rows.title + " \\ " + figure.columns.title};
   for (std::uint32_t column = 0; column < columns; ++column)
     cells.push_back(name_of(figure.columns, column * map.column_pool()));
-  if (is_table) text += heads_of(cells);
+  if (is_table) text += table_head(cells);
   for (std::uint32_t row = 0; row < std::min<std::uint32_t>(rows, kMaxListed); ++row) {
     cells = {name_of(figure.rows, row * map.pool)};
     for (std::uint32_t column = 0; is_table && column < columns; ++column)
       cells.push_back(map.is_masked(row, column) ? figure.masked_title : text_of(row, column) + digits(map.at(row, column)));
-    text += is_table ? line_of(cells)
+    text += is_table ? table_line(cells)
                      : fmt::format("- {}: {}\n", cells.front(), largest(map, row, row + 1, figure.rows, figure.columns));
   }
   return rows <= kMaxListed ? text : text + fmt::format("- and {} rows more\n", rows - kMaxListed);
@@ -130,11 +129,11 @@ std::string in_words(const PanelsFigure& figure) {
 }
 
 std::string in_words(const LinesFigure& figure) {
-  std::string text = heads_of({"head", figure.query_title, figure.key_title, figure.is_difference ? "change" : "weight"});
+  std::string text = table_head({"head", figure.query_title, figure.key_title, figure.is_difference ? "change" : "weight"});
   std::size_t left = kMaxListed;
   for (auto line = figure.lines.rbegin(); line != figure.lines.rend() && left > 0; ++line, --left) {
-    text += line_of({std::to_string(line->head), name_of(figure.queries, line->query), name_of(figure.keys, line->key),
-                     digits(line->weight)});
+    text += table_line({std::to_string(line->head), name_of(figure.queries, line->query), name_of(figure.keys, line->key),
+                        digits(line->weight)});
   }
   return text + fmt::format("\n{} lines in all\n", figure.lines.size());
 }
@@ -142,21 +141,21 @@ std::string in_words(const LinesFigure& figure) {
 std::string in_words(const FlowFigure& figure) {
   std::vector<FlowFigure::Edge> edges = figure.edges;
   std::ranges::stable_sort(edges, std::ranges::greater(), &FlowFigure::Edge::share);
-  std::string text = heads_of({"layer", "from", "to", "by", "share", "change"});
+  std::string text = table_head({"layer", "from", "to", "by", "share", "change"});
   for (const FlowFigure::Edge& edge : std::span(edges).first(std::min(edges.size(), kMaxListed))) {
     const std::string by = edge.is_residual ? "residual stream" : edge.head ? fmt::format("head {}", *edge.head) : "heads";
-    text += line_of({std::to_string(figure.layer_number(edge.layer)), name_of(figure.tokens, edge.from),
-                     name_of(figure.tokens, edge.to), by, digits(edge.share), figure.reach ? digits(edge.change) : ""});
+    text += table_line({std::to_string(figure.layer_number(edge.layer)), name_of(figure.tokens, edge.from),
+                        name_of(figure.tokens, edge.to), by, digits(edge.share), figure.reach ? digits(edge.change) : ""});
   }
   return text + fmt::format("\n{} edges in all\n", edges.size());
 }
 
 std::string in_words(const DotsFigure& figure) {
   if (!figure.paths.empty()) return paths_in_words(figure);
-  std::string text = heads_of({"name", figure.x_title, figure.y_title, figure.color_title});
+  std::string text = table_head({"name", figure.x_title, figure.y_title, figure.color_title});
   for (const DotsFigure::Dot& dot : std::span(figure.dots).first(std::min(figure.dots.size(), kMaxListed))) {
-    text +=
-        line_of({dot.name, digits(static_cast<float>(dot.at.x)), digits(static_cast<float>(dot.at.y)), digits(dot.color)});
+    text += table_line(
+        {dot.name, digits(static_cast<float>(dot.at.x)), digits(static_cast<float>(dot.at.y)), digits(dot.color)});
   }
   return text + fmt::format("\n{} dots in all\n", figure.dots.size());
 }

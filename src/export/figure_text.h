@@ -13,6 +13,10 @@ std::string in_words(const LinesFigure& figure);
 std::string in_words(const FlowFigure& figure);
 std::string in_words(const DotsFigure& figure);
 
+/// A line of a Markdown table, and its first two lines.
+std::string table_line(const std::vector<std::string>& cells);
+std::string table_head(const std::vector<std::string>& names);
+
 /// The texts of a drawing in the order of reading, those at one height on a line with tabs between them.
 std::string drawn_words(const Drawing& drawing);
 

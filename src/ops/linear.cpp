@@ -15,7 +15,7 @@ namespace headlight::ops {
 namespace {
 
 /// The tiles of linear_tiled.comp, with the share of multiply-adds among the instructions of their inner loop: machine code
-/// for AMD's navi21 (docs/BENCHMARKS.md, "Machine code").
+/// for AMD's navi21 (docs/BENCHMARKS_KERNELS.md, "Machine code").
 struct Tile {
   std::uint32_t lanes, rows, bands, shared_bytes;
   double share;

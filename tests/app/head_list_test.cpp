@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "app/analyses/head_metric_text.h"
-#include "app/views/heads/head_table.h"
+#include "app/analyses/head_order.h"
+#include "app/analyses/head_table.h"
 
 namespace head_list_test {
 
@@ -127,11 +128,10 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("the table as CSV has every metric, and nothing where one isn't defined") {
     const HeadMetricsFound measured = found();
-    const ShownMetrics now{.found = &measured};
-    const std::string csv = head_table_csv({{kFirst, 1}, {kSecond, 1}}, {.now = now}, {});
-    CHECK(csv ==
+    const Table table = head_table({{kFirst, 1}, {kSecond, 1}}, &measured, nullptr, {});
+    CHECK(csv(table, all_rows(table)) ==
           "kind,layer,head,previous,duplicate,induction,sink,concentration,evenness,entropy,distance\n"
-          "encoder,0,1,1.000000,,,0.666667,1.000000,0.000000,0.000000,0.666667\n"
+          "encoder,0,1,1,,,0.666666667,1,0,0,0.666666667\n"
           "encoder,1,1,,,,,,,,\n");
   }
 }

@@ -41,7 +41,7 @@ const HeadMetricsFound& metrics_of(const UiDriver& ui) {
 
 HeadRef selected(const UiDriver& ui) { return {ui.state().selection.block, ui.state().selection.head}; }
 
-std::string row_of(const HeadRef& head) { return fmt::format("heads.row.{}.{}", head.block.layer.value, head.head); }
+std::string row_of(const HeadRef& head) { return fmt::format("heads.row.L{} H{}", head.block.layer.value, head.head); }
 
 /// Only the second query has a choice, so that every head rests on the first token most of the time.
 State resting_on_the_first(const std::string& text, std::uint32_t tokens) {
@@ -65,18 +65,18 @@ TEST_SUITE("gpu") {
       for (std::uint32_t head = 0; head < 4; ++head) CHECK(ui.sees(row_of({{.layer = {layer}}, head})));
     }
     CHECK(ui.sees("heads.sentence"));
-    ui.click("heads.row.2.1");
+    ui.click("heads.row.L2 H1");
     CHECK(selected(ui) == HeadRef{{.layer = {2}}, 1});
     CHECK(ui.state().view.tab == "heads");
-    ui.click("heads.row.1.3");
-    ui.click("heads.row.1.3");
+    ui.click("heads.row.L1 H3");
+    ui.click("heads.row.L1 H3");
     CHECK(selected(ui) == HeadRef{{.layer = {1}}, 3});
     CHECK(ui.state().view.tab == "head");
   }
 
   TEST_CASE("a title orders by its metric and turns the order round; keys go through the list in its order") {
     UiDriver ui(repeating_text());
-    ui.click("heads.order.3");
+    ui.click("heads.order.sink");
     CHECK(ui.state().heads.order == HeadMetric::Sink);
     const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink).value();
     const auto top = [&] {
@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
     CHECK(selected(ui) != best);
     ui.press(Key::Up);
     CHECK(selected(ui) == best);
-    ui.click("heads.order.3");
+    ui.click("heads.order.sink");
     CHECK(ui.state().heads.lowest_first);
     CHECK(top() != best);
     ui.press(Key::Right);
@@ -115,12 +115,12 @@ TEST_SUITE("gpu") {
     CHECK(is_pinned(ui.state().heads, {{.layer = {0}}, 2}));
     ui.click("heads.pinned");
     CHECK(ui.state().heads.only_pinned);
-    CHECK(ui.sees("heads.row.0.2"));
-    CHECK_FALSE(ui.sees("heads.row.0.1"));
+    CHECK(ui.sees("heads.row.L0 H2"));
+    CHECK_FALSE(ui.sees("heads.row.L0 H1"));
     ui.click("heads.pin.0.2");
     CHECK(ui.sees("heads.empty"));
     ui.click("heads.show_all");
-    CHECK(ui.sees("heads.row.0.1"));
+    CHECK(ui.sees("heads.row.L0 H1"));
     ui.click("heads.filter");
     ui.click("heads.filter.induction");
     CHECK(ui.state().heads.filter == HeadMetric::Induction);

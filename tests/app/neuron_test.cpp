@@ -211,9 +211,12 @@ TEST_SUITE("cpu") {
     numbers.statistics = {.max = -std::numeric_limits<float>::infinity(), .sum = 0.0F};
     CHECK(*explain_score(question, &layers, numbers).weight == 0.0);
 
-    const std::string table = write_score_table(chain, "5 five", "2 two");
-    CHECK(table.starts_with("query\t5 five\nkey\t2 two\ncomponent\tq\tk\tq·k\n0\t1\t3\t3\n1\t2\t-0.5\t-1\n"));
-    CHECK(table.find("weight\texp(score − m) / l\t0.") != std::string::npos);
+    const std::string table = csv(score_table(chain, "5 five", "2 two"));
+    CHECK(
+        table.starts_with("part,q,k,value,text\nquery,,,,5 five\nkey,,,,2 two\ncomponent 0,1,3,3,q·k\n"
+                          "component 1,2,-0.5,-1,q·k\n"));
+    CHECK(table.find("\nweight,,,0.") != std::string::npos);
+    CHECK(table.find(",exp(score − m) / l\n") != std::string::npos);
   }
 }
 

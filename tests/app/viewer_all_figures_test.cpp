@@ -1,6 +1,7 @@
 // Every view's figure in every format, whatever the size of the window and of the text: each is a file, or a line that says
 // why there is none.
 #include <doctest/doctest.h>
+#include <imgui.h>
 
 #include <filesystem>
 #include <string>
@@ -84,6 +85,37 @@ TEST_SUITE("gpu") {
       }
     }
     CHECK(drawn > 300);
+  }
+
+  TEST_CASE("a file gets the numbers that a view's button copies; where a view copies none there is a line") {
+    State state;
+    select_model(state, kGoldenModels + "gpt2", {});
+    state.model().ids.push_back({3, 10, 17, 24});
+    UiDriver ui(state);
+    std::size_t copied = 0;
+    for (const View& view : views()) {
+      CAPTURE(view.id);
+      ui.show(view.id);
+      const std::string button = view.id == "predictions" ? "prediction.copy" : fmt::format("{}.copy", view.id);
+      if (!ui.sees(button)) {
+        CHECK_THROWS_AS(ui.csv(), Error);
+        continue;
+      }
+      ++copied;
+      ui.click(button);
+      const std::string csv = ImGui::GetClipboardText();
+      ImGui::SetClipboardText("");
+      CHECK(ui.csv() == csv);
+      const auto fields = [&](std::size_t from) {
+        const std::string line = csv.substr(from, csv.find('\n', from) - from);
+        return std::ranges::count(line, ',');
+      };
+      CHECK(csv.back() == '\n');
+      CHECK(csv.find('\r') == std::string::npos);
+      CHECK(fields(0) >= 3);
+      CHECK(fields(csv.find('\n') + 1) >= fields(0));
+    }
+    CHECK(copied >= 6);  // heads, neuron, predictions or block, logits, flow and what if
   }
 
   TEST_CASE("Block has a figure of every notebook's layer, with an output projection or without") {

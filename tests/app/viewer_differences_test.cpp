@@ -24,7 +24,6 @@
 #include "app/quantities/compared.h"
 #include "app/ui_driver.h"
 #include "app/views/flow/flow_layout.h"
-#include "app/views/heads/head_table.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "support/retrained_model.h"
@@ -90,13 +89,13 @@ TEST_SUITE("gpu") {
     REQUIRE(now);
     REQUIRE(baseline);
     const auto metric = static_cast<std::size_t>(HeadMetric::Concentration);
-    ui.click(fmt::format("heads.order.{}", metric));
+    ui.click("heads.order.concentration");
     const auto change = [&](const HeadRef& head) {
       return *now->find(head)->value(HeadMetric::Concentration) - *baseline->find(head)->value(HeadMetric::Concentration);
     };
     std::vector<std::pair<float, double>> rows;  // from top to bottom
     for (const auto& [head, metrics] : now->heads) {
-      const std::string row = fmt::format("heads.row.{}.{}", head.block.layer.value, head.head);
+      const std::string row = fmt::format("heads.row.L{} H{}", head.block.layer.value, head.head);
       if (ui.sees(row)) rows.emplace_back(ui.rect(row).origin.y, std::abs(change(head)));
     }
     REQUIRE(rows.size() == now->heads.size());
@@ -110,7 +109,7 @@ TEST_SUITE("gpu") {
     CHECK(csv[0][column + 2] == "concentration change");
     for (std::size_t line = 1; line < csv.size(); ++line) {
       const double difference = std::stod(csv[line][column]) - std::stod(csv[line][column + 1]);
-      CHECK(std::abs(std::stod(csv[line][column + 2]) - difference) <= 2e-6);  // six decimals are written
+      CHECK(std::abs(std::stod(csv[line][column + 2]) - difference) <= 2e-9);  // nine digits are written
     }
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("heads.compared"));
@@ -154,7 +153,7 @@ TEST_SUITE("gpu") {
       CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
       ui.press(Key::D);
     };
-    check_mode(2, PatternQuestion(), 3, 6);
+    check_mode(2, PatternQuestion(), 3, 4);
     check_mode(1, FromToQuestion(), 3, 4);
   }
 
@@ -178,7 +177,7 @@ TEST_SUITE("gpu") {
     for (std::size_t row = 0; row < now->heads.size(); ++row) {
       for (std::size_t column = 0; column < now->heads.size(); ++column) {
         const double change = double{now->between(row, column)} - double{baseline->between(row, column)};
-        CHECK(std::abs(std::stod(csv[row + 1][column + 1]) - change) <= 1e-6);  // six digits are written
+        CHECK(std::abs(std::stod(csv[row + 1][column + 1]) - change) <= 1e-9);  // nine digits are written
         largest = std::max(largest, std::abs(change));
       }
     }
@@ -265,7 +264,7 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.move_to("logits.head.1.2");
     const auto csv = cells_of(clipboard_of(ui, "logits.copy"));
-    CHECK(csv[0].back() == "change");
+    CHECK(csv[0].back() == "value change");
     bool has_head = false, has_source = false;
     for (const std::vector<std::string>& line : csv) {
       if (line[0] == "source token") has_source = line.size() == 7;
@@ -295,8 +294,8 @@ TEST_SUITE("gpu") {
     CHECK(now->present.logit != baseline->present.logit);
     check_tips(ui);
     CHECK(clipboard_of(ui, "what_if.copy")
-              .starts_with("kind,layer,head,logit,logit_change,baseline_logit_change,probability,probability_change,"
-                           "baseline_probability_change\n"));
+              .starts_with("kind,layer,head,logit,logit_change,logit_change baseline,logit_change change,probability,"
+                           "probability_change,probability_change baseline,probability_change change\n"));
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("what_if.compared"));
     CHECK(clipboard_of(ui, "what_if.copy").starts_with("kind,layer,head,logit,logit_change,probability,"));
@@ -351,11 +350,11 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees(fmt::format("flow.change.{}.{}.{}", most.layer, most.from, most.to)));
     check_tips(ui);
     const std::string csv = clipboard_of(ui, "flow.copy");
-    CHECK(csv.starts_with("layer,from,to,kind,share,heads,baseline,change\n"));
+    CHECK(csv.starts_with("layer,from,from_text,to,to_text,kind,heads,share,share baseline,share change\n"));
     CHECK(csv.find(fmt::format(",{:.9g},{:.9g}\n", *layout.baseline_share(most), change(most))) != std::string::npos);
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("flow.compared"));
-    CHECK(clipboard_of(ui, "flow.copy").starts_with("layer,from,to,kind,share,heads\n"));
+    CHECK(clipboard_of(ui, "flow.copy").starts_with("layer,from,from_text,to,to_text,kind,heads,share\n"));
   }
 
   TEST_CASE("texts of other numbers of lines: the views show the run's own numbers and say why") {

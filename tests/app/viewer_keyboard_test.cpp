@@ -324,7 +324,7 @@ TEST_SUITE("gpu") {
     }
     ui.press(Key::Escape);
     ui.click("tab.heads");
-    walk_to(ui, "heads.row.0.0");
+    walk_to(ui, "heads.row.L0 H0");
     ui.press(Key::Left);
     REQUIRE(is_at(ui, "heads.pin.0.0"));
     ui.press(Key::Space);

@@ -62,8 +62,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("the neuron view copies a pair, and the rows of all keys") {
     UiDriver ui(neuron_state("one two three four five"));
     ui.click("neuron.copy");
-    CHECK(clipboard().starts_with("query\t4 five\nkey\t"));
-    CHECK(clipboard().find("\nweight\t") != std::string::npos);
+    CHECK(clipboard().starts_with("part,q,k,value,text\nquery,,,,4 five\nkey,,,,"));
+    CHECK(clipboard().find("\nweight,,,") != std::string::npos);
     const std::uint32_t d_k = ui.result().shapes.begin()->second.d_k;
     CHECK(lines_of(clipboard()) == 3 + d_k + 6);  // sum, scale, mask, m, l, weight
     ui.click("neuron.form.1");
@@ -71,7 +71,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Choose neuron view's keys");
     CHECK(ui.sees("neuron.keys"));
     ui.click("neuron.copy");
-    CHECK(clipboard().starts_with("key\ttoken\tq·k 0\t"));
+    CHECK(clipboard().starts_with("key,token,q·k 0,"));
     CHECK(lines_of(clipboard()) == 6);
     ui.click("neuron.key row.1");
     CHECK(ui.state().view.pinned == attention::Cell{.query = 4, .key = 1});

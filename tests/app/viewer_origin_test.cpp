@@ -66,7 +66,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::Digit6);
     CHECK(told_of("model.map.1.2") == cell);
     ui.press(Key::Digit7);
-    const std::string metric = told_of("heads.row.1.2");
+    const std::string metric = told_of("heads.row.L1 H2");
     CHECK(metric.starts_with("what a head does = "));
     CHECK(metric.find("\nmetric: ") != std::string::npos);
     CHECK(metric.find("\nexact or sampled: exact: all ") != std::string::npos);

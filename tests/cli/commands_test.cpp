@@ -152,8 +152,7 @@ TEST_SUITE("cpu") {
           "--out is missing: name the folder or the file to write, or - for standard output");
     CHECK(usage_complaint({"screenshot"}).find("--out is missing") == 0);
     CHECK(usage_complaint({"screenshot", "--out", "a.jpg"}) ==
-          "--out: 'a.jpg' doesn't end in .png, of a figure in .svg or .pdf, or of the numbers of Prompts or Checkpoints in "
-          ".csv");
+          "--out: 'a.jpg' doesn't end in .png, of a figure in .svg or .pdf, or of numbers in .csv");
     CHECK(usage_complaint({"screenshot", "--out", "a.png", "--size", "big"}).find("--size: expected WIDTHxHEIGHT") == 0);
   }
 

@@ -98,7 +98,7 @@ class UserOfModel {
   }
 
   void paint_cell() {
-    select_head(state_.selection, block(), random_.below(2));
+    select_head(state_.selection, {block(), random_.below(2)});
     state_.view.paint_reach =
         random_.pick({PaintReach::ThisHead, PaintReach::ThisLayer, PaintReach::LaterLayers, PaintReach::AllLayers});
     const attention::Cell cell{.query = random_.below(kMaxTokens), .key = random_.below(kMaxTokens)};

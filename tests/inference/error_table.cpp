@@ -15,7 +15,7 @@ constexpr std::string_view kHead =
     "|---|---:|---:|---:|---:|---:|---:|\n";
 constexpr std::size_t kCells = 3;  // of one precision
 
-std::filesystem::path document() { return std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "../../docs/MODELS.md"; }
+std::filesystem::path document() { return std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "../../docs/MODEL_CHECKS.md"; }
 
 /// The end of the next `count` cells from `at`, each of which ends with '|'.
 std::size_t end_of_cells(std::string_view line, std::size_t at, std::size_t count) {

@@ -8,8 +8,8 @@
 
 namespace headlight::test {
 
-/// The table of docs/MODELS.md with the largest differences from transformers of each golden model: the tests that measure
-/// them write it with HEADLIGHT_UPDATE_GOLDEN=1 in the environment.
+/// The table of docs/MODEL_CHECKS.md with the largest differences from transformers of each golden model: the tests that
+/// measure them write it with HEADLIGHT_UPDATE_GOLDEN=1 in the environment.
 class ErrorTable {
  public:
   /// Reads the document's.

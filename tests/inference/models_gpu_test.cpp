@@ -1,4 +1,4 @@
-// Whole models against transformers, on the device. HEADLIGHT_UPDATE_GOLDEN=1 writes their errors into docs/MODELS.md.
+// Whole models against transformers, on the device. HEADLIGHT_UPDATE_GOLDEN=1 writes their errors into docs/MODEL_CHECKS.md.
 #include <doctest/doctest.h>
 
 #include "inference/desk.h"
@@ -29,7 +29,7 @@ void check_exact(const std::string& name, const test::GoldenDifference& worst) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("docs/MODELS.md has the errors of every golden model") {
+  TEST_CASE("docs/MODEL_CHECKS.md has the errors of every golden model") {
     const test::ErrorTable table;
     for (const std::string& name : test::golden_models()) {
       CHECK_MESSAGE(table.has(name), name,

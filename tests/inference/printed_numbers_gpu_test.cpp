@@ -1,5 +1,6 @@
 // Every number that the five notebooks print (tests/golden/printed_numbers.json) beside what the device computes:
-// docs/NOTEBOOKS.md is written from it with HEADLIGHT_UPDATE_GOLDEN=1, and fails the test where it says something else.
+// docs/NOTEBOOKS.md and a page for each notebook are written from it with HEADLIGHT_UPDATE_GOLDEN=1; the test fails where
+// they say something else.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -160,18 +161,35 @@ std::uint32_t size_of(const std::string& axis, const std::string& letters, const
 
 constexpr std::string_view kBegin = R"(# The notebooks' numbers
 
-Headlight reproduces five published notebooks. This page lists every number that their cells print, beside what a device computes
-in the preset that is named, with two digits more. It is made by `tests/inference/printed_numbers_gpu_test.cpp` from
-`tests/golden/printed_numbers.json`, which `tools/make_notebook_golden.py` reads from the notebooks; the test fails where a
-number differs by more than half of the last printed digit and 2e-6, or where this page says something else. A preset opens with
-`headlight view --preset NAME`.
+Headlight reproduces five published notebooks, and every number that their cells print.
+
+- **Open a notebook**: `headlight view --preset notebook-000`; all [presets](PLAYGROUND.md#presets), and how to change one.
+- **Compare a number**: a page for each notebook, in the table below, lists what its cells print beside what a device computes.
+- **Which numbers are missing?** [What is not listed](#what-is-not-listed), with the reason.
+
+The pages are made by `tests/inference/printed_numbers_gpu_test.cpp` from `tests/golden/printed_numbers.json`, which
+`tools/make_notebook_golden.py` reads from the notebooks. The test fails where a number differs by more than half of the last printed
+digit and 2e-6, or where a page says something else. Our numbers have two digits more than the printed ones.
 
 Notebook 000 never sets a seed, so torch seeded itself, with 32 bits. All 2³² seeds were tried (`tools/find_torch_seed.cpp`): one
 draws the input that cell 6 prints, 3133213777, and one that of cell 31, 3130316345, which was printed in another session. Everything after these inputs follows
 from the seed, so nothing of notebook 000 is taken from its output.
 
-| notebook | numbers | rows below | largest difference beyond the printed digits |
+| notebook | numbers | rows | largest difference beyond the printed digits |
 |---|---|---|---|
+)";
+
+/// The page of one notebook, before the rows of its table.
+constexpr std::string_view kNotebook = R"(# Notebook {0}
+
+Every number that the cells of notebook {0} print, beside what a device computes in the preset that is named.
+
+- **Open it**: `headlight view --preset notebook-{0}`, or another preset of the table.
+- **How the numbers are compared, and which are missing**: [NOTEBOOKS](NOTEBOOKS.md).
+- **Change it, or copy it as PyTorch**: [Presets](PLAYGROUND.md#presets).
+
+| cell | what | preset | printed | ours | largest difference |
+|---|---|---|---|---|---|
 )";
 
 constexpr std::string_view kEnd = R"(
@@ -192,7 +210,8 @@ from its eight decimals by up to 2e-7. Cells 28 to 30 of notebook 001 print size
 alone, which are compared with those of a playground as wide.
 )";
 
-class Page {
+/// The pages of docs/: NOTEBOOKS.md, and one for each notebook.
+class Pages {
  public:
   void add(const json& row, const std::string& name, const std::string& printed, const std::string& ours, double off,
            std::size_t numbers, double beyond) {
@@ -206,18 +225,17 @@ class Page {
                     row["preset"].get<std::string>(), printed, ours, off == 0.0 ? "0" : fmt::format("{:.1e}", off));
   }
 
-  std::string text() const {
-    std::string text(kBegin);
+  /// Their texts by file name.
+  std::map<std::string, std::string> texts() const {
+    std::map<std::string, std::string> texts;
+    std::string index(kBegin);
     for (const auto& [file, notebook] : notebooks_) {
-      text += fmt::format("| {} | {} | {} | {:.1e} |\n", file, notebook.numbers, notebook.rows, notebook.beyond);
+      index += fmt::format("| [{0}](NOTEBOOK_{0}.md) | {1} | {2} | {3:.1e} |\n", file, notebook.numbers, notebook.rows,
+                           notebook.beyond);
+      texts[fmt::format("NOTEBOOK_{}.md", file)] = fmt::format(kNotebook, file) + notebook.text;
     }
-    for (const auto& [file, notebook] : notebooks_) {
-      text += fmt::format(
-          "\n## Notebook {}\n\n| cell | what | preset | printed | ours | largest difference |\n"
-          "|---|---|---|---|---|---|\n{}",
-          file, notebook.text);
-    }
-    return text + std::string(kEnd);
+    texts["NOTEBOOKS.md"] = index + std::string(kEnd);
+    return texts;
   }
 
  private:
@@ -247,9 +265,9 @@ bool is_same_page(const std::string& a, const std::string& b) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "every number that the notebooks print is the device's, and docs/NOTEBOOKS.md lists it") {
+  TEST_CASE_FIXTURE(test::OnGpu, "every number that the notebooks print is the device's, and docs/NOTEBOOK_*.md list it") {
     Ours ours(context);
-    Page page;
+    Pages pages;
     std::size_t compared = 0;
     for (const json& row : test::golden("printed_numbers.json")) {
       const std::string stage = row["stage"];
@@ -264,8 +282,8 @@ TEST_SUITE("gpu") {
           sizes.push_back(size_of(axis, row["letters"], tensor.shape));
         const auto expected = row["size"].get<std::vector<std::uint32_t>>();
         CHECK(sizes == expected);
-        page.add(row, "size of " + stage, fmt::format("{}", fmt::join(expected, " ")),
-                 fmt::format("{}", fmt::join(sizes, " ")), 0.0, sizes.size(), 0.0);
+        pages.add(row, "size of " + stage, fmt::format("{}", fmt::join(expected, " ")),
+                  fmt::format("{}", fmt::join(sizes, " ")), 0.0, sizes.size(), 0.0);
         compared += sizes.size();
         continue;
       }
@@ -293,17 +311,19 @@ TEST_SUITE("gpu") {
         std::string place = row["name"];
         if (printed.size() > length)
           place += from == to ? fmt::format(", row {}", from) : fmt::format(", rows {} to {}", from, to);
-        page.add(row, place, fmt::format("{}", fmt::join(theirs, " ")), fmt::format("{}", fmt::join(mine, " ")), largest,
-                 theirs.size(), beyond);
+        pages.add(row, place, fmt::format("{}", fmt::join(theirs, " ")), fmt::format("{}", fmt::join(mine, " ")), largest,
+                  theirs.size(), beyond);
       }
     }
     CHECK(compared == 2345);
-    const std::filesystem::path path = std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "../../docs/NOTEBOOKS.md";
-    const std::string text = page.text();
+    const std::filesystem::path folder = std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "../../docs";
     const char* update = std::getenv("HEADLIGHT_UPDATE_GOLDEN");
-    if (update != nullptr && std::string_view(update) == "1") write_file_atomically(path, text);
-    CHECK_MESSAGE(is_same_page(text, read_file(path, std::size_t{1} << 22)),
-                  "docs/NOTEBOOKS.md says something else; HEADLIGHT_UPDATE_GOLDEN=1 writes it anew");
+    for (const auto& [name, text] : pages.texts()) {
+      CAPTURE(name);
+      if (update != nullptr && std::string_view(update) == "1") write_file_atomically(folder / name, text);
+      CHECK_MESSAGE(is_same_page(text, read_file(folder / name, std::size_t{1} << 22)),
+                    "this page says something else; HEADLIGHT_UPDATE_GOLDEN=1 writes it anew");
+    }
   }
 }
 

@@ -54,7 +54,7 @@ Answer ask(const std::string& variables, const std::string& arguments) {
 }
 
 /// Bounds for the inner loop of a kernel for GPUs on AMD's navi21. Mesa 22.3.6 and 25.0.7 both keep them;
-/// docs/BENCHMARKS.md has their figures.
+/// docs/BENCHMARKS_KERNELS.md has their figures.
 struct Bar {
   const char* name;
   double least_subgroups, least_multiply_adds, most_shared;

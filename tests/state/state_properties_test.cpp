@@ -80,7 +80,7 @@ void apply(const Edit& edit, State& state) {
       state.view.pinned = edit.is_on ? std::optional(cell) : std::nullopt;
       break;
     case Action::Select:
-      select_head(state.selection, block(edit.first), edit.second);
+      select_head(state.selection, {block(edit.first), edit.second});
       state.selection.batch = edit.is_on ? 1 : 0;
       break;
     case Action::Reach:

@@ -16,9 +16,9 @@ fail() {
   exit 1
 }
 
-# Five shards.
+# Three shards.
 for _ in $(seq 300); do cat "$examples/captions.txt" "$examples/repeated_spans.txt" "$examples/english.txt"; done >"$folder/all"
-head -c 80000 "$folder/all" >"$folder/corpus.txt"
+head -c 48000 "$folder/all" >"$folder/corpus.txt"
 flags=("$folder/corpus.txt" --model captions-gpt2 --metrics induction,previous,entropy --top 5 --activations next.3,heads.0 --every 20)
 
 tables="heads.jsonl examples.jsonl samples.jsonl tokens.jsonl mean.npy spread.npy histogram.npy distance.npy positions.npy map.npy relative.npy"
@@ -44,8 +44,8 @@ survey one
 [ "$(wc -l <"$folder/one/heads.jsonl")" = 96 ] || fail "heads.jsonl has not 3 x 4 x 8 lines"
 grep -q '"/' "$folder/one/survey.json" && fail "survey.json holds an absolute path: $(grep '"/' "$folder/one/survey.json")"
 grep -q '"metric":"induction"' "$folder/one/examples.jsonl" || fail "no examples"
-[ "$(find "$folder/one/activations" -name '*.npy' | wc -l)" = 15 ] || fail "not an index and two sites of each of 5 shards"
-"$program" survey "${flags[@]}" --dry-run --out "$folder/dry" | grep -q "activations of about .* at 2 sites: .* in 15 files" ||
+[ "$(find "$folder/one/activations" -name '*.npy' | wc -l)" = 9 ] || fail "not an index and two sites of each of 3 shards"
+"$program" survey "${flags[@]}" --dry-run --out "$folder/dry" | grep -q "activations of about .* at 2 sites: .* in 9 files" ||
   fail "--dry-run doesn't say how large activations are"
 [ ! -e "$folder/dry/activations" ] || fail "--dry-run writes activations"
 survey threads --devices 0,0
@@ -77,12 +77,12 @@ flags=("$folder/corpus.txt.gz" "${plain[@]:1}")
 survey packed
 same_numbers packed
 survey packed
-grep -q "5 of 5 shards are measured already" "$folder/packed.err" || fail "a compressed corpus is measured again"
+grep -q "3 of 3 shards are measured already" "$folder/packed.err" || fail "a compressed corpus is measured again"
 flags=(- "${plain[@]:1}")
 survey piped <"$folder/corpus.txt"
 same_numbers piped
 survey piped <"$folder/corpus.txt"
-grep -q "5 of 5 shards are measured already" "$folder/piped.err" || fail "standard input is measured again"
+grep -q "3 of 3 shards are measured already" "$folder/piped.err" || fail "standard input is measured again"
 [ -z "$(find "$folder/packed" "$folder/piped" -name 'scratch-*')" ] || fail "a copy of the corpus is left over"
 flags=("${plain[@]}")
 
@@ -100,9 +100,9 @@ grep -q "is in none of these folders" "$folder/lacking.err" || fail "$(cat "$fol
 if merge twice part-1 part-2 part-3 part-2; then fail "a part comes twice, and the merge succeeds"; fi
 grep -q "a second time" "$folder/twice.err" || fail "$(cat "$folder/twice.err")"
 
-rm "$folder/part-2/activations/heads.0-000002.npy"
+rm "$folder/part-2/activations/heads.0-000001.npy"
 if merge torn part-1 part-2 part-3; then fail "activations are missing, and the merge succeeds"; fi
-grep -q "heads.0-000002.npy is missing; measure again with --restart" "$folder/torn.err" || fail "$(cat "$folder/torn.err")"
+grep -q "heads.0-000001.npy is missing; measure again with --restart" "$folder/torn.err" || fail "$(cat "$folder/torn.err")"
 
 # A part of the lines: the first ones, and a sample that is the same for any number of parts.
 lines=$(wc -l <"$folder/corpus.txt")

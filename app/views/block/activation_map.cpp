@@ -1,11 +1,11 @@
 #include "app/views/block/activation_map.h"
 
 #include "app/cells/arithmetic.h"
+#include "app/shapes/table.h"
 #include "app/state/block_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/thumbnail.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -92,16 +92,15 @@ Matrix matrix_of(const Frame& frame, const LargestActivations& found) {
   return matrix;
 }
 
-std::string csv_of(const Frame& frame, const LargestActivations& found) {
-  std::string text = "states,position,token,dimension,value,median,massive\n";
+Table table_of(const Frame& frame, const LargestActivations& found) {
+  Table table = named_columns({"states", "position", "token", "dimension", "value", "median", "massive"});
   for (std::size_t state = 0; state < found.states.size(); ++state) {
     for (const Activation& x : found.states[state].largest) {
-      text += fmt::format("{},{},{},{},{:.9g},{:.9g},{}\n", state, x.token - found.first,
-                          exporting::csv_field(token_name(frame, x.token)), x.dimension, x.value, found.states[state].median,
-                          found.states[state].is_massive(x) ? 1 : 0);
+      table.put(state, x.token - found.first, token_name(frame, x.token), x.dimension, x.value, found.states[state].median,
+                found.states[state].is_massive(x));
     }
   }
-  return text;
+  return table;
 }
 
 }  // namespace
@@ -124,11 +123,9 @@ void ActivationMap::draw_tools(Frame& frame, const LargestActivations* found) co
   const float end = ImGui::GetContentRegionMax().x - button_width(kCopyCsv);
   draw_view_title(frame, "Largest activations", end - ImGui::GetCursorPosX() - 12.0F);
   ImGui::SameLine(end);
-  ImGui::BeginDisabled(found == nullptr);
-  const bool is_copied = draw_button(frame, "block.copy", kCopyCsv,
-                                     "Copies the largest number of each token and layer with its dimension as CSV.");
-  ImGui::EndDisabled();
-  if (is_copied && found) ImGui::SetClipboardText(csv_of(frame, *found).c_str());
+  draw_copy_button(frame, "block.copy", "Copies the largest number of each token and layer with its dimension as CSV.",
+                   found != nullptr);
+  if (found) copy_when_asked(frame, [&] { return csv(table_of(frame, *found)); });
 }
 
 void ActivationMap::draw(Frame& frame) {
@@ -172,7 +169,7 @@ void ActivationMap::draw(Frame& frame) {
   if (!click.cell || click.cell->column == 0) return;
   model::BlockRef block = selection.block;
   block.layer.value = static_cast<std::uint32_t>(click.cell->column - 1);
-  if (frame.result.shapes.contains(block)) select_head(frame.state.selection, block, selection.head);
+  if (frame.result.shapes.contains(block)) select_head(frame.state.selection, {block, selection.head});
 }
 
 std::unique_ptr<exporting::Drawing> ActivationMap::figure() const {

@@ -51,7 +51,7 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
   if (click_area("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {
     const float across = (ImGui::GetIO().MousePos.x - at.x) / edge;
     const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
-    select_head(frame.state.selection, subject.block, head);
+    select_head(frame.state.selection, {subject.block, head});
   }
   mark_pointer_item(
       frame, "block.heads",

@@ -113,7 +113,7 @@ void draw_step(Frame& frame, const std::string& step) {
     return;
   }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
+  const float drop = text_drop(fonts.small, ImGui::GetFrameHeight());
   draw_math(fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
   ImGui::Dummy(size);
 }

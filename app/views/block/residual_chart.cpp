@@ -108,7 +108,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   if (is_clicked && nearest > 0) {
     model::BlockRef block = selection.block;
     block.layer.value = static_cast<std::uint32_t>(nearest - 1);
-    if (frame.result.shapes.contains(block)) select_head(frame.state.selection, block, frame.state.selection.head);
+    if (frame.result.shapes.contains(block)) select_head(frame.state.selection, {block, frame.state.selection.head});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/checkpoints/checkpoint_room.h"
+#include "app/shapes/table.h"
 #include "app/state/checkpoints_settings.h"
 #include "app/views/open_views.h"
 #include "app/widgets/controls.h"
@@ -7,7 +8,6 @@
 #include "app/widgets/head_controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/step_plot.h"
-#include "export/csv.h"
 #include "export/figures.h"
 
 namespace headlight::app {
@@ -85,8 +85,9 @@ class CheckpointsView final : public ViewPanel {
     metric_ = frame.state[kCheckpointsView.metric];
     curves_ = curves_of(room, metric_);
     axis_ = step_axis(curves_.steps, frame.state[kCheckpointsView.log_axis]);
-    selected_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
+    selected_ = frame.state.selection.head_ref();
     draw_title(frame);
+    if (!curves_.steps.empty()) copy_when_asked(frame, [&] { return csv(table()); });
     draw_tools(frame);
     if (const std::string failure = room.failure(); !failure.empty())
       write_note(frame, failure, frame.ui.theme().warning, "checkpoints.error");
@@ -122,36 +123,33 @@ class CheckpointsView final : public ViewPanel {
     return figure.paths.empty() ? nullptr : exporting::make_drawing(std::move(figure));
   }
 
-  std::string csv() const override {
-    if (room_ == nullptr || curves_.steps.empty()) return {};
+ private:
+  Table table() const {
     const StepSeries& series = room_->series();
-    const auto number = [](double value) { return std::isnan(value) ? std::string() : exporting::table_number(value); };
-    std::vector<std::string> columns = {"loss", "in_context_score"};
-    for (const auto& [name, curve] : series.scalars) columns.push_back(name);
+    const auto number = [](double value) { return std::isnan(value) ? CellNumber() : CellNumber(value); };
+    std::vector<std::string> names = {"step", "loss", "in_context_score"};
+    for (const auto& [name, curve] : series.scalars) names.push_back(name);
     for (const HeadRef& head : curves_.heads)
-      columns.push_back(fmt::format("L{}H{} {}", head.block.layer.value, head.head, evaluation::metric_name(metric_)));
-    std::string text = "step";
-    columns.emplace_back("error");
-    for (const std::string& column : columns) text += "," + exporting::csv_field(column);
+      names.push_back(fmt::format("L{}H{} {}", head.block.layer.value, head.head, evaluation::metric_name(metric_)));
+    names.emplace_back("error");
+    Table table = named_columns(std::move(names));
     for (std::size_t at = 0; at < curves_.steps.size(); ++at) {
-      text += fmt::format("\r\n{},{},{}", curves_.steps[at], number(curves_.loss[at]), number(curves_.in_context[at]));
+      table.put(std::to_string(curves_.steps[at]), number(curves_.loss[at]), number(curves_.in_context[at]));
       for (const auto& [name, curve] : series.scalars) {
         const auto found = std::ranges::find(curve, curves_.steps[at], &std::pair<std::int64_t, double>::first);
-        text += "," + number(found == curve.end() ? std::nan("") : found->second);
+        table.put(found == curve.end() ? CellNumber() : number(found->second));
       }
-      for (const std::vector<double>& values : curves_.head_values) text += "," + number(values[at]);
+      for (const std::vector<double>& values : curves_.head_values) table.put(number(values[at]));
       const StepNumbers* numbers = room_->numbers(curves_.places[at]);
       std::string error = numbers == nullptr ? "" : numbers->error;
       // No table says where on a computer a model is.
       const std::string folder = utf8(std::filesystem::path(series.steps[curves_.places[at]].path).parent_path()) + "/";
       if (const std::size_t place = error.find(folder); place != std::string::npos) error.erase(place, folder.size());
-      text += "," + exporting::csv_field(error);
+      table.put(error);
     }
-    text += "\r\n";
-    return text;
+    return table;
   }
 
- private:
   float layer_of(std::size_t row) const { return static_cast<float>(curves_.heads[row].block.layer.value); }
 
   static std::optional<std::size_t> shown_step(const Frame& frame) {
@@ -178,8 +176,7 @@ class CheckpointsView final : public ViewPanel {
       if (draw_button(frame, "checkpoints.pause", label, "Stops measuring steps in the background, or goes on."))
         room.is_paused = !room.is_paused;
     }
-    if (draw_copy_button(frame, "checkpoints.copy", "Puts the numbers of all steps on the clipboard, for spreadsheets."))
-      ImGui::SetClipboardText(csv().c_str());
+    draw_copy_button(frame, "checkpoints.copy", "Puts the numbers of all steps on the clipboard, for spreadsheets.");
   }
 
   static void draw_tools(Frame& frame) {
@@ -261,7 +258,7 @@ class CheckpointsView final : public ViewPanel {
     if (!events.is_clicked) return;
     if (!events.hovered_line) return go_to(frame, curves_.steps[*events.hovered_step]);
     const HeadRef& head = curves_.heads[*events.hovered_line];
-    if (frame.result.shapes.contains(head.block)) select_head(frame.state.selection, head.block, head.head);
+    if (frame.result.shapes.contains(head.block)) select_head(frame.state.selection, head);
     frame.ui.request_redraw(2);
   }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <unordered_map>
 
 #include "app/exports/running_text.h"
 #include "app/survey/survey_room.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/table_view.h"
 #include "export/drawing.h"
 
 namespace headlight::app {
@@ -53,6 +55,8 @@ struct DotEvents {
 };
 /// Into what is left of the region. `path`: of the drag, kept from frame to frame.
 DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path);
+/// "gpt2, 200 texts of captions.txt; 144 heads": below a figure's title.
+std::string survey_in_words(const Survey& survey);
 /// Is the point inside of the closed path?
 bool is_inside(std::span<const glm::vec2> path, glm::vec2 point);
 
@@ -63,19 +67,30 @@ std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const C
                                                    std::span<const std::size_t> marked, const HeadNotes& notes,
                                                    view::ColorMap colors);
 
-/// Places of all heads whose label or name has `search` in it and that were encircled, in the order that was chosen.
-std::vector<std::size_t> listed_heads(const Survey& survey, const Choices& choices, const HeadNotes& notes,
-                                      std::span<const std::size_t> lasso, const std::string& search);
-/// The table, which scrolls to a head when it is chosen.
-class HeadTableView {
+/// All heads of the survey as a table, whose rows are their places.
+class CorpusTable {
  public:
-  /// `is_narrow`: beside the dots, with the numbers of their axes alone.
-  void draw(const CorpusScene& scene, bool is_narrow);
+  /// Lists the heads that were encircled and whose label or name has `search` in it, in the order that was chosen. Returns
+  /// their places. `is_narrow`: beside the dots, with the numbers of their axes alone.
+  const std::vector<std::size_t>& list(const std::shared_ptr<const Survey>& survey, const Choices& choices,
+                                       const HeadNotes& notes, std::span<const std::size_t> lasso, const std::string& search,
+                                       bool is_narrow);
+  void draw(const CorpusScene& scene);
+  const TableView& view() const { return view_; }
 
  private:
-  std::optional<std::size_t> shown_;  ///< the head that was chosen last
+  /// What the table is made from.
+  struct Shown {
+    std::shared_ptr<const Survey> survey;
+    HeadNotes notes;
+    std::set<std::string> hidden;  ///< columns
+
+    bool operator==(const Shown&) const = default;
+  };
+
+  TableView view_{"corpus"};
+  Shown shown_;
 };
-std::string corpus_csv(const Survey& survey, std::span<const std::size_t> heads, const HeadNotes& notes);
 
 /// Texts of examples as tokens in lines, which are made once for each.
 class ExampleTexts {

@@ -219,18 +219,21 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
   if (events.clicked) events.is_double ? scene.open(*events.clicked) : scene.choose(*events.clicked);
 }
 
+std::string survey_in_words(const Survey& survey) {
+  return fmt::format("{}, {} texts of {}; {} heads", utf8(std::filesystem::path(survey.model).filename()), survey.texts,
+                     utf8(std::filesystem::path(survey.corpus).filename()), survey.count());
+}
+
 std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const Choices& choices,
                                                    std::span<const std::size_t> marked, const HeadNotes& notes,
                                                    view::ColorMap colors) {
   const SurveyColumn &x = x_column(survey, choices), &y = y_column(survey, choices), &color = color_column(survey, choices);
-  exporting::DotsFigure figure{
-      .title = is_by_layer(choices) ? fmt::format("{} by layer", y.name) : "Heads over a corpus",
-      .subtitle = fmt::format("{}, {} texts of {}; {} heads", utf8(std::filesystem::path(survey.model).filename()),
-                              survey.texts, utf8(std::filesystem::path(survey.corpus).filename()), survey.count()),
-      .x_title = x.name,
-      .y_title = y.name,
-      .color_title = color.name == "kind" ? "kind: encoder 0, decoder 1, cross 2" : color.name,
-      .has_whole_x = is_by_layer(choices)};
+  exporting::DotsFigure figure{.title = is_by_layer(choices) ? fmt::format("{} by layer", y.name) : "Heads over a corpus",
+                               .subtitle = survey_in_words(survey),
+                               .x_title = x.name,
+                               .y_title = y.name,
+                               .color_title = color.name == "kind" ? "kind: encoder 0, decoder 1, cross 2" : color.name,
+                               .has_whole_x = is_by_layer(choices)};
   figure.style.color_map = colors;
   for (std::size_t head = 0; head < survey.count(); ++head) {
     if (!std::isfinite(x.values[head]) || !std::isfinite(y.values[head])) continue;

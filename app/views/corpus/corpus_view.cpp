@@ -11,7 +11,6 @@ namespace {
 
 constexpr float kSearchWidth = 130.0F, kBesideDots = 0.64F;
 
-/// In the order of CorpusMode.
 /// What every head does over a corpus: a survey's folder.
 class CorpusView final : public ViewPanel {
  public:
@@ -36,12 +35,14 @@ class CorpusView final : public ViewPanel {
     draw_title(scene);
     SurveyForm::draw_progress(frame);
     draw_tools(scene);
-    listed_ = listed_heads(survey, frame.state, room.notes(), lasso_, search_);
+    const bool is_table = frame.state[kCorpusView.mode] == CorpusMode::Table;
+    listed_ = table_.list(survey_, frame.state, room.notes(), lasso_, search_, !is_table);
     keep_for_figure(scene);
+    if (!listed_.empty()) copy_when_asked(frame, [&] { return csv(table_.view().table(), listed_); });
     move_by_keys(scene);
     switch (frame.state[kCorpusView.mode]) {
       case CorpusMode::Table:
-        return table_.draw(scene, false);
+        return table_.draw(scene);
       case CorpusMode::Head:
         return page_.draw(scene);
       case CorpusMode::Scatter:
@@ -52,15 +53,14 @@ class CorpusView final : public ViewPanel {
     const auto dots = [&] { draw_scatter(scene, path_); };
     if (!pair.is_wide()) return dots();
     pair.draw(
-        dots, [&] { table_.draw(scene, true); }, 0.0F);
+        dots, [&] { table_.draw(scene); }, 0.0F);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    const bool is_picture =
-        choices_[kCorpusView.mode] == CorpusMode::Scatter || choices_[kCorpusView.mode] == CorpusMode::Layers;
-    return room_ && room_->survey() == survey_ && survey_ && is_picture
-               ? scatter_figure(*survey_, choices_, lasso_, room_->notes(), colors_)
-               : nullptr;
+    const CorpusMode mode = choices_[kCorpusView.mode];
+    if (!room_ || !survey_ || room_->survey() != survey_ || mode == CorpusMode::Head) return nullptr;
+    if (mode != CorpusMode::Table) return scatter_figure(*survey_, choices_, lasso_, room_->notes(), colors_);
+    return table_.view().figure({.title = "Heads over a corpus", .subtitle = survey_in_words(*survey_)});
   }
 
  private:
@@ -91,13 +91,12 @@ class CorpusView final : public ViewPanel {
     Frame& frame = scene.frame;
     const float buttons = button_width(kCopyCsv) + button_width("Open\u2026") + button_width("Survey a text\u2026") + 12.0F;
     const float end = ImGui::GetContentRegionMax().x - buttons;
-    const std::string name = utf8(scene.survey.directory.filename());
-    frame.ui.ensure_glyphs(name + scene.survey.corpus);
+    const std::string note = fmt::format("{} \u00B7 {} \u00B7 {} texts", utf8(scene.survey.directory.filename()),
+                                         utf8(std::filesystem::path(scene.survey.model).filename()), scene.survey.texts);
+    frame.ui.ensure_glyphs(note);
     draw_view_title(frame, "Corpus", end - ImGui::GetCursorPosX() - 12.0F);
     ImFont* small = frame.ui.fonts().small;
     const float after = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F;
-    const std::string note = fmt::format("{} \u00B7 {} \u00B7 {} texts", name,
-                                         utf8(std::filesystem::path(scene.survey.model).filename()), scene.survey.texts);
     if (end - after > 60.0F) {
       ImGui::SameLine(0.0F, 12.0F);
       draw_title_note(frame, fit_text(small, note, end - after - 12.0F));
@@ -105,10 +104,8 @@ class CorpusView final : public ViewPanel {
     ImGui::SameLine(end);
     draw_open_buttons(frame);
     ImGui::SameLine(0.0F, 6.0F);
-    if (draw_button(frame, "corpus.copy", kCopyCsv,
-                    "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.")) {
-      ImGui::SetClipboardText(corpus_csv(scene.survey, listed_, scene.room.notes()).c_str());
-    }
+    draw_copy_button(frame, "corpus.copy",
+                     "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.");
   }
 
   void draw_tools(const CorpusScene& scene) {
@@ -163,7 +160,7 @@ class CorpusView final : public ViewPanel {
 
   SurveyForm form_;
   HeadPage page_;
-  HeadTableView table_;
+  CorpusTable table_;
   std::shared_ptr<const Survey> survey_;  ///< in the last frame
   std::vector<std::size_t> lasso_;        ///< ascending
   std::vector<std::size_t> listed_;       ///< in the last frame
@@ -186,7 +183,7 @@ std::size_t CorpusScene::chosen() const {
 
 void CorpusScene::choose(std::size_t head) const {
   const HeadRef& chosen = frame.state.survey_head = survey.layout.at(head);
-  if (is_shown && frame.result.shapes.contains(chosen.block)) select_head(frame.state.selection, chosen.block, chosen.head);
+  if (is_shown && frame.result.shapes.contains(chosen.block)) select_head(frame.state.selection, chosen);
   frame.ui.request_redraw(2);
 }
 

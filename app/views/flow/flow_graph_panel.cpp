@@ -307,7 +307,7 @@ std::string edge_text(const Frame& frame, const FlowLayout& layout, const attrib
 void open_edge(Frame& frame, const attribution::FlowEdge& edge) {
   State& state = frame.state;
   const model::BlockRef block = encoder_block(frame.result.network->layer_number(edge.layer));
-  select_head(state.selection, block, edge.heads.empty() ? state.selection.head : edge.heads.front().head);
+  select_head(state.selection, {block, edge.heads.empty() ? state.selection.head : edge.heads.front().head});
   state.selection.mean = edge.heads.empty() && !edge.is_residual ? HeadMean::Layer : HeadMean::None;
   state.view.pinned = attention::Cell{.query = edge.to, .key = edge.from};
   state.view.heatmap_stage = attention::Stage::Weights;

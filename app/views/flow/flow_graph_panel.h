@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/shapes/table.h"
 #include "app/state/number_ref.h"
 #include "app/views/flow/flow_layout.h"
 
@@ -36,7 +37,7 @@ void open_edge(Frame& frame, const attribution::FlowEdge& edge);
 
 /// Returns all edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is
 /// of.
-std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
+Table flow_table(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
 
 /// Returns the reference to an edge's share, with the baseline's where runs are compared. `threshold`: the graph's.
 NumberRef edge_number(const Frame& frame, const Choices& choices, const FlowLayout& layout,

@@ -4,7 +4,6 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -16,24 +15,19 @@ std::string_view share_of(FlowMethod method) {
 
 }  // namespace
 
-std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
-  std::string text = fmt::format("layer,from,to,kind,share,heads{}\n", layout.baseline ? ",baseline,change" : "");
+Table flow_table(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
+  Table table = named_columns({"layer", "from", "from_text", "to", "to_text", "kind", "heads", "share"});
   for (const attribution::FlowEdge& edge : layout.edges) {
     std::string heads;
     for (const attribution::HeadShare& head : edge.heads) {
       heads += fmt::format("{}{}:{:.6g}", heads.empty() ? "" : " ", head.head, head.share);
     }
-    text += fmt::format("{},{},{},{},{},{}", frame.result.network->layer_number(edge.layer), edge.from, edge.to,
-                        edge.is_residual ? "residual" : "attention", exporting::table_number(edge.share), heads);
-    if (const auto before = layout.baseline_share(edge))
-      text += fmt::format(",{},{}", exporting::table_number(*before), exporting::table_number(edge.share - *before));
-    text += '\n';
+    table.put(frame.result.network->layer_number(edge.layer), edge.from,
+              predicted_token_text(frame.result, batch, edge.from), edge.to,
+              predicted_token_text(frame.result, batch, edge.to), edge.is_residual ? "residual" : "attention", heads,
+              Compared<double>{.now = edge.share, .baseline = layout.baseline_share(edge)});
   }
-  text += "token,text\n";
-  for (const auto& [token, column] : layout.columns) {
-    text += fmt::format("{},{}\n", token, exporting::csv_field(predicted_token_text(frame.result, batch, token)));
-  }
-  return text;
+  return table;
 }
 
 NumberRef edge_number(const Frame& frame, const Choices& choices, const FlowLayout& layout,

@@ -5,6 +5,7 @@
 #include "app/state/comparison.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/tile_numbers.h"
@@ -58,11 +59,6 @@ const char* about(FlowMethod method) {
   return "";
 }
 
-void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  frame.ui.ensure_glyphs(text);
-  write_wrapped(frame.ui.fonts().small, color, text);
-}
-
 /// Draws the view's choices. `in_force`: the threshold of what is on screen.
 void choose(Frame& frame, std::optional<float> in_force) {
   State& state = frame.state;
@@ -105,26 +101,21 @@ class FlowView final : public ViewPanel {
     is_drawn_ = false;
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
-    copies_ |= draw_position_header(
-        frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position,
-        "Copies the edges on screen and their heads as CSV.");
+    draw_position_header(frame, "flow",
+                         frame.result.has_logits ? "What flows into this prediction" : "What flows into this token",
+                         position, "Copies the edges on screen and their heads as CSV.");
     Asked asked = ask(frame, position);
     const Choices before = frame.state;
     choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
     if (before != frame.state) asked = ask(frame, position);
     const std::string why = why_none(frame);
-    if (!why.empty()) {
-      copies_ = false;
-      return explain_none(frame, why);
-    }
-    if (asked.found && std::exchange(copies_, false)) {
-      ImGui::SetClipboardText(flow_csv(frame, layout_, position.batch).c_str());
-    }
-    draw_small(frame, about(frame.state[kFlowView.method]), frame.ui.theme().text_dim);
+    if (!why.empty()) return explain_none(frame, why);
+    if (asked.found) copy_when_asked(frame, [&] { return csv(flow_table(frame, layout_, position.batch)); });
+    write_note(frame, about(frame.state[kFlowView.method]));
     if (asked.answer && !asked.answer->error.empty()) {
       return draw_empty_note(frame, "flow.none", "This can't be computed here", asked.answer->error + ".");
     }
-    if (!asked.found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    if (!asked.found) return write_note(frame, "computing\u2026");
     draw_comparison(frame, "flow", "each edge\u2019s share", asked.baseline);
     draw_graph(frame, position, asked);
     keep_words(frame, position);
@@ -276,7 +267,7 @@ class FlowView final : public ViewPanel {
       summary += fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
                              predicted_token_text(frame.result, position.batch, asked.source), found.inputs[asked.source]);
     }
-    draw_small(frame,
+    write_note(frame,
                summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
                frame.ui.theme().text_dim);
     frame.mark("flow.summary", last_item_rect());
@@ -346,7 +337,7 @@ class FlowView final : public ViewPanel {
     }
     if (const std::string changes = node_changes(frame, *chosen_, batch); !changes.empty()) text += " " + changes;
     frame.ui.ensure_glyphs(text);
-    draw_small(frame, text, frame.ui.theme().text);
+    write_note(frame, text, frame.ui.theme().text);
     frame.mark("flow.chosen_text", last_item_rect());
   }
 
@@ -367,7 +358,6 @@ class FlowView final : public ViewPanel {
   std::vector<std::uint32_t> layer_numbers_;              ///< of the figure: model::Network::layer_numbers
   std::vector<std::string> tokens_;                       ///< [column]
   bool is_drawn_ = false;                                 ///< in the last frame
-  bool copies_ = false;                                   ///< as soon as the numbers are there
   std::optional<FlowNode> chosen_;                        ///< by the keyboard
   std::optional<std::pair<std::uint32_t, float>> shown_;  ///< the graph's token and width that its start was revealed for
 };

@@ -3,8 +3,8 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/table_view.h"
 
 namespace headlight::app {
 namespace {

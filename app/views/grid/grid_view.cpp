@@ -148,7 +148,7 @@ void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const H
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
   const HeadThumbnailEvents events = draw_head_thumbnail(
       frame, {.head = head, .name = name, .box = box, .caption = style.caption, .place = kThumbnailPlace});
-  if (events.is_clicked) select_head(selection, head.block, head.head);
+  if (events.is_clicked) select_head(selection, head);
   const std::string badge = style.metrics ? badge_text(*style.metrics) : std::string();
   const bool is_on_badge = !badge.empty() && draw_badge(frame, name, box, badge);
   if (style.caption > 0.0F) draw_caption(frame, head, box, events.is_selected, style.names_layer);
@@ -281,7 +281,7 @@ void draw_thumbnails(Frame& frame) {
       draw_line_label(frame, fmt::format("+{}", next), {origin.x, line_y}, layout.map_size().y, false);
     }
   }
-  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  const HeadRef selected = frame.state.selection.head_ref();
   const auto at = static_cast<std::uint32_t>(std::ranges::find(arrangement.heads, selected) - arrangement.heads.begin());
   if (at < arrangement.heads.size()) {
     const float top = layout.box(at / per_group, at % per_group).y;

@@ -298,7 +298,7 @@ void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
   std::string sentence;
   if (selection.mean == HeadMean::None && std::max(shape.queries, shape.keys) <= kMaxTokens) {
     const ShownMetrics metrics = ask_metrics(frame);
-    const HeadRef head{.block = selection.block, .head = selection.head};
+    const HeadRef head = selection.head_ref();
     if (const evaluation::HeadMetrics* known = metrics.of(head)) {
       sentence = "In this text " + head_sentence(head, *known);
     }

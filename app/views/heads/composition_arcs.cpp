@@ -74,7 +74,7 @@ void draw_threshold(Frame& frame, float shown) {
 
 }  // namespace
 
-std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, attribution::Composition by) {
+Table draw_composition_arcs(Frame& frame, const CompositionGraph& graph, attribution::Composition by) {
   const auto [least, arcs] = arcs_to_draw(graph, by, frame.state[kHeadsView.least_arc]);
   draw_threshold(frame, std::clamp(least, kMinFlowThreshold, kMaxFlowThreshold));
   write_note(frame,
@@ -112,7 +112,7 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
         const view::Rect dot{.origin = {x, line}, .size = {std::max(step - 1.0F, 2.0F), kDot}};
         ImGui::SetCursorScreenPos(to_imgui(dot.origin));
         const std::string name = fmt::format("heads.arcs.{}.{}.{}", to_string(block.kind), block.layer.value, head);
-        if (click_area(name.c_str(), to_imgui(dot.size))) select_head(selection, block, head);
+        if (click_area(name.c_str(), to_imgui(dot.size))) select_head(selection, {block, head});
         const bool is_selected = block == selection.block && head == selection.head;
         const std::string about = head_name(ref) + ". Click: selects the head.";
         mark_last_item(frame, name, about.c_str());
@@ -130,8 +130,8 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
   const glm::vec2 pointer = pointer_position();
   const DrawnArc* nearest = nullptr;
   float reach = ImGui::IsWindowHovered() && pointer.y < line ? kArcReach : 0.0F;
-  std::string csv = "writer,reader,score\n";
-  const HeadRef selected{.block = selection.block, .head = selection.head};
+  Table table = named_columns({"writer", "reader", "score"});
+  const HeadRef selected = selection.head_ref();
   const auto points_of = [&](const DrawnArc& arc) {
     return curve(places[arc.arc->writer], places[arc.arc->reader], highest, longest);
   };
@@ -152,14 +152,14 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
     nearest = &*arc;
   }
   for (const DrawnArc& arc : arcs) {
-    csv += fmt::format("{},{},{:.6g}\n", head_name(arc.arc->writer), head_name(arc.arc->reader), arc.score);
+    table.put(head_name(arc.arc->writer), head_name(arc.arc->reader), arc.score);
   }
   if (nearest != nullptr) {
     draw(*nearest, theme.crosshair, 3.0F);
     draw_tooltip(frame, around_pointer(), arc_text(*nearest) + ". Click: selects the later head; Shift: the earlier one.");
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
       const HeadRef& chosen = ImGui::GetIO().KeyShift ? nearest->arc->writer : nearest->arc->reader;
-      select_head(selection, chosen.block, chosen.head);
+      select_head(selection, chosen);
     }
   }
   frame.mark("heads.arcs.area", {.origin = origin, .size = {x - origin.x, line - origin.y}});
@@ -171,7 +171,7 @@ std::string draw_composition_arcs(Frame& frame, const CompositionGraph& graph, a
   ImGui::SetCursorScreenPos(to_imgui(origin));
   ImGui::Dummy({x - kLayerGap - origin.x, line + kHeadLine - origin.y - 6.0F});
   ImGui::EndChild();
-  return csv;
+  return table;
 }
 
 }  // namespace headlight::app

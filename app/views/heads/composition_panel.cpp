@@ -35,15 +35,14 @@ class CompositionPanel final : public FindPanel {
     if (frame.state[kHeadsView.circuit_score] == CircuitScore::Copying)
       return {.title = "Heads that copy, by their weights"};
     if (frame.state[kHeadsView.draws_arcs]) return {.title = "Which heads read which, by weights"};
-    return {.title = fmt::format("What works with {}, by weights",
-                                 head_name({.block = selection.block, .head = selection.head}))};
+    return {.title = fmt::format("What works with {}, by weights", head_name(selection.head_ref()))};
   }
 
   void draw(Frame& frame) override {
     choose(frame, kHeadsView.circuit_score);
     const CircuitScore score = frame.state[kHeadsView.circuit_score];
     scores_ = {};
-    arcs_.clear();
+    arcs_ = {};
     if (score != CircuitScore::Copying) {
       continue_line(150.0F, 12.0F);
       check_box(frame, "heads.arcs", "all heads as arcs", frame.state.edit(kHeadsView.draws_arcs),
@@ -55,7 +54,7 @@ class CompositionPanel final : public FindPanel {
     scores_.sort();
     move_through_heads(frame, scores_.known(), 1);
     const Selection& selection = frame.state.selection;
-    const HeadRef selected{.block = selection.block, .head = selection.head};
+    const HeadRef selected = selection.head_ref();
     draw_scored_heads(frame,
                       {.name = "heads.composed",
                        .scores = scores_,
@@ -64,8 +63,8 @@ class CompositionPanel final : public FindPanel {
   }
 
   bool shows_all_kinds() const override { return true; }
-  bool has_numbers(const Frame& frame) const override { return !arcs_.empty() || FindPanel::has_numbers(frame); }
-  std::string csv(const Frame& frame) const override { return arcs_.empty() ? FindPanel::csv(frame) : arcs_; }
+  bool has_numbers() const override { return arcs_.rows > 0 || FindPanel::has_numbers(); }
+  std::string csv() const override { return arcs_.rows == 0 ? FindPanel::csv() : app::csv(arcs_); }
 
  private:
   void draw_arcs(Frame& frame, CircuitScore score) {
@@ -188,7 +187,7 @@ class CompositionPanel final : public FindPanel {
                        reader_of(score), value, clicks);
   }
 
-  std::string arcs_;  ///< what was drawn last, as CSV; empty: none
+  Table arcs_;  ///< what was drawn last, as CSV; empty: none
 };
 
 }  // namespace

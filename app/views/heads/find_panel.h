@@ -17,9 +17,9 @@ class FindPanel {
   /// Draws into what is left of the region.
   virtual void draw(Frame& frame) = 0;
   /// Was anything drawn that can be copied?
-  virtual bool has_numbers(const Frame& /*frame*/) const { return !scores_.heads.empty(); }
+  virtual bool has_numbers() const { return !scores_.heads.empty(); }
   /// What was drawn last, with a line of titles. Only where has_numbers().
-  virtual std::string csv(const Frame& /*frame*/) const { return scores_.csv(); }
+  virtual std::string csv() const { return app::csv(scores_.table()); }
   /// Are the numbers that were drawn last differences to the baseline?
   virtual bool is_compared() const { return scores_.has_differences(); }
   /// Does it show heads of all kinds of attention at once? Else of the selected one.

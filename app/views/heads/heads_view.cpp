@@ -2,7 +2,6 @@
 #include "app/widgets/controls.h"
 
 #include "app/cells/stage_text.h"
-#include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/thumbnail.h"
@@ -49,46 +48,18 @@ class HeadsView final : public ViewPanel {
     draw_title(frame);
     choose(frame, kHeadsView.mode);
     panel_->draw(frame);
-    keep_metrics(frame);
+    if (panel_->has_numbers()) copy_when_asked(frame, [&] { return panel_->csv(); });
     keep_look(frame);
-    if (panel_->has_numbers(frame) != could_copy_) frame.ui.request_redraw(2);
+    if (panel_->has_numbers() != could_copy_) frame.ui.request_redraw(2);
   }
 
-  std::unique_ptr<exporting::Drawing> figure() const override {
-    if (panel_ && mode_ != HeadsMode::Metrics) return panel_->figure(look_);
-    const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
-    if (found == nullptr || found->heads.empty()) return nullptr;
-    MetricsFigure figure{.found = *found,
-                         .baseline = dynamic_cast<const HeadMetricsFound*>(baseline_metrics_.get()),
-                         .scoring = scoring_,
-                         .title = look_.title,
-                         .subtitle = kind_ + ", " + metrics_subtitle(*found)};
-    if (figure.baseline) figure.subtitle += "; " + compared_;
-    figure.style.color_map = look_.color_map;
-    return exporting::make_drawing(draw_metrics(figure));
-  }
+  std::unique_ptr<exporting::Drawing> figure() const override { return panel_ ? panel_->figure(look_) : nullptr; }
 
  private:
   /// "now − baseline “as trained”": what is subtracted. There is a baseline.
   static std::string compared(const Frame& frame) {
     return fmt::format("{} \u201C{}\u201D", difference_caption(frame.state),
                        frame.ui.unshaped(frame.state.compare.baseline->name));
-  }
-
-  /// What the figure is made from.
-  void keep_metrics(const Frame& frame) {
-    metrics_ = baseline_metrics_ = nullptr;
-    if (mode_ != HeadsMode::Metrics) return;
-    const Selection& selection = frame.state.selection;
-    const HeadMetricsQuestion query{.kind = selection.block.kind, .batch = selection.batch};
-    const Analysed* answer = frame.result.analysed(query);
-    if (answer == nullptr) return;
-    metrics_ = answer->result;
-    const Analysed* baseline = frame.shows_difference() ? frame.result.analysed({query, true}) : nullptr;
-    if (baseline && baseline->is_done) baseline_metrics_ = baseline->result;
-    if (baseline_metrics_) compared_ = compared(frame);
-    scoring_ = frame.state.heads.scoring;
-    kind_ = kind_name(frame.result, selection.block.kind);
   }
 
   void keep_look(Frame& frame) {
@@ -119,23 +90,15 @@ class HeadsView final : public ViewPanel {
       draw_title_note(frame, heading.detail);
     }
     ImGui::SameLine(end);
-    could_copy_ = panel_->has_numbers(frame);
-    ImGui::BeginDisabled(!could_copy_);
-    const bool is_copied =
-        draw_button(frame, "heads.copy", kCopyCsv,
-                    "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.");
-    ImGui::EndDisabled();
-    if (is_copied) ImGui::SetClipboardText(panel_->csv(frame).c_str());
+    could_copy_ = panel_->has_numbers();
+    draw_copy_button(frame, "heads.copy",
+                     "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.",
+                     could_copy_);
   }
 
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
-  // Of what was drawn last, for the figure.
-  FigureWords look_;
-  std::shared_ptr<const AnalysisResult> metrics_, baseline_metrics_;  ///< the second where differences are shown
-  std::string compared_;
-  evaluation::PatternScoring scoring_;
-  std::string kind_;         ///< of attention, in words
+  FigureWords look_;         ///< of what was drawn last, for the figure
   bool could_copy_ = false;  ///< when the title was drawn
 };
 

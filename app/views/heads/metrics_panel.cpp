@@ -1,67 +1,93 @@
 
 #include <imgui.h>
 
+#include "app/analyses/head_table.h"
+#include "app/exports/view_figures.h"
+#include "app/shapes/head_grid.h"
 #include "app/views/heads/find_panel.h"
-#include "app/views/heads/head_table.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
+#include "app/widgets/table_view.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
 
+constexpr float kPinRoom = 26.0F;
+
+/// What the table is made from.
+struct MetricsShown {
+  std::shared_ptr<const AnalysisResult> found, baseline;  ///< the second where differences are shown
+  HeadMetricsQuestion question;
+  HeadChoices choices;
+  std::uint64_t run = 0;
+
+  bool operator==(const MetricsShown&) const = default;
+  /// Null while there is none.
+  const HeadMetricsFound* metrics() const { return dynamic_cast<const HeadMetricsFound*>(found.get()); }
+};
+
+/// The ring that pins a head.
+void draw_pin(Frame& frame, const HeadRef& head, const view::Rect& box) {
+  const shell::Theme& theme = frame.ui.theme();
+  const std::string name = fmt::format("heads.pin.{}.{}", head.block.layer.value, head.head);
+  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+  if (click_area(name.c_str(), to_imgui(box.size))) toggle_pin(frame.state.heads, head);
+  const bool is_hovered = ImGui::IsItemHovered();
+  mark_last_item(frame, name, "Pins the head, or unpins it: pinned heads can be shown alone.");
+  const ImVec2 center(box.origin.x + kPinRoom * 0.45F, box.center().y);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_pinned(frame.state.heads, head)) {
+    list->AddCircleFilled(center, 4.5F, theme.accent);
+  } else {
+    list->AddCircle(center, 4.5F, is_hovered ? theme.text : theme.text_dim, 0, 1.5F);
+  }
+}
+
 class MetricsPanel final : public FindPanel {
  public:
   Heading heading(const Frame& frame) override {
     const std::size_t all = heads_of_kind(frame.result.shapes, frame.state.selection.block.kind).size();
+    const std::size_t listed = table_.listed().size();
     return {.title = "Heads by what they do",
-            .detail = listed_.size() == all || listed_.empty() ? fmt::format("{} {}", all, all == 1 ? "head" : "heads")
-                                                               : fmt::format("{} of {} heads", listed_.size(), all)};
+            .detail = listed == all || listed == 0 ? fmt::format("{} {}", all, all == 1 ? "head" : "heads")
+                                                   : fmt::format("{} of {} heads", listed, all)};
   }
 
   void draw(Frame& frame) override {
     const ShownMetrics metrics = ask_metrics(frame);
-    const Analysed* baseline = ask_of_baseline(frame, query(frame));
-    const ComparedMetrics compared{.now = metrics, .baseline = found_baseline(baseline)};
-    listed_ = listed_heads(frame.result.shapes, frame.state.selection.block.kind, frame.state.heads, metrics.found);
-    sort_by_change(listed_, compared, frame.state.heads);
-    table_.moved(move_through_heads(frame, listed_, 1));
-    change_order(frame);
+    HeadChoices& choices = frame.state.heads;
+    change_order(frame, choices);
+    const HeadMetricsQuestion question{.kind = frame.state.selection.block.kind, .batch = frame.state.selection.batch};
+    const Analysed* baseline = ask_of_baseline(frame, question);
+    show(frame, question, baseline);
+    list(choices);
+    std::vector<HeadRef> heads;
+    for (const std::size_t row : table_.listed()) heads.push_back(table_.table().subjects[row]);
+    move_through_heads(frame, heads, 1);
     draw_head_tools(frame, "heads", metrics);
     draw_head_sentence(frame, "heads", metrics, hovered_, false);
     draw_comparison(frame, "heads", "each metric", baseline);
     hovered_.reset();
-    if (has_heads_to_show(frame, "heads", metrics, listed_.empty())) hovered_ = table_.draw(frame, listed_, compared);
+    if (has_heads_to_show(frame, "heads", metrics, heads.empty())) draw_table(frame);
   }
 
-  bool has_numbers(const Frame& frame) const override { return found_in(frame) != nullptr; }
-  std::string csv(const Frame& frame) const override {
-    AnalysisQuery of_baseline = query(frame);
-    of_baseline.is_of_baseline = true;
-    const ShownMetrics now{.found = found_in(frame)};
-    const Analysed* baseline = frame.shows_difference() ? frame.result.analysed(of_baseline) : nullptr;
-    return head_table_csv(listed_, {.now = now, .baseline = found_baseline(baseline)}, frame.state.heads.scoring);
+  bool has_numbers() const override { return shown_.metrics() != nullptr; }
+  std::string csv() const override { return app::csv(table_.table(), table_.listed()); }
+  bool is_compared() const override { return table_.table().is_compared(); }
+  std::unique_ptr<exporting::Drawing> figure(const FigureWords& words) const override {
+    if (!shown_.metrics() || table_.listed().empty()) return nullptr;
+    exporting::PanelsFigure page{
+        .title = words.title, .subtitle = words.subtitle + "; " + metrics_subtitle(*shown_.metrics()), .panels = {}};
+    page.style.color_map = words.color_map;
+    page = head_grid(table_.table(), table_.listed(), std::move(page));
+    return page.panels.empty() ? nullptr : exporting::make_drawing(std::move(page));
   }
 
  private:
-  static AnalysisQuery query(const Frame& frame) {
-    const Selection& selection = frame.state.selection;
-    return HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch};
-  }
-  /// Null while there is none.
-  static const HeadMetricsFound* found_in(const Frame& frame) {
-    const Analysed* answer = frame.result.analysed(query(frame));
-    return answer ? answer->as<HeadMetricsFound>() : nullptr;
-  }
-  /// Null until all heads are measured.
-  static const HeadMetricsFound* found_baseline(const Analysed* baseline) {
-    return baseline && baseline->is_done ? baseline->as<HeadMetricsFound>() : nullptr;
-  }
-
   /// Left and Right order by another column.
-  static void change_order(Frame& frame) {
-    const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-    if (has_popup) return;
-    HeadChoices& choices = frame.state.heads;
+  static void change_order(Frame& frame, HeadChoices& choices) {
+    if (has_popup()) return;
     int column = choices.order ? static_cast<int>(*choices.order) : -1;
     if (frame.ui.is_pressed(shell::Key::Right))
       column = std::min(column + 1, static_cast<int>(evaluation::kHeadMetrics) - 1);
@@ -69,8 +95,52 @@ class MetricsPanel final : public FindPanel {
     choices.order = column < 0 ? std::nullopt : std::optional(static_cast<evaluation::HeadMetric>(column));
   }
 
-  HeadTable table_;
-  std::vector<HeadRef> listed_;     ///< in this frame or the previous one
+  void show(const Frame& frame, const HeadMetricsQuestion& question, const Analysed* baseline) {
+    const Analysed* answer = frame.result.analysed(question);
+    MetricsShown shown{.found = answer ? answer->result : nullptr,
+                       .baseline = baseline && baseline->is_done ? baseline->result : nullptr,
+                       .question = question,
+                       .choices = frame.state.heads,
+                       .run = frame.result.run};
+    if (shown == shown_) return;
+    shown_ = std::move(shown);
+    table_.show(head_table(listed_heads(frame.result.shapes, question.kind, shown_.choices, shown_.metrics()),
+                           shown_.metrics(), dynamic_cast<const HeadMetricsFound*>(shown_.baseline.get()),
+                           shown_.choices.scoring, question.batch));
+  }
+
+  /// Lists all rows in the chosen order. Returns it.
+  TableOrder list(const HeadChoices& choices) {
+    TableOrder order;
+    if (choices.order)
+      order = {.column = std::string(evaluation::metric_name(*choices.order)), .lowest_first = choices.lowest_first};
+    table_.list(all_rows(table_.table()), order);
+    return order;
+  }
+
+  void draw_table(Frame& frame) {
+    HeadChoices& choices = frame.state.heads;
+    const Selection& selection = frame.state.selection;
+    const std::vector<HeadRef>& heads = table_.table().subjects;
+    const auto selected = std::ranges::find(heads, selection.head_ref());
+    TableParts parts{.gutter = kPinRoom,
+                     .draw_gutter = [&](std::size_t row, const view::Rect& box) { draw_pin(frame, heads[row], box); }};
+    if (selected != heads.end()) parts.chosen = static_cast<std::size_t>(selected - heads.begin());
+    TableOrder order = list(choices);
+    const TableOrder before = order;
+    const TableEvents events = table_.draw(frame, parts, order);
+    if (events.hovered) hovered_ = heads[*events.hovered];
+    if (events.clicked) select_head(frame.state.selection, heads[*events.clicked]);
+    if (events.opened) open_head(frame, heads[*events.opened]);
+    if (order == before) return;
+    const std::vector<std::string> names = evaluation::metric_names();
+    const auto metric = static_cast<std::size_t>(std::ranges::find(names, order.column) - names.begin());
+    choices.order = metric < names.size() ? std::optional(static_cast<evaluation::HeadMetric>(metric)) : std::nullopt;
+    choices.lowest_first = order.lowest_first;
+  }
+
+  TableView table_{"heads"};
+  MetricsShown shown_;
   std::optional<HeadRef> hovered_;  ///< in the previous frame
 };
 

@@ -85,7 +85,7 @@ void PatternPad::update(const Frame& frame, const std::string& formula) {
                           .shapes = frame.result.shapes,
                           .has_logits = frame.result.has_logits},
                          queries, keys);
-  pattern_.cells = rows.rows({.block = selection.block, .head = selection.head}, queries.begin, pattern_.queries);
+  pattern_.cells = rows.rows(selection.head_ref(), queries.begin, pattern_.queries);
 }
 
 void PatternPad::follow_pointer(Frame& frame, const view::Rect& box, float cell) {

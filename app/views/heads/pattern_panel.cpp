@@ -94,24 +94,24 @@ class PatternPanel final : public FindPanel {
   }
 
   bool is_compared() const override { return is_compared_; }
-  std::string csv(const Frame& /*frame*/) const override {
-    std::string csv = "kind,layer,head,mass,chance,queries";
-    if (is_compared_) csv += ",mass baseline,chance baseline,queries baseline,score change";
-    const auto add = [&](const Matches& matches, const HeadRef& head) {
-      const auto match = matches.find(head);
-      const bool is_known = match != matches.end();
-      csv += is_known ? fmt::format(",{:.9g},{:.9g},{}", match->second.mass, match->second.chance, match->second.queries)
-                      : ",,,";
-    };
-    for (const ScoredHead& scored : scores_.heads) {
-      csv += fmt::format("\n{},{},{}", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
-                         scored.head.head);
-      add(matches_, scored.head);
-      if (!is_compared_) continue;
-      add(baseline_matches_, scored.head);
-      csv += scored.score ? fmt::format(",{:.9g}", *scored.value()) : ",";
+  std::string csv() const override {
+    Table table = named_columns({"kind", "layer", "head", "mass", "chance", "queries", "score"});
+    for (const auto& [head, score] : scores_.heads) {
+      const auto match = matches_.find(head), before = baseline_matches_.find(head);
+      const auto number = [&](const auto& of) {
+        return Compared<double>{
+            .now = of(match->second),
+            .baseline = before == baseline_matches_.end() ? CellNumber() : CellNumber(of(before->second))};
+      };
+      table.put(model::to_string(head.block.kind), head.block.layer.value, head.head);
+      if (match == matches_.end()) {
+        table.put(CellNumber(), CellNumber(), CellNumber(), CellNumber());
+        continue;
+      }
+      table.put(number([](const auto& of) { return of.mass; }), number([](const auto& of) { return of.chance; }),
+                number([](const auto& of) { return double(of.queries); }), *score);
     }
-    return csv + '\n';
+    return app::csv(table);
   }
 
  private:

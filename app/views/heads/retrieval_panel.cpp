@@ -65,7 +65,7 @@ class RetrievalPanel final : public FindPanel {
     ImGui::EndChild();
   }
 
-  std::string csv(const Frame& /*frame*/) const override {
+  std::string csv() const override {
     const auto& found = dynamic_cast<const RetrievalFound&>(*result_);
     return evaluation::needle_csv(found.texts, found.heads);
   }
@@ -148,7 +148,7 @@ class RetrievalPanel final : public FindPanel {
     const auto own = [&](std::span<const evaluation::NeedleFound> texts) {
       return head < heads ? evaluation::retrieval_score(texts, head, is_predicted) : std::nullopt;
     };
-    const std::array<Matrix, 3> grids = {grid_of(found, head_name({.block = selection.block, .head = selection.head}), own),
+    const std::array<Matrix, 3> grids = {grid_of(found, head_name(selection.head_ref()), own),
                                          grid_of(found, "mean of heads", mean),
                                          grid_of(found, "predicted by the model", evaluation::predicted_share)};
     const float room = ImGui::GetContentRegionAvail().x;

@@ -9,7 +9,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/figure.h"
 
@@ -36,8 +36,7 @@ class SimilarityPanel final : public FindPanel {
     explain(frame, *found.now);
     draw_comparison(frame, "heads", "how much every two heads differ", found.of_baseline);
     const Selection& selection = frame.state.selection;
-    const auto at = static_cast<std::size_t>(
-        std::ranges::find(heads, HeadRef{.block = selection.block, .head = selection.head}) - heads.begin());
+    const auto at = static_cast<std::size_t>(std::ranges::find(heads, selection.head_ref()) - heads.begin());
     const auto selected = at < heads.size() ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
     const auto draw_map = [&] {
       const auto [clicked, is_opened, hovered] = map_.draw(frame, selected);
@@ -50,7 +49,7 @@ class SimilarityPanel final : public FindPanel {
     ColumnPair().draw(draw_map, draw_nearest, std::floor(ImGui::GetContentRegionAvail().y * 0.6F));
   }
 
-  bool has_numbers(const Frame& /*frame*/) const override { return has_numbers_; }
+  bool has_numbers() const override { return has_numbers_; }
   bool is_compared() const override { return has_numbers_ && map_.shown().baseline != nullptr; }
   std::unique_ptr<exporting::Drawing> figure(const FigureWords& words) const override {
     if (!has_numbers_ || map_.order().empty()) return nullptr;
@@ -59,7 +58,7 @@ class SimilarityPanel final : public FindPanel {
     figure.subtitle = words.subtitle;
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
-  std::string csv(const Frame& /*frame*/) const override {
+  std::string csv() const override {
     Matrix matrix = map_.matrix();
     if (matrix.is_signed) matrix.rows.title += " (change)";
     return matrix.csv();

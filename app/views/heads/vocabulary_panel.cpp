@@ -8,9 +8,8 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 #include "app/widgets/token_chips.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -35,12 +34,11 @@ class VocabularyPanel final : public FindPanel {
  public:
   Heading heading(const Frame& frame) override {
     const Selection& selection = frame.state.selection;
-    return {.title = fmt::format("{} over the vocabulary, by weights",
-                                 head_name({.block = selection.block, .head = selection.head}))};
+    return {.title = fmt::format("{} over the vocabulary, by weights", head_name(selection.head_ref()))};
   }
 
   void draw(Frame& frame) override {
-    rows_.clear();
+    table_ = named_columns({"list", "token", "id", "value"});
     move_heads(frame);
     draw_head_controls(frame);
     const std::optional<std::uint32_t> token = choose_token(frame);
@@ -55,8 +53,8 @@ class VocabularyPanel final : public FindPanel {
   }
 
   bool shows_all_kinds() const override { return true; }
-  bool has_numbers(const Frame& /*frame*/) const override { return !rows_.empty(); }
-  std::string csv(const Frame& /*frame*/) const override { return "list,token,id,value\n" + rows_; }
+  bool has_numbers() const override { return table_.rows > 0; }
+  std::string csv() const override { return app::csv(table_); }
 
  private:
   static void move_heads(Frame& frame) {
@@ -180,7 +178,7 @@ class VocabularyPanel final : public FindPanel {
   void draw_list(Frame& frame, const TokenList& list, std::uint32_t token) {
     const Selection& selection = frame.state.selection;
     const bool has_positions = list.circuit != TokenCircuit::Written;
-    const Analysed* answer = frame.ask(VocabularyQuestion{.head = {.block = selection.block, .head = selection.head},
+    const Analysed* answer = frame.ask(VocabularyQuestion{.head = selection.head_ref(),
                                                           .circuit = list.circuit,
                                                           .token = token,
                                                           .positions = has_positions ? positions_ : std::nullopt});
@@ -190,32 +188,29 @@ class VocabularyPanel final : public FindPanel {
     if (!found) return write_missing(frame, answer);
     write_note(frame, found->is_complete() ? list.unit : fmt::format("{} of {} tokens so far", found->known, found->all));
     const std::vector<VocabularyTokens::Entry>& entries = list.is_lowest ? found->lowest : found->highest;
-    std::vector<double> values;
     for (const VocabularyTokens::Entry& entry : entries) {
-      values.push_back(entry.value);
-      rows_ += fmt::format("{},{},{},{:.6g}\n", list.id, exporting::csv_field(label(frame, list.circuit, entry.id)),
-                           entry.id, entry.value);
+      table_.put(list.id, label(frame, list.circuit, entry.id), entry.id, entry.value);
     }
     const std::string own = found->own ? fmt::format(" The token itself: {}.", signed_text(*found->own)) : std::string();
     ImGui::BeginChild("bars");
-    const auto clicked = draw_signed_bars(
-        frame, {.name = fmt::format("heads.vocabulary.{}", list.id),
-                .values = values,
-                .label = [&](std::size_t at) { return label(frame, list.circuit, entries[at].id); },
-                .about =
-                    [&](std::size_t at) {
-                      return fmt::format("\u201C{}\u201D, id {}: {}.{} Click: the lists are about this token.",
-                                         label(frame, list.circuit, entries[at].id), entries[at].id,
-                                         signed_text(entries[at].value), own);
-                    }});
+    const TableEvents events =
+        draw_bars(frame, fmt::format("heads.vocabulary.{}", list.id),
+                  bar_table(
+                      entries.size(), [&](std::size_t at) { return label(frame, list.circuit, entries[at].id); },
+                      [&](std::size_t at) { return entries[at].value; }),
+                  {.about = [&](std::size_t at) {
+                    return fmt::format("\u201C{}\u201D, id {}: {}.{} Click: the lists are about this token.",
+                                       label(frame, list.circuit, entries[at].id), entries[at].id,
+                                       signed_text(entries[at].value), own);
+                  }});
     ImGui::EndChild();
-    if (clicked) frame.state.set(kHeadsView.read_token, entries[*clicked].id);
+    if (events.clicked) frame.state.set(kHeadsView.read_token, entries[*events.clicked].id);
   }
 
   std::uint32_t chosen_ = 0;  ///< place in the text
   TokenLineMemory line_;
   std::optional<attribution::CircuitPositions> positions_;
-  std::string rows_;  ///< of the CSV, as far as lists are known
+  Table table_;  ///< of the lists, as far as they are known
 };
 
 }  // namespace

@@ -163,8 +163,8 @@ class Legend {
     } else {
       outline_rect(swatch, swatch_end, packed, 2.0F);
     }
-    put_text(font_, {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
-             is_shown ? theme.text : theme.text_dim, fmt::format("{}", head));
+    put_text(font_, {swatch_end.x + 5.0F, low.y + text_drop(font_, kChipHeight)}, is_shown ? theme.text : theme.text_dim,
+             fmt::format("{}", head));
   }
 
   bool draw_word(const char* word, const char* name, const char* tip) {
@@ -172,7 +172,7 @@ class Legend {
     const bool is_clicked = click_area(name, rect.size);
     mark_last_item(frame_, name, tip);
     const shell::Theme& theme = frame_.ui.theme();
-    put_text(font_, {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+    put_text(font_, {rect.origin.x + 6.0F, rect.origin.y + text_drop(font_, kChipHeight)},
              ImGui::IsItemHovered() ? theme.accent_hover : theme.accent, word);
     return is_clicked;
   }

@@ -2,7 +2,6 @@
 
 #include "app/state/logits_settings.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -56,7 +55,7 @@ LogitQuestion parts_of(const ChosenLogit& logit) {
 
 LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state) {
   LogitSourcesQuestion question{parts_of(logit)};
-  const HeadRef selected{.block = state.selection.block, .head = state.selection.head};
+  const HeadRef selected = state.selection.head_ref();
   if (!state[kLogitsView.sums_heads]) question.head = selected;
   return question;
 }
@@ -112,39 +111,33 @@ HeadScores scores_of(const Compared<LogitAttribution>& found) {
   return {"part of the logit", true, heads_of(found.now), found.baseline ? &before : nullptr};
 }
 
-std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens) {
+Table logit_table(const ExplainedLogit& logit, const std::vector<std::string>& tokens) {
   using Parts = LogitAttribution;
-  const bool compares = logit.parts.baseline.has_value();
-  std::string text = compares ? "part,layer,head,token,value,baseline,change\n" : "part,layer,head,token,value\n";
-  const auto add = [&](const std::string& names, const Compared<double>& value) {
-    text += fmt::format("{},{}", names, exporting::table_number(value.now));
-    if (value.baseline) {
-      text += fmt::format(",{},{}", exporting::table_number(*value.baseline), exporting::table_number(value.shown()));
-    } else if (compares) {
-      text += ",,";  // not known yet
-    }
-    text += '\n';
+  Table table = named_columns({"part", "layer", "head", "token", "value"});
+  const auto add = [&](const char* name, const auto& part, CellNumber layer = {}, CellNumber head = {}) {
+    table.put(name, layer, head, "", logit.parts.part(part));
   };
-  const auto add_part = [&](const std::string& names, const auto& part) { add(names, logit.parts.part(part)); };
-  add_part("logit,,,", [](const Parts& of) { return of.logit; });
-  add_part("embedding,,,", [](const Parts& of) { return of.embedding; });
-  add_part("biases,,,", [](const Parts& of) { return of.constant; });
+  add("logit", [](const Parts& of) { return of.logit; });
+  add("embedding", [](const Parts& of) { return of.embedding; });
+  add("biases", [](const Parts& of) { return of.constant; });
   for (std::size_t layer = 0; layer < logit.parts.now.layers.size(); ++layer) {
-    for (std::size_t head = 0; head < logit.parts.now.layers[layer].heads.size(); ++head) {
-      add_part(fmt::format("head,{},{},", layer, head), [=](const Parts& of) { return of.layers[layer].heads[head]; });
-    }
-    add_part(fmt::format("attention bias,{},,", layer), [=](const Parts& of) { return of.layers[layer].attention_bias; });
-    add_part(fmt::format("mlp,{},,", layer), [=](const Parts& of) { return of.layers[layer].mlp; });
+    for (std::size_t head = 0; head < logit.parts.now.layers[layer].heads.size(); ++head)
+      add(
+          "head", [=](const Parts& of) { return of.layers[layer].heads[head]; }, layer, head);
+    add(
+        "attention bias", [=](const Parts& of) { return of.layers[layer].attention_bias; }, layer);
+    add(
+        "mlp", [=](const Parts& of) { return of.layers[layer].mlp; }, layer);
   }
   for (std::size_t token = 0; logit.sources && token < logit.sources->now.tokens.size(); ++token) {
-    const std::string name = token < tokens.size() ? exporting::csv_field(tokens[token]) : std::to_string(token);
-    add(fmt::format("source token,,,{}", name),
-        logit.sources->part([=](const LogitSources& of) { return of.tokens[token]; }));
+    table.put("source token", CellNumber(), CellNumber(), token < tokens.size() ? tokens[token] : std::to_string(token),
+              logit.sources->part([=](const LogitSources& of) { return of.tokens[token]; }));
   }
   if (logit.baseline_elsewhere != 0.0) {
-    add("source tokens of the second text alone,,,", {.now = 0.0, .baseline = logit.baseline_elsewhere});
+    table.put("source tokens of the second text alone", CellNumber(), CellNumber(), "",
+              Compared<double>{.now = 0.0, .baseline = logit.baseline_elsewhere});
   }
-  return text;
+  return table;
 }
 
 }  // namespace headlight::app

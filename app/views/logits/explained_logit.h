@@ -41,6 +41,6 @@ HeadScores scores_of(const Compared<LogitAttribution>& found);
 
 /// Returns all numbers as CSV with a header line: part, layer, head, token, value; where there is a baseline its number and
 /// the change since.
-std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens);
+Table logit_table(const ExplainedLogit& logit, const std::vector<std::string>& tokens);
 
 }  // namespace headlight::app

@@ -8,7 +8,7 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 
 namespace headlight::app {
 namespace {
@@ -40,27 +40,24 @@ void draw_sum(Frame& frame, const ChosenLogit& logit, const Compared<LogitAttrib
 
 void draw_components(Frame& frame, const ChosenLogit& logit, const Compared<LogitAttribution>& found) {
   const std::vector<LogitComponent> components = components_of(found);
-  std::vector<double> values;
-  for (const LogitComponent& component : components) values.push_back(component.value.shown());
-  const auto clicked = draw_signed_bars(
-      frame, {.name = "logits.part",
-              .values = values,
-              .label = [&](std::size_t row) { return components[row].title; },
-              .about =
-                  [&](std::size_t row) {
-                    const LogitComponent& part = components[row];
-                    return fmt::format("{}: {} of the logit {}.{}", part.title, change_text(part.value),
-                                       signed_text(found.now.logit), part.layer ? " Click: selects the layer." : "");
-                  },
-              .point =
-                  [&](std::size_t row) {
-                    const LogitComponent& part = components[row];
-                    NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
-                    if (part.layer) number.block.layer = LayerIndex{*part.layer};
-                    frame.transient.pointed_number = std::move(number);
-                  }});
-  if (clicked && components[*clicked].layer) {
-    select_head(frame.state.selection, encoder_block(*components[*clicked].layer), frame.state.selection.head);
+  const TableEvents events =
+      draw_bars(frame, "logits.part",
+                bar_table(
+                    components.size(), [&](std::size_t row) { return components[row].title; },
+                    [&](std::size_t row) { return components[row].value.shown(); }),
+                {.about = [&](std::size_t row) {
+                  const LogitComponent& part = components[row];
+                  return fmt::format("{}: {} of the logit {}.{}", part.title, change_text(part.value),
+                                     signed_text(found.now.logit), part.layer ? " Click: selects the layer." : "");
+                }});
+  if (events.hovered) {
+    const LogitComponent& part = components[*events.hovered];
+    NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
+    if (part.layer) number.block.layer = LayerIndex{*part.layer};
+    frame.transient.pointed_number = std::move(number);
+  }
+  if (events.clicked && components[*events.clicked].layer) {
+    select_head(frame.state.selection, {encoder_block(*components[*events.clicked].layer), frame.state.selection.head});
     clamp_selection(frame.state, frame.result.shapes);
   }
 }
@@ -92,33 +89,31 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   const auto number = [&](std::size_t row) {
     return found.part([=](const LogitSources& of) { return of.tokens[first + row]; });
   };
-  const auto clicked = draw_signed_bars(
-      frame, {.name = "logits.source",
-              .values = std::span(shown.tokens).subspan(first, end - first),
-              .label = [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
-              .about =
-                  [&](std::size_t row) {
-                    return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
-                                       token_of(row), row, change_text(number(row)));
-                  },
-              .point =
-                  [&](std::size_t row) {
-                    NumberRef asked = number_of(frame, logit, kLogitSource, number(row));
-                    asked.notes.insert(asked.notes.begin(),
-                                       {"source token", fmt::format("token {} \u201C{}\u201D", row, token_of(row))});
-                    frame.transient.pointed_number = std::move(asked);
-                  }});
+  const TableEvents events =
+      draw_bars(frame, "logits.source",
+                bar_table(
+                    end - first, [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
+                    [&](std::size_t row) { return shown.tokens[first + row]; }),
+                {.about = [&](std::size_t row) {
+                  return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
+                                     token_of(row), row, change_text(number(row)));
+                }});
+  if (const auto row = events.hovered) {
+    NumberRef asked = number_of(frame, logit, kLogitSource, number(*row));
+    asked.notes.insert(asked.notes.begin(), {"source token", fmt::format("token {} \u201C{}\u201D", *row, token_of(*row))});
+    frame.transient.pointed_number = std::move(asked);
+  }
   ImGui::EndChild();
-  if (clicked) {
-    frame.state.view.pinned = attention::Cell{.query = position.token, .key = static_cast<std::uint32_t>(first + *clicked)};
+  if (events.clicked) {
+    frame.state.view.pinned =
+        attention::Cell{.query = position.token, .key = static_cast<std::uint32_t>(first + *events.clicked)};
   }
 }
 
-void copy_numbers(const Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
+std::string numbers_of(const Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
   const auto& texts = predicted_tokens(frame.result).texts;
-  const std::vector<std::string> none;
-  ImGui::SetClipboardText(
-      logit_csv(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
+  return csv(
+      logit_table(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : std::vector<std::string>()));
 }
 
 void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadScores& scores, float max_height) {
@@ -134,7 +129,7 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadScores& scores
     return asked;
   };
   const auto click = [&](const HeadRef& head, bool is_double) {
-    select_head(frame.state.selection, head.block, head.head);
+    select_head(frame.state.selection, head);
     frame.state.set(kLogitsView.sums_heads, false);
     if (is_double) frame.state.view.tab = kHeadView;
   };
@@ -171,8 +166,8 @@ class LogitsView final : public ViewPanel {
     if (!logit) return write_missing(frame, nullptr);
     const std::string token = candidate_label(result, logit->token);
     frame.ui.ensure_glyphs(token);
-    copies_ |= draw_position_header(frame, "logits", fmt::format("Why \u201C{}\u201D?", token), logit->position,
-                                    "Copies every number of this view as CSV: parts, heads and source tokens.");
+    draw_position_header(frame, "logits", fmt::format("Why \u201C{}\u201D?", token), logit->position,
+                         "Copies every number of this view as CSV: parts, heads and source tokens.");
     write_note(
         frame,
         "Direct logit attribution: what each part writes into the residual stream, times the final norm's scale and the "
@@ -186,7 +181,7 @@ class LogitsView final : public ViewPanel {
     const std::optional<ExplainedLogit> found = explain_logit(result, logit->position.batch, answer, frame.ask(sources),
                                                               baseline, ask_of_counterpart(frame, sources));
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, {.now = found->parts.now.logit});
-    if (std::exchange(copies_, false)) copy_numbers(frame, *logit, *found);
+    copy_when_asked(frame, [&] { return numbers_of(frame, *logit, *found); });
     draw_comparison(frame, "logits", "each part", baseline);
     draw_sum(frame, *logit, found->parts);
     ImGui::Spacing();
@@ -206,7 +201,6 @@ class LogitsView final : public ViewPanel {
   HeadScores scores_;     ///< of the last frame
   FigureWords words_;     ///< of their figure
   std::string compared_;  ///< what differences are
-  bool copies_ = false;   ///< as soon as the numbers are there
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ void FilmStrip::draw(Frame& frame, float height) {
   place(2.0F);
   draw_token_slider(frame, width);
   if (is_moved) {
-    select_head(selection, layers[layer], head);
+    select_head(selection, {layers[layer], head});
     clamp_selection(frame.state, frame.result.shapes);
   }
 }

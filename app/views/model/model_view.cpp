@@ -182,7 +182,7 @@ class ModelView final : public ViewPanel {
 
   /// Scrolls to the selected head when the keyboard, the film strip or another panel has chosen another one.
   void reveal_selected(const Frame& frame, const std::vector<HeadRef>& heads, const Lines& lines) {
-    const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+    const HeadRef selected = frame.state.selection.head_ref();
     const bool is_moved = std::exchange(selected_, selected) != selected;
     if (!std::exchange(reveals_, false) && !is_moved) return;
     const auto at = static_cast<std::size_t>(std::ranges::find(heads, selected) - heads.begin());
@@ -201,7 +201,7 @@ class ModelView final : public ViewPanel {
     draw_caption(frame, head, box, metrics, events.is_selected);
     const bool is_pin = draw_pin(frame, head, box, events.is_clicked, events.is_hovered);
     if (events.is_clicked && !is_pin) {
-      select_head(frame.state.selection, head.block, head.head);
+      select_head(frame.state.selection, head);
       selected_ = head;  // stays where it is, for a double click
     }
     if (events.is_hovered) {

@@ -3,7 +3,6 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -188,8 +187,7 @@ std::optional<std::uint32_t> draw_key_rows(Frame& frame, const HeadSubject& subj
   return KeyRows(frame, subject, pair, memory).draw();
 }
 
-std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subject, std::uint32_t query,
-                                          std::uint32_t most_keys) {
+std::optional<Table> key_table(Frame& frame, const HeadSubject& subject, std::uint32_t query, std::uint32_t most_keys) {
   const inference::BlockShape& shape = subject.geometry.shape;
   const Selection& selection = frame.state.selection;
   if (!frame.result.input) return std::nullopt;
@@ -197,9 +195,10 @@ std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subje
   const NumberSource::Numbers vector = numbers.row(Stage::Q, query);
   const NumberSource::Numbers scores = numbers.row(Stage::Scaled, query);
   const NumberSource::Numbers weights = numbers.row(Stage::Weights, query);
-  std::string text = "key\ttoken";
-  for (std::uint32_t i = 0; i < shape.d_k; ++i) text += fmt::format("\tq·k {}", i);
-  text += "\tscore\tweight\n";
+  std::vector<std::string> names = {"key", "token"};
+  for (std::uint32_t i = 0; i < shape.d_k; ++i) names.push_back(fmt::format("q\u00B7k {}", i));
+  names.insert(names.end(), {"score", "weight"});
+  Table table = named_columns(std::move(names));
   bool has_all = vector && scores && weights;
   ShownTile block;
   for (std::uint32_t key = 0; key < std::min(shape.keys, most_keys); ++key) {
@@ -207,14 +206,11 @@ std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subje
     const std::span<const float> row = key_vector(block, key, shape.d_k);
     has_all = has_all && !row.empty() && block.run == frame.result.run;
     if (!has_all) continue;
-    text += fmt::format("{}\t{}", key,
-                        exporting::tab_field(token_name(frame, frame.result.input->keys(subject.block.kind), key)));
-    for (std::uint32_t i = 0; i < shape.d_k; ++i)
-      text += "\t" + exporting::table_number(double{(*vector)[i]} * double{row[i]});
-    text += fmt::format("\t{}\t{}\n", exporting::table_number((*scores)[key]), exporting::table_number((*weights)[key]));
+    table.put(key, token_name(frame, frame.result.input->keys(subject.block.kind), key));
+    for (std::uint32_t i = 0; i < shape.d_k; ++i) table.put(double{(*vector)[i]} * double{row[i]});
+    table.put((*scores)[key], (*weights)[key]);
   }
-  if (!has_all) return std::nullopt;
-  return text;
+  return has_all ? std::optional(std::move(table)) : std::nullopt;
 }
 
 }  // namespace headlight::app

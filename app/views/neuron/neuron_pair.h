@@ -56,12 +56,11 @@ struct KeyRowsMemory {
 std::optional<std::uint32_t> draw_key_rows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair,
                                            KeyRowsMemory& memory);
 
-/// Rows [key, token, products…, score, weight] of all keys as tab-separated text; nullopt while numbers are being computed.
-/// Asks for them. Of more than `most_keys` keys only the first ones.
-std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subject, std::uint32_t query,
-                                          std::uint32_t most_keys);
+/// Rows [key, token, products…, score, weight] of all keys; nullopt while numbers are being computed. Asks for them. Of more
+/// than `most_keys` keys only the first ones.
+std::optional<Table> key_table(Frame& frame, const HeadSubject& subject, std::uint32_t query, std::uint32_t most_keys);
 
-/// Keys that write_key_rows() takes at most: a megabyte of numbers.
+/// Products that key_table() takes at most: a megabyte of numbers.
 inline constexpr std::uint32_t kMaxCopiedProducts = 1U << 18U;
 
 }  // namespace headlight::app

@@ -5,8 +5,9 @@
 #include "app/state/neuron_settings.h"
 #include "app/views/neuron/neuron_pair.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
@@ -146,7 +147,6 @@ struct NeuronMemory {
   Selection selection;                   ///< of `shown`
   std::optional<std::uint32_t> hovered;  ///< component under the pointer, in the strips or in the table
   std::optional<std::uint32_t> pointed;  ///< key whose chip or row was under the pointer in the previous frame
-  bool copies = false;                   ///< the table goes to the clipboard as soon as its numbers are known
 };
 
 constexpr float kChainWidth = 300.0F;
@@ -156,14 +156,6 @@ constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
 
 /// Small text, broken at spaces, so that no number is.
-void write_small(const Frame& frame, const std::string& text) {
-  ImFont* font = frame.ui.fonts().small;
-  const TextStyleScope ink(font, frame.ui.theme().text_dim);
-  for (const std::string& line : break_lines(font, text, ImGui::GetContentRegionAvail().x)) {
-    ImGui::TextUnformatted(line.c_str());
-  }
-}
-
 /// The pinned cell, else the last token of the line and the key that it looks at most.
 attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
   const inference::BlockShape& shape = subject.geometry.shape;
@@ -195,8 +187,8 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
   return text;
 }
 
-void draw_tools(Frame& frame, NeuronMemory& memory) {
-  const float copy = button_width("Copy");
+void draw_tools(Frame& frame) {
+  const float copy = button_width(kCopyCsv);
   const float width = segmented_width(frame, option_labels(kNeuronView.form)) +
                       segmented_width(frame, option_labels(kNeuronView.order)) + copy + 2.0F * kToolGap;
   const float at = ImGui::GetContentRegionMax().x - width;
@@ -205,14 +197,14 @@ void draw_tools(Frame& frame, NeuronMemory& memory) {
   ImGui::SameLine(0.0F, kToolGap);
   choose(frame, kNeuronView.order);
   ImGui::SameLine(0.0F, kToolGap);
-  if (draw_button(frame, "neuron.copy", "Copy")) memory.copies = true;
+  draw_copy_button(frame, "neuron.copy", nullptr);
 }
 
-void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory) {
+void draw_header(Frame& frame, const HeadSubject& subject) {
   draw_view_title(frame, fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head));
-  draw_tools(frame, memory);
-  write_small(frame, about(frame, subject));
-  write_small(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");
+  draw_tools(frame);
+  write_note(frame, about(frame, subject));
+  write_note(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");
   frame.mark("neuron.about", last_item_rect());
 }
 
@@ -239,7 +231,7 @@ void draw_changes(Frame& frame, attention::Cell cell) {
     text += ". All other numbers are this run\u2019s.";
   }
   frame.ui.ensure_glyphs(text);
-  write_small(frame, text);
+  write_note(frame, text);
   frame.mark("neuron.compared", last_item_rect());
 }
 
@@ -281,7 +273,7 @@ void draw_pair_title(Frame& frame, const NeuronPair& pair) {
   const std::string text =
       fmt::format("query {} “{}” · key {} “{}”", pair.cell.query, pair.query_name, pair.cell.key, pair.key_name);
   ImGui::TextUnformatted(fit_text(frame.ui.fonts().body, text, ImGui::GetContentRegionAvail().x).c_str());
-  write_small(frame, describe_products(pair.chain.products));
+  write_note(frame, describe_products(pair.chain.products));
 }
 
 void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
@@ -312,20 +304,15 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   ImGui::EndChild();
 }
 
-void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, NeuronMemory& memory) {
-  if (!memory.copies || !pair.is_known() || !pair.chain.weight) return;
-  std::string text;
+/// Null: its numbers aren't all known yet.
+std::optional<Table> table_of(Frame& frame, const HeadSubject& subject, const NeuronPair& pair) {
+  if (!pair.is_known() || !pair.chain.weight) return std::nullopt;
   if (frame.state[kNeuronView.form] == NeuronForm::Pair) {
-    text = write_score_table(pair.chain, fmt::format("{} {}", pair.cell.query, pair.query_name),
-                             fmt::format("{} {}", pair.cell.key, pair.key_name));
-  } else {
-    const std::uint32_t most = std::max(kMaxCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
-    const std::optional<std::string> rows = write_key_rows(frame, subject, pair.cell.query, most);
-    if (!rows) return;  // its numbers come with the engine's answer, which is drawn
-    text = *rows;
+    return score_table(pair.chain, fmt::format("{} {}", pair.cell.query, pair.query_name),
+                       fmt::format("{} {}", pair.cell.key, pair.key_name));
   }
-  memory.copies = false;
-  ImGui::SetClipboardText(frame.ui.unshaped(text).c_str());
+  const std::uint32_t most = std::max(kMaxCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
+  return key_table(frame, subject, pair.cell.query, most);
 }
 
 /// A pair stays on screen until the next one is known, unless the run has no such cell or its heads have another size.
@@ -342,7 +329,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   const bool keeps_pair = memory.selection == frame.state.selection && fits(memory.shown, subject.geometry.shape);
   if (!keeps_pair) memory.shown = {};
   memory.selection = frame.state.selection;
-  draw_header(frame, subject, memory);
+  draw_header(frame, subject);
   const attention::Cell chosen = chosen_cell(frame, subject);
   attention::Cell cell = chosen;
   const std::optional<std::uint32_t> pointed = std::exchange(memory.pointed, std::nullopt);
@@ -351,7 +338,9 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
   draw_changes(frame, cell);
   NeuronPair pair = read_pair(frame, subject, cell);
-  copy_when_known(frame, subject, pair, memory);
+  if (frame.transient.copies == frame.state.view.tab) {
+    if (const auto table = table_of(frame, subject, pair)) copy_when_asked(frame, [&] { return csv(*table); });
+  }
   if (pair.is_known()) memory.shown = std::move(pair);
   frame.point_at(chosen);
   frame.transient.pointed_number = number_of(frame, attention::to_string(attention::Stage::Weights), cell);

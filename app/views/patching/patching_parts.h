@@ -69,7 +69,7 @@ Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, 
 
 /// Returns all cells that are known as CSV with a header line: layer, token (with its text) or head, or of weights query and
 /// key (with its text); then logit, probability, loss, and the recovery of each. `label`: a column's text.
-std::string patching_csv(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label);
+Table patching_table(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label);
 
 /// The head in which paths end, and its input that they lead into.
 struct PathEnd {

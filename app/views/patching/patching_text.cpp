@@ -1,9 +1,8 @@
 #include "app/views/patching/patching_parts.h"
 
 #include "app/state/comparison.h"
-#include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
-#include "export/csv.h"
+#include "app/widgets/table_view.h"
 
 namespace headlight::app {
 namespace {
@@ -168,26 +167,23 @@ Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, 
   return matrix;
 }
 
-std::string patching_csv(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label) {
+Table patching_table(const PatchEffects& effects, PatchMap map, const std::function<std::string(std::size_t)>& label) {
   const bool is_heads = is_of_heads(map), is_weights = map == PatchMap::Weights;
-  constexpr std::array kMeasures = {PatchMeasure::Logit, PatchMeasure::Probability, PatchMeasure::Loss};
-  std::string text = is_heads ? "layer,head" : is_weights ? "query,key,text" : "layer,token,text";
-  text += ",logit,logit_recovery,probability,probability_recovery,loss,loss_recovery\n";
+  std::vector<std::string> names = {is_weights ? "query" : "layer", is_heads ? "head" : is_weights ? "key" : "token"};
+  if (!is_heads) names.emplace_back("text");
+  names.insert(names.end(), {"logit", "logit_recovery", "probability", "probability_recovery", "loss", "loss_recovery"});
+  Table table = named_columns(std::move(names));
   for (std::size_t row = 0; row < effects.rows(); ++row) {
     for (std::size_t column = 0; column < effects.columns; ++column) {
       const std::optional<PatchedNumbers>& numbers = effects.at(row, column);
       if (!numbers) continue;
-      text += fmt::format("{},{}", is_weights ? effects.first_query + row : effects.layers[row], effects.first + column);
-      if (!is_heads) text += fmt::format(",{}", exporting::csv_field(label(column)));
-      for (const PatchMeasure measure : kMeasures) {
-        const std::optional<double> recovered = effects.recovery_at(row, column, measure);
-        text += fmt::format(",{},", exporting::table_number(numbers->of(measure)));
-        if (recovered) text += exporting::table_number(*recovered);
-      }
-      text += '\n';
+      table.put(is_weights ? effects.first_query + row : effects.layers[row], effects.first + column);
+      if (!is_heads) table.put(label(column));
+      for (const PatchMeasure measure : {PatchMeasure::Logit, PatchMeasure::Probability, PatchMeasure::Loss})
+        table.put(numbers->of(measure), effects.recovery_at(row, column, measure));
     }
   }
-  return text;
+  return table;
 }
 
 }  // namespace headlight::app

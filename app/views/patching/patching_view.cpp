@@ -7,7 +7,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 
 namespace headlight::app {
 namespace {
@@ -28,8 +28,8 @@ class PatchingView final : public ViewPanel {
     kept_.update(frame);
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return write_missing(frame, nullptr);
-    copies_ |= draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position,
-                                    "Copies every number of this map as CSV.");
+    draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position,
+                         "Copies every number of this map as CSV.");
     draw_patching_controls(frame, *logit);
     const State& state = frame.state;
     const std::optional<AnalysisQuery> query = asked(frame, *logit);
@@ -80,7 +80,7 @@ class PatchingView final : public ViewPanel {
     const model::BlockKind kind = frame.state.selection.block.kind;
     head_ = {};
     if (frame.state.patching.map == PatchMap::Weights) {
-      head_ = {.block = frame.state.selection.block, .head = frame.state.selection.head};
+      head_ = frame.state.selection.head_ref();
       receiver_ = head_name(head_);
       return weight_patching_query(
           frame.state.patching, head_,
@@ -172,10 +172,9 @@ class PatchingView final : public ViewPanel {
   }
 
   void draw_buttons(Frame& frame) {
-    if (std::exchange(copies_, false)) {
-      ImGui::SetClipboardText(
-          patching_csv(*effects_, choices_.map, [&](std::size_t column) { return label(column); }).c_str());
-    }
+    copy_when_asked(frame, [&] {
+      return csv(patching_table(*effects_, choices_.map, [&](std::size_t column) { return label(column); }));
+    });
     if (!can_keep()) return;
     const std::optional<PatchCell> cell = chosen_cell(frame);
     ImGui::BeginDisabled(!cell && ImGui::GetDragDropPayload() == nullptr);
@@ -325,7 +324,7 @@ class PatchingView final : public ViewPanel {
     Selection& selection = frame.state.selection;
     const auto number = static_cast<std::uint32_t>(cell.column);
     if (is_weights()) frame.state.view.pinned = weight_at(cell.row, cell.column);
-    if (!is_weights()) select_head(selection, block_of(cell.row), is_heads() ? number : selection.head);
+    if (!is_weights()) select_head(selection, {block_of(cell.row), is_heads() ? number : selection.head});
     if (is_heads() || is_weights()) {
       if (is_double) frame.start_command("view.head");
       return;
@@ -389,26 +388,22 @@ class PatchingView final : public ViewPanel {
 
   void draw_list(Frame& frame) {
     write_note(frame, "strongest first");
-    std::vector<double> values;
-    std::optional<std::size_t> chosen;
-    const std::optional<PatchCell> cell = chosen_cell(frame);
-    for (const PatchCell& one : strongest_) {
-      if (cell && one.row == cell->row && one.column == cell->column) chosen = values.size();
-      values.push_back(one.recovery);
+    TableParts parts{.about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); }};
+    if (const std::optional<PatchCell> cell = chosen_cell(frame)) {
+      const auto same = [&](const PatchCell& one) { return one.row == cell->row && one.column == cell->column; };
+      parts.chosen = static_cast<std::size_t>(std::ranges::find_if(strongest_, same) - strongest_.begin());
     }
     ImGui::BeginChild("list", {0.0F, 0.0F});
-    const auto clicked = draw_signed_bars(
-        frame,
-        {.name = "patching.row",
-         .values = values,
-         .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
-         .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
-         .chosen = chosen,
-         .open = [&](std::size_t at) { select(frame, strongest_[at], true); },
-         .point =
-             [&](std::size_t at) { frame.transient.pointed_number = number_of(strongest_[at].row, strongest_[at].column); },
-         .least_end = kMinRange});
-    if (clicked) select(frame, strongest_[*clicked], false);
+    const TableEvents events =
+        draw_bars(frame, "patching.row",
+                  bar_table(
+                      strongest_.size(), [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
+                      [&](std::size_t at) { return strongest_[at].recovery; }, true, kMinRange),
+                  parts);
+    if (const auto at = events.hovered)
+      frame.transient.pointed_number = number_of(strongest_[*at].row, strongest_[*at].column);
+    if (const auto at = events.opened ? events.opened : events.clicked)
+      select(frame, strongest_[*at], events.opened.has_value());
     ImGui::EndChild();
   }
 
@@ -434,7 +429,6 @@ class PatchingView final : public ViewPanel {
   HeadRef head_;          ///< whose weights are put
   std::string receiver_;  ///< of paths: "L3 H5's queries"; of weights their head
   FoundReceiver search_;  ///< of paths, while no receiver is chosen
-  bool copies_ = false;   ///< as soon as the numbers are there
 };
 
 }  // namespace

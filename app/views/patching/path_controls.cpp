@@ -93,7 +93,7 @@ void draw_receiver(Frame& frame, const PathEnd& end) {
     step_receiver(frame, end, 1);
   }
   draw_how_found(frame, end);
-  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  const HeadRef selected = frame.state.selection.head_ref();
   if (selected == receiver) return;
   const std::string label = fmt::format("Take {}###take", name_with_kind(frame, selected));
   continue_line(button_width(label.c_str()), kPathGap);

@@ -36,7 +36,7 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
   constexpr float kEdge = 7.0F;
   const bool has_room = box.size.x > percent_width + 46.0F;
   const std::string text = fit_text(font, label, box.size.x - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
-  const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
+  const float y = box.origin.y + text_drop(font, box.size.y);
   const shell::Color ink = readable_on(ground);
   put_text(font, {box.origin.x + kEdge, y}, ink, text);
   if (has_room) {
@@ -142,7 +142,7 @@ class PositionTable {
   void write(ImVec2 at, float left, float right, const std::string& text, shell::Color color) {
     ImFont* font = frame_.ui.fonts().small;
     frame_.ui.ensure_glyphs(text);
-    put_text(font, {at.x + left, at.y + std::round((kPositionRow - font_size(font)) * 0.5F)}, color,
+    put_text(font, {at.x + left, at.y + text_drop(font, kPositionRow)}, color,
              fit_text(font, text, std::max(right - left - 8.0F, 1.0F)));
   }
 
@@ -178,8 +178,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
   draw_rows(layers + std::size_t{1}, kRowHeight, 1.0F, [&](std::size_t row, float y) {
     const std::uint32_t layer = layers - static_cast<std::uint32_t>(row);
-    put_text(font, {left, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)}, theme.text_dim,
-             layer_label(layer, layers));
+    put_text(font, {left, y + text_drop(font, kRowHeight - kGap)}, theme.text_dim, layer_label(layer, layers));
     frame.mark(fmt::format("lens.{}", layer), {.origin = {left, y}, .size = {width, kRowHeight - kGap}});
     // The bars beside it need the logits of the output.
     const PredictionQuery reading{

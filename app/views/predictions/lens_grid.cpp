@@ -4,6 +4,7 @@
 
 #include "app/cells/provenance.h"
 #include "app/exports/view_figures.h"
+#include "app/shapes/table.h"
 #include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
@@ -13,7 +14,6 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
 #include "core/utf8.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -225,7 +225,7 @@ void LensGrid::draw_names(Frame& frame, const PredictionPosition& position, glm:
   ImFont* font = frame.ui.fonts().small;
   ImGui::PushClipRect({corner.x, corner.y + kLensHeader}, {corner.x + kLensGutter, corner.y + room.y}, true);
   for (std::uint32_t row = visible_.first_row; row < visible_.end_row; ++row) {
-    const float y = origin_.y + static_cast<float>(row) * cell_size_.y + std::round((cell_size_.y - font_size(font)) * 0.5F);
+    const float y = origin_.y + static_cast<float>(row) * cell_size_.y + text_drop(font, cell_size_.y);
     put_text(font, {corner.x, y}, theme.text_dim, layer_label(layers_ - row, layers_));
   }
   ImGui::PopClipRect();
@@ -296,7 +296,7 @@ void LensGrid::draw_cells(Frame& frame, const PredictionPosition& position, floa
   draw_names(frame, position, corner, room);
 }
 
-void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copies) {
+void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
   layers_ = predicting_layers(*frame.result.network);
   vocabulary_ = frame.result.network->layers->unembedding->linear.out();
   const std::optional<std::uint32_t> ranked = frame.state[kPredictionsView.ranked];
@@ -308,8 +308,7 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copie
   draw_controls(frame, position);
   draw_legend(frame);
   ImGui::Spacing();
-  if (copies) copies_ = true;
-  if (copies_) copy_csv(frame, position);
+  if (frame.transient.copies == frame.state.view.tab) copy_csv(frame, position);
   const std::string trouble = std::exchange(trouble_, {});
   if (!trouble.empty()) write_note(frame, trouble + ".", frame.ui.theme().warning, "lens.trouble");
   const float height = ImGui::GetContentRegionAvail().y - kDetailRoom;
@@ -341,27 +340,25 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position, bool copie
 void LensGrid::copy_csv(Frame& frame, const PredictionPosition& position) {
   const Analysed* answer = frame.ask(LensTableQuestion{question_});
   const LensTable* table = answer && answer->is_done && answer->run == frame.result.run ? answer->as<LensTable>() : nullptr;
-  if (answer && answer->is_done) copies_ = table == nullptr && answer->error.empty();
+  if (answer && !answer->error.empty()) frame.transient.copies.clear();
   if (!table) return write_note(frame, "computing all cells for the clipboard\u2026", {}, "lens.copying");
-  std::string text = "layers,position,token,";
-  for (std::size_t i = 1; i <= kLensTokens; ++i) text += fmt::format("likeliest {0},probability {0},", i);
-  text += "entropy (nats),KL to the last layer (nats),ranked token,rank,probability\n";
+  std::vector<std::string> names = {"layers", "position", "token"};
+  for (std::size_t i = 1; i <= kLensTokens; ++i)
+    names.insert(names.end(), {fmt::format("likeliest {}", i), fmt::format("probability {}", i)});
+  names.insert(names.end(), {"entropy (nats)", "KL to the last layer (nats)", "ranked token", "rank", "probability"});
+  Table numbers = named_columns(std::move(names));
   for (std::uint32_t at = 0; at < table->positions.size(); ++at) {
-    const std::string token = exporting::csv_field(predicted_token_text(frame.result, position.batch, position.first + at));
     for (std::size_t layer = 0; layer < table->positions[at].size(); ++layer) {
       const LensCell& cell = table->positions[at][layer];
-      text += fmt::format("{},{},{},", layer, at, token);
+      numbers.put(layer, at, predicted_token_text(frame.result, position.batch, position.first + at));
       for (std::uint32_t i = 0; i < kLensTokens; ++i) {
-        text += i >= cell.known
-                    ? ",,"
-                    : fmt::format("{},{:.6g},", exporting::csv_field(candidate_label(frame.result, cell.likeliest[i].id)),
-                                  cell.likeliest[i].probability);
+        const inference::Candidate& one = cell.likeliest[i];
+        i < cell.known ? numbers.put(candidate_label(frame.result, one.id), one.probability) : numbers.put("", CellNumber());
       }
-      text += fmt::format("{:.6g},{:.6g},{},{},{:.6g}\n", cell.entropy, cell.divergence,
-                          exporting::csv_field(candidate_label(frame.result, cell.ranked)), cell.rank, cell.probability);
+      numbers.put(cell.entropy, cell.divergence, candidate_label(frame.result, cell.ranked), cell.rank, cell.probability);
     }
   }
-  ImGui::SetClipboardText(text.c_str());
+  copy_when_asked(frame, [&] { return csv(numbers); });
 }
 
 std::unique_ptr<exporting::Drawing> LensGrid::figure() const {

@@ -11,8 +11,8 @@ namespace headlight::app {
 /// that the layer's state is read as. Asks for the cells in view; of those that were there nothing is kept.
 class LensGrid {
  public:
-  /// Fills what is left of the current region. `copies`: its numbers go to the clipboard as CSV as soon as all are known.
-  void draw(Frame& frame, const PredictionPosition& position, bool copies);
+  /// Fills what is left of the current region.
+  void draw(Frame& frame, const PredictionPosition& position);
   /// What was in view; null: nothing yet.
   std::unique_ptr<exporting::Drawing> figure() const;
   /// Was the last cell opened by a double click?
@@ -39,7 +39,7 @@ class LensGrid {
   glm::vec2 origin_{0.0F}, cell_size_{0.0F};  ///< of all cells, on screen
   std::optional<std::uint32_t> shown_token_;  ///< that was scrolled to
   std::string detail_;                        ///< of the cell under the pointer, else of the chosen one
-  bool is_hovered_ = false, is_opened_ = false, copies_ = false;
+  bool is_hovered_ = false, is_opened_ = false;
   exporting::HeatmapFigure kept_;
 };
 

@@ -1,10 +1,10 @@
 #include "app/views/predictions/loss_chart.h"
 
+#include "app/shapes/table.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -24,21 +24,19 @@ std::string losses_text(const TokenLosses& found, std::span<const double> means)
                                                 : "the mean loss of the last tenth less that of the second tenth");
 }
 
-std::string csv_of(const Frame& frame, const PredictionPosition& position, const TokenLosses& found,
-                   std::span<const double> means) {
-  std::string text = "position,token,loss (nats),running mean (nats)\n";
+Table table_of(const Frame& frame, const PredictionPosition& position, const TokenLosses& found,
+               std::span<const double> means) {
+  Table table = named_columns({"position", "token", "loss (nats)", "running mean (nats)"});
   for (std::size_t i = 0; i < found.losses.size(); ++i) {
     const std::uint32_t token = found.first + static_cast<std::uint32_t>(i);
-    text += fmt::format("{},{},{:.6g},{:.6g}\n", token - position.first,
-                        exporting::csv_field(predicted_token_text(frame.result, position.batch, token)), found.losses[i],
-                        means[i]);
+    table.put(token - position.first, predicted_token_text(frame.result, position.batch, token), found.losses[i], means[i]);
   }
-  return text;
+  return table;
 }
 
 }  // namespace
 
-std::optional<std::uint32_t> LossChart::draw(Frame& frame, const PredictionPosition& position, bool copies) {
+std::optional<std::uint32_t> LossChart::draw(Frame& frame, const PredictionPosition& position) {
   kept_ = {};
   if (!predicts_next(frame.result)) return std::nullopt;
   const Analysed* answer = frame.ask(TokenLossesQuestion{.batch = position.batch});
@@ -51,7 +49,7 @@ std::optional<std::uint32_t> LossChart::draw(Frame& frame, const PredictionPosit
   const std::vector<double> means = running_means(found->losses);
   const std::string text = losses_text(*found, means);
   write_note(frame, text, frame.ui.theme().text, "prediction.loss");
-  if (copies) ImGui::SetClipboardText(csv_of(frame, position, *found, means).c_str());
+  copy_when_asked(frame, [&] { return csv(table_of(frame, position, *found, means)); });
   keep(frame, position, *found, means, text);
   return draw_bars(frame, position, *found, means);
 }

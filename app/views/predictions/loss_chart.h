@@ -10,8 +10,8 @@ namespace headlight::app {
 /// How well each token of the text is predicted: bars of −ln p along it, with the running mean, and the in-context score.
 class LossChart {
  public:
-  /// `copies`: the losses are copied as CSV. Returns the position that predicts the token which was clicked.
-  std::optional<std::uint32_t> draw(Frame& frame, const PredictionPosition& position, bool copies);
+  /// Returns the position that predicts the token which was clicked.
+  std::optional<std::uint32_t> draw(Frame& frame, const PredictionPosition& position);
   /// Losses and running mean by position; null: none were drawn last.
   std::unique_ptr<exporting::Drawing> figure() const;
 

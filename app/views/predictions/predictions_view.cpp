@@ -10,6 +10,7 @@
 #include "app/views/predictions/lens_grid.h"
 #include "app/views/predictions/loss_chart.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/position_header.h"
@@ -120,10 +121,6 @@ void draw_mask_offer(Frame& frame, const PredictionPosition& position) {
   if (draw_button(frame, "prediction.mask", label.c_str())) put_token(frame.state, frame.result, position, *mask);
 }
 
-void draw_caption(Frame& frame, const std::string& text) {
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
-}
-
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
 void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before,
                  const std::string& outlines) {
@@ -200,7 +197,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const inference::Distribution* before = baseline                                               ? baseline
                                           : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
                                                                                                  : nullptr;
-  draw_caption(frame, now ? distribution_in_words(*now, sampling) : "computing\u2026");
+  write_note(frame, now ? distribution_in_words(*now, sampling) : "computing\u2026");
   if (before) {
     draw_change(frame, *now, *before,
                 baseline ? baseline_name(frame.state) : fmt::format("before {} changed", memory.change()));
@@ -257,7 +254,7 @@ void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memo
   mark_last_item(frame, "lens.title",
                  "The state after a layer goes through the final norm and the unembedding, as if the layers after it "
                  "were not there.");
-  draw_caption(frame, "The prediction as it would be read after each layer");
+  write_note(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
   draw_logit_lens(frame, position);
   ImGui::EndChild();
@@ -279,17 +276,17 @@ class PredictionsView final : public ViewPanel {
     const char* copied = is_grid      ? "Copies all layers at all positions as CSV."
                          : has_losses ? "Copies each token\u2019s loss and their running mean as CSV."
                                       : nullptr;
-    const bool copies = draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position, copied);
+    draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position, copied);
     if (!is_grid) draw_mask_offer(frame, position);
     choose(frame, kPredictionsView.part);
     ImGui::Spacing();
     if (part_ == PredictionsPart::Position) return draw_position(frame, typed_, memory_, kept_, position);
     if (is_grid) {
-      grid_.draw(frame, position, copies);
+      grid_.draw(frame, position);
       if (grid_.is_opened()) frame.state.set(kPredictionsView.part, PredictionsPart::Position);
       return;
     }
-    const std::optional<std::uint32_t> of_chart = losses_.draw(frame, position, copies);
+    const std::optional<std::uint32_t> of_chart = losses_.draw(frame, position);
     const std::optional<std::uint32_t> of_table = draw_every_position(frame, position);
     if (!of_chart && !of_table) return;
     choose_position(frame, of_chart ? *of_chart : *of_table);

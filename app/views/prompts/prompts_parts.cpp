@@ -4,7 +4,6 @@
 #include "app/state/state_names.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -199,23 +198,20 @@ Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, co
   return matrix;
 }
 
-std::string prompts_csv(const PromptFindings& findings, const PromptMeasure& measure) {
-  std::string text = fmt::format("layer,column,{},deviation,count,left_out,lowest,lowest_prompt,highest,highest_prompt\n",
-                                 exporting::csv_field(measure.column));
+Table prompts_table(const PromptFindings& findings, const PromptMeasure& measure) {
+  Table table = named_columns({"layer", "column", std::string(measure.column), "deviation", "count", "left_out", "lowest",
+                               "lowest_prompt", "highest", "highest_prompt"});
   for (std::size_t cell = 0; cell < findings.layers.size() * findings.columns.size(); ++cell) {
     const PromptSpread spread = spread_of(findings, measure.number, cell);
     if (spread.count == 0) continue;
-    const auto of = [&](std::size_t prompt) {
-      return exporting::table_number(*findings.value(prompt, measure.number, cell));
-    };
-    const auto text_of = [&](std::size_t prompt) { return exporting::csv_field(findings.set->prompts[prompt].text); };
-    text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{}\n", findings.layers[cell / findings.columns.size()],
-        exporting::csv_field(findings.columns[cell % findings.columns.size()]), exporting::table_number(spread.mean),
-        spread.count > 1 ? exporting::table_number(spread.deviation) : "", spread.count, findings.prompts() - spread.count,
-        of(spread.lowest), text_of(spread.lowest), of(spread.highest), text_of(spread.highest));
+    const auto of = [&](std::size_t prompt) { return *findings.value(prompt, measure.number, cell); };
+    const auto text_of = [&](std::size_t prompt) { return findings.set->prompts[prompt].text; };
+    table.put(std::to_string(findings.layers[cell / findings.columns.size()]),
+              findings.columns[cell % findings.columns.size()], spread.mean,
+              spread.count > 1 ? CellNumber(spread.deviation) : std::nullopt, spread.count, findings.prompts() - spread.count,
+              of(spread.lowest), text_of(spread.lowest), of(spread.highest), text_of(spread.highest));
   }
-  return text;
+  return table;
 }
 
 std::string prompt_line(const SetPrompt& prompt) {

@@ -4,7 +4,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_scores.h"
-#include "app/widgets/signed_bars.h"
+#include "app/widgets/table_view.h"
 #include "core/utf8.h"
 
 namespace headlight::app {
@@ -32,8 +32,6 @@ class PromptsView final : public ViewPanel {
     ColumnPair{.share = 0.42F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
                                                     height);
   }
-
-  std::string csv() const override { return matrix_.cells.empty() ? std::string() : prompts_csv(*findings_, measure_); }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (matrix_.cells.empty() || !findings_->search.empty()) return nullptr;
@@ -100,9 +98,9 @@ class PromptsView final : public ViewPanel {
       if (draw_button(frame, "prompts.cancel", label, "Stops measuring prompts, or goes on; what is measured stays."))
         room.pause(!room.is_paused());
     }
-    if (is_known &&
-        draw_copy_button(frame, "prompts.copy", "Puts mean, deviation, count and both ends of every cell on the clipboard."))
-      ImGui::SetClipboardText(csv().c_str());
+    if (is_known)
+      draw_copy_button(frame, "prompts.copy", "Puts mean, deviation, count and both ends of every cell on the clipboard.");
+    if (!matrix_.cells.empty()) copy_when_asked(frame, [&] { return csv(prompts_table(*findings_, measure_)); });
   }
 
   /// A bar while prompts are measured, and what the model says of the whole set.
@@ -306,7 +304,7 @@ class PromptsView final : public ViewPanel {
     if (is_head && state[kPromptsView.position] == findings_->columns.back()) state.set(kPromptsView.position, {});
     const model::BlockRef block = encoder_block(findings_->layers[cell / columns]);
     if (frame.result.shapes.contains(block))
-      select_head(selection, block, is_head ? static_cast<std::uint32_t>(cell % columns) : selection.head);
+      select_head(selection, {block, is_head ? static_cast<std::uint32_t>(cell % columns) : selection.head});
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (!is_double || spread.count == 0) return;
     constexpr std::array kTabs = {"what_if", "patching", "patching", "logits", "predictions", "heads"};

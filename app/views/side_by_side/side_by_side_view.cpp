@@ -46,7 +46,7 @@ struct Rooms {
 Side left_side(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   const TileQuery map = shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights));
-  const HeadRef head{.block = selection.block, .head = selection.head};
+  const HeadRef head = selection.head_ref();
   std::string title = selection.mean == HeadMean::None    ? head_name(head)
                       : selection.mean == HeadMean::Layer ? fmt::format("mean of layer {}", selection.block.layer.value)
                                                           : "mean of all heads";

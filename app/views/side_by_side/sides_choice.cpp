@@ -18,7 +18,7 @@ std::optional<HeadRef> most_unlike(Frame& frame) {
   const Analysed* answer = frame.ask(similarity_query(frame.state.selection));
   const auto* found = answer ? answer->as<HeadSimilarity>() : nullptr;
   if (!found || found->divergences.size() != found->heads.size() * found->heads.size()) return std::nullopt;
-  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  const HeadRef selected = frame.state.selection.head_ref();
   const auto at = std::ranges::find(found->heads, selected);
   if (at == found->heads.end()) return std::nullopt;
   const auto row = static_cast<std::size_t>(at - found->heads.begin());
@@ -60,10 +60,10 @@ void choose_other_head(Frame& frame, const HeadRef& other) {
   if (draw_control(frame, ">", "side_by_side.next", "The head after the one on the right.")) step_other(frame, other, 1);
   if (draw_control(frame, "Swap", "side_by_side.swap", "Exchanges the heads of both sides.")) {
     const Selection selection = frame.state.selection;
-    choose_other(frame, {.block = selection.block, .head = selection.head});
-    select_head(frame.state.selection, other.block, other.head);
+    choose_other(frame, selection.head_ref());
+    select_head(frame.state.selection, other);
   }
-  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  const HeadRef selected = frame.state.selection.head_ref();
   if (draw_control(frame, fmt::format("Put {} here", head_name(selected)).c_str(), "side_by_side.keep",
                    "The selected head stays on the right, and another one can be selected for the left.")) {
     choose_other(frame, selected);

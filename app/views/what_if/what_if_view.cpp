@@ -11,10 +11,9 @@
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/table_view.h"
 #include "app/widgets/thumbnail.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -37,32 +36,25 @@ HeadNumbers changes_of(const HeadKnockouts& found, model::BlockKind kind, Knocko
   return changes;
 }
 
-/// Returns all numbers of the heads that are known as CSV with a header line: kind, layer, head, then logit and probability,
-/// or the loss, without the head and less the present ones; where there is a baseline, each change there as well.
-std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
+/// Returns the heads that are known: logit and probability, or the loss, without the head and less the present ones; where
+/// there is a baseline, each change there as well.
+Table knockout_table(const ShownKnockouts& found, KnockoutMeasure measure) {
   std::vector<std::pair<const char*, KnockoutMeasure>> columns = {{"loss", KnockoutMeasure::Loss}};
   if (measure != KnockoutMeasure::Loss) {
     columns = {{"logit", KnockoutMeasure::Logit}, {"probability", KnockoutMeasure::Probability}};
   }
-  std::string text = "kind,layer,head";
-  for (const auto& [name, column] : columns) {
-    text += fmt::format(",{},{}_change", name, name);
-    if (found.baseline) text += fmt::format(",baseline_{}_change", name);
-  }
-  text += '\n';
+  std::vector<std::string> names = {"kind", "layer", "head"};
+  for (const auto& [name, column] : columns) names.insert(names.end(), {name, fmt::format("{}_change", name)});
+  Table table = named_columns(std::move(names));
   for (const auto& [head, numbers] : found.now->without) {
-    text += fmt::format("{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
+    table.put(model::to_string(head.block.kind), head.block.layer.value, head.head);
     for (const auto& [name, column] : columns) {
       const double value = numbers.of(column);
-      text += fmt::format(",{},{}", exporting::table_number(value),
-                          exporting::table_number(value - found.now->present.of(column)));
-      if (!found.baseline) continue;
-      const std::optional<double> before = found.baseline->change(head, column);
-      text += before ? "," + exporting::table_number(*before) : ",";
+      table.put(value, Compared<double>{.now = value - found.now->present.of(column),
+                                        .baseline = found.baseline ? found.baseline->change(head, column) : std::nullopt});
     }
-    text += '\n';
   }
-  return text;
+  return table;
 }
 
 /// Returns what is done to each head, in words.
@@ -108,7 +100,7 @@ void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& 
   write_note(frame, text, frame.ui.theme().text, "what_if.summary");
 }
 
-void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head.block, head.head); }
+void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head); }
 
 /// Takes the head out of the model, or puts it back, as the key K does.
 void knock_out(Frame& frame, const HeadRef& head) {
@@ -234,8 +226,8 @@ class WhatIfView final : public ViewPanel {
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return write_missing(frame, nullptr);
     const KnockoutMeasure measure = frame.state[kWhatIfView.measure];
-    copies_ |= draw_position_header(frame, "what_if", "What if a head were gone?", logit->position,
-                                    "Copies every number of this view as CSV.");
+    draw_position_header(frame, "what_if", "What if a head were gone?", logit->position,
+                         "Copies every number of this view as CSV.");
     choose(frame, kWhatIfView.measure);
     choose_next(frame, kWhatIfView.ablation,
                 {"knocked out", "mean of the text", fmt::format("mean of {}", baseline_name(frame.state))});
@@ -256,7 +248,7 @@ class WhatIfView final : public ViewPanel {
     draw_summary(frame, *logit, found);
     draw_comparison(frame, "what_if", "what each head changes", found.of_baseline);
     draw_buttons(frame);
-    if (std::exchange(copies_, false)) ImGui::SetClipboardText(knockout_csv(found, measure).c_str());
+    copy_when_asked(frame, [&] { return csv(knockout_table(found, measure)); });
     ImGui::Spacing();
     scores_ = scores_of(frame, found);
     draw_heads(frame, *logit, *found.now, scores_);
@@ -279,7 +271,6 @@ class WhatIfView final : public ViewPanel {
   HeadScores scores_;     ///< of the last frame
   FigureWords words_;     ///< of their figure
   std::string compared_;  ///< what differences are
-  bool copies_ = false;   ///< as soon as the numbers are there
 };
 
 }  // namespace

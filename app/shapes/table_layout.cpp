@@ -1,0 +1,123 @@
+#include "app/shapes/table_layout.h"
+
+#include <cmath>
+
+#include "view/ellipsis.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kIndent = 5.0F, kNumberGap = 10.0F, kBarHeight = 3.0F, kMostText = 260.0F, kMostShare = 0.42F;
+constexpr const char* kBothNumbers = "8.88 \u2192 8.88";
+
+}  // namespace
+
+TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(look)), compares_(table.is_compared()) {
+  float all = look_.gutter, numbers = 0.0F;
+  std::vector<float> widths;
+  for (const Column& column : table.columns) {
+    if (!column.is_shown) continue;
+    const float title = std::ceil(look_.width(TableFont::Small, column.title + "\u2193")) + kIndent + 2.0F;
+    float slot = 0.0F, least = 0.0F, most = look_.room > 0.0F ? std::min(kMostText, kMostShare * look_.room) : kMostText;
+    columns_.push_back({&column, {}});
+    if (const auto* texts = std::get_if<1>(&column.cells)) {
+      const auto longest = std::ranges::max_element(*texts, {}, &std::string::size);  // it alone is measured
+      if (longest != texts->end()) slot = look_.width(TableFont::Strong, *longest);
+    } else {
+      const auto [low, high] = columns_.back().second = column.ends();
+      for (const double end : {low, high})
+        slot = std::max(slot, look_.width(TableFont::Mono, column.written(end, column.has_signs())));
+      least = look_.least + (column.is_compared() ? 14.0F : 0.0F);
+      most = most_of(column);
+      numbers += 1.0F;
+    }
+    slots_.push_back(std::ceil(slot));
+    widths.push_back(std::max({title, least, std::min(slots_.back() + kNumberGap, most)}));
+    all += widths.back();
+  }
+  const float spare = std::floor(std::max(look_.room - all, 0.0F) / std::max(numbers, 1.0F));
+  edges_.push_back(look_.gutter);
+  for (std::size_t i = 0; i < count(); ++i) {
+    const float more = column(i).has_numbers() ? std::min(spare, std::max(most_of(column(i)) - widths[i], 0.0F)) : 0.0F;
+    edges_.push_back(edges_.back() + widths[i] + more);
+  }
+}
+
+const Column* TableLayout::column_at(float x) const {
+  const auto next = static_cast<std::size_t>(std::ranges::upper_bound(edges_, x) - edges_.begin());
+  return next == 0 || next > count() ? nullptr : columns_[next - 1].first;
+}
+
+std::vector<TableItem> TableLayout::header(const TableOrder& order) const {
+  std::vector<TableItem> items;
+  for (std::size_t i = 0; i < count(); ++i) {
+    const bool is_order = column(i).has_numbers() ? column(i).key() == order.column : i == 0 && order.column.empty();
+    const char* arrow = !is_order || !column(i).has_numbers() ? "" : order.lowest_first ? "\u2191" : "\u2193";
+    write(items, i, edges_[i], {0.0F, header_height()}, column(i).title + arrow, TableFont::Small,
+          is_order ? TableInk::Accent : TableInk::Dim);
+  }
+  return items;
+}
+
+std::vector<TableItem> TableLayout::row(std::size_t row, bool is_chosen, bool is_hovered) const {
+  std::vector<TableItem> items;
+  if (is_chosen || is_hovered) {
+    items.push_back(
+        {.rect = {{0.0F, 0.0F}, {width(), row_height()}}, .ink = is_chosen ? TableInk::Chosen : TableInk::Hovered});
+  }
+  for (std::size_t i = 0; i < count(); ++i) {
+    const TableFont font = i > 0 ? TableFont::Small : is_chosen ? TableFont::Strong : TableFont::Body;
+    if (column(i).has_numbers()) {
+      put_number(items, i, row);
+    } else {
+      write(items, i, edges_[i], {0.0F, row_height()}, column(i).text(row), font, i > 0 ? TableInk::Dim : TableInk::Text);
+    }
+  }
+  return items;
+}
+
+void TableLayout::write(std::vector<TableItem>& items, std::size_t i, float x, glm::vec2 y_and_height,
+                        const std::string& text, TableFont font, TableInk ink) const {
+  const view::Rect rect{{x + kIndent, y_and_height.x}, {edges_[i + 1] - x - kIndent, y_and_height.y}};
+  const auto measure = [&](std::string_view part) { return look_.width(font, part); };
+  items.push_back({rect, ink, view::shorten(text, rect.size.x, measure), font});
+}
+
+void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::size_t row) const {
+  const auto& [of, ends] = columns_[i];
+  const float x = edges_[i], width = edges_[i + 1] - x, slot = slots_[i];
+  const bool has_signs = of->has_signs(), compares = of->is_compared(), is_wide = of->is_wide;
+  const CellNumber number = of->shown_number(row);
+  const bool is_known = number && std::isfinite(*number);
+  if (is_known && (compares || of->bar != BarKind::None)) {
+    const float room = width - kNumberGap - (is_wide ? slot + kIndent : 0.0F);
+    const auto place = [&, low = ends.first, high = ends.second](double at) {
+      return x + std::round(room * static_cast<float>((std::clamp(at, low, high) - low) / (high - low)));
+    };
+    const float zero = place(0.0), end = place(has_signs ? *number : std::abs(*number));
+    // Below the number: it would end within a digit.
+    const view::Rect line = is_wide ? view::Rect{{zero, 4.0F}, {1.0F, look_.line - 8.0F}}
+                                    : view::Rect{{zero, look_.line - kBarHeight - 1.0F}, {1.0F, kBarHeight}};
+    const float length = has_signs || is_wide ? std::abs(end - zero) : std::max(end - zero, 2.0F);
+    items.push_back({{{std::min(zero, end), line.origin.y}, {length, line.size.y}},
+                     !has_signs   ? TableInk::Bar
+                     : end < zero ? TableInk::Less
+                                  : TableInk::More});
+    if (has_signs)
+      items.push_back(
+          {.rect = {line.origin - glm::vec2(0.0F, 1.0F), line.size + glm::vec2(0.0F, 2.0F)}, .ink = TableInk::Line});
+  }
+  const bool is_quiet = !is_known || (!compares && !of->is_quiet.empty() && of->is_quiet[row]);
+  const std::string text = of->text(row);  // ends where the widest number does, so that decimals are in a line
+  const float before =
+      std::max(slot - look_.width(TableFont::Mono, text), 0.0F) + (is_wide ? width - slot - kNumberGap : 0.0F);
+  write(items, i, x + before, {0.0F, look_.line}, text, TableFont::Mono, is_quiet ? TableInk::Dim : TableInk::Text);
+  if (!compares) return;
+  const std::string now = of->written(of->number(row)), then = of->written(of->baseline[row]);
+  // In a narrow column what it was alone: the change above it says the rest.
+  const bool has_room = look_.width(TableFont::Small, kBothNumbers) <= width - kIndent;
+  write(items, i, x, {look_.line - 4.0F, look_.second}, has_room ? then + " \u2192 " + now : "was " + then, TableFont::Small,
+        TableInk::Dim);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "app/frame.h"
+#include "app/shapes/table_figure.h"
+
+namespace headlight::app {
+
+/// What is drawn of a table beside it.
+struct TableParts {
+  std::optional<std::size_t> chosen = {};  ///< the row that is drawn as selected, and scrolled to when it becomes that
+  std::function<std::string(std::size_t row)> about = {};  ///< a row's tooltip; empty: it has none
+  const char* empty = "";                                  ///< in place of rows where none is listed
+  float gutter = 0.0F;                                     ///< before the first column, where `draw_gutter` draws
+  std::function<void(std::size_t row, const view::Rect& box)> draw_gutter = {};
+};
+
+struct TableEvents {
+  std::optional<std::size_t> hovered, clicked;
+  std::optional<std::size_t> opened;  ///< clicked twice, or with the keyboard once it was chosen
+};
+
+/// A table on screen, with what is kept from frame to frame: the listed rows in their order, and the layout.
+class TableView {
+ public:
+  /// Titles are marked "<name>.order.<column>", rows "<name>.row.<text of the first column>".
+  explicit TableView(std::string name) : name_(std::move(name)) {}
+
+  /// Takes another table. The rows of the last one aren't listed any more.
+  void show(Table table);
+  const Table& table() const { return table_; }
+  /// Lists these rows in this order, which is found again where they, it or the table changed.
+  const TableRows& list(TableRows rows, const TableOrder& order);
+  const TableRows& listed() const { return listed_; }
+  /// What is listed as a figure, with title and settings of `figure`; null: nothing is.
+  std::unique_ptr<exporting::Drawing> figure(TableFigure figure) const;
+
+  /// Into what is left of the region; Ctrl and a click ask where a number is from, and are none. A click on a title changes
+  /// the order: the same column the other way round, else this column, the largest number first. The cell under the pointer
+  /// is what is asked about.
+  TableEvents draw(Frame& frame, const TableParts& parts, TableOrder& order);
+
+ private:
+  friend TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts);
+  void lay_out(const Frame& frame, float room, float gutter);
+  void draw_titles(Frame& frame, TableOrder& order) const;
+  TableEvents draw_listed(Frame& frame, const TableParts& parts, bool is_list = false);
+  void point_at(Frame& frame, std::size_t row, float x) const;
+
+  std::string name_;
+  Table table_;
+  TableRows rows_, listed_;
+  TableOrder order_;
+  std::optional<TableLayout> layout_;
+  float room_ = 0.0F, gutter_ = 0.0F;    ///< of the layout
+  std::optional<std::size_t> revealed_;  ///< the row that was chosen in the last frame
+};
+
+/// A bar_table() in the current region, whose rows are as wide as it and marked "<name>.0", "<name>.1", …
+TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts);
+
+/// "+1.234" or "−0.012": with its sign.
+std::string signed_text(double value);
+
+}  // namespace headlight::app
