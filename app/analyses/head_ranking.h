@@ -69,7 +69,8 @@ class PatternRows {
 
   /// Has each head a pattern of its own? Only an expression with `head` or `layer` in it.
   bool depends_on_head() const;
-  /// [row, key], 1 where the pattern has the cell: rows [first, first + count) of the map, keys of the line without padding.
+  /// Returns [row, key], 1 where the pattern has the cell: rows [first, first + count) of the map, keys of the line without
+  /// padding.
   std::vector<std::uint8_t> rows(const HeadRef& head, std::uint32_t first, std::uint32_t count) const;
 
  private:

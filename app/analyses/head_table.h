@@ -6,8 +6,8 @@
 
 namespace headlight::app {
 
-/// Heads by what they do: a column for each metric, of whose numbers can be asked where they come from. `found`: null while
-/// nothing is measured; `baseline`: null where nothing is compared.
+/// Returns the table of heads by what they do: a column for each metric, whose numbers have a provenance. `found`: null
+/// while nothing is measured; `baseline`: null where nothing is compared.
 Table head_table(std::vector<HeadRef> heads, const HeadMetricsFound* found, const HeadMetricsFound* baseline,
                  const evaluation::PatternScoring& scoring, std::uint32_t batch = 0);
 

@@ -30,10 +30,10 @@ struct PatchedNumbers {
 /// counterpart in the other text are.
 PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToken& measured);
 
-/// (patched − target) / (source − target): 0 where a patch leaves the target as it is, 1 where it does what the whole of the
-/// source does (TransformerLens' normalisation of activation patching, the target being its corrupted run and the source its
-/// clean one). None where the two differ by less than 1e-4, of probabilities by that share of the larger one, so that
-/// float32's rounding would be most of it, and where a number isn't finite.
+/// Returns (patched − target) / (source − target): 0 where a patch leaves the target as it is, 1 where it does what the
+/// whole of the source does (TransformerLens' normalisation of activation patching, the target being its corrupted run and
+/// the source its clean one). None where the two differ by less than 1e-4, of probabilities by that share of the larger one,
+/// so that float32's rounding would be most of it, and where a number isn't finite.
 std::optional<double> recovery(PatchMeasure measure, const PatchedNumbers& target, const PatchedNumbers& source,
                                const PatchedNumbers& patched);
 

@@ -19,8 +19,8 @@ struct FlowQuestion {
   auto operator<=>(const FlowQuestion&) const = default;
 };
 inline constexpr std::uint32_t kMaxRolloutTokens = 4'096;
-/// All edges between the first and the last layer are in memory at once, four million of them at most: 1,448 tokens of 4
-/// layers, 647 of 12.
+/// Returns how many tokens the flow takes: all edges between the first and the last layer are in memory at once, four
+/// million of them at most: 1,448 tokens of 4 layers, 647 of 12.
 std::uint32_t most_flow_tokens(std::uint32_t layers);
 
 struct TokenFlowFound final : AnalysisResult {
