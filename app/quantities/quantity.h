@@ -95,7 +95,7 @@ struct Quantity {
   std::string (*formula)(const FormulaSubject& subject) = nullptr;
   Task<attention::Tile> (*evaluate)(const TileQuery& query, const EvaluationSubject& subject) = nullptr;  ///< a tile of it
 
-  /// [rows, columns] of one matrix; nullopt where the block has none.
+  /// Returns [rows, columns] of one matrix; nullopt where the block has none.
   std::optional<inference::BlockShape::Extent> shape(const inference::BlockShape& block) const {
     return block.extent(stage);
   }

@@ -47,7 +47,7 @@ std::vector<Quantity> stages() {
   return lines;
 }
 
-/// A mean over heads has the numbers of weights, from several heads.
+/// Returns a mean over heads, which has the numbers of weights, from several heads.
 Quantity mean(const Quantity& weights, Scope scope) {
   const bool is_of_block = scope == Scope::Block;
   Quantity line = weights;
