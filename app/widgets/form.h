@@ -54,7 +54,8 @@ class Form {
   /// Draws a value to read with a button at its right end, which may be disabled.
   bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
   bool button(const char* name, const char* label, float width = 0.0F);
-  /// The head of fields that are looked at now and then: a click shows or folds them. Returns whether they are to be drawn.
+  /// Draws the head of fields that are looked at now and then: a click shows or folds them. Returns whether they are to be
+  /// drawn.
   bool fold(const char* name, const char* label, bool& is_open, const char* explanation = nullptr);
 
   /// Draws a label and goes to the field's column, for a field that isn't one of these; returns the field's width.

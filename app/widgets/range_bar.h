@@ -49,7 +49,7 @@ std::string fixed_range_text(const ViewChoices& view);
 /// Chooses between them, below a colour bar: a list, and of fixed values fields to type them into.
 class RangeChoice {
  public:
-  /// `shown`: the range of the bar, which Fixed begins with.
+  /// Makes the choice. `shown`: the range of the bar, which Fixed begins with.
   RangeChoice(Frame& frame, attention::Stage stage, view::ValueLimits shown) : frame_(frame), stage_(stage), shown_(shown) {}
 
   float height() const;

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// What is drawn of a table beside it.
+/// Parts that are drawn beside a table.
 struct TableParts {
   std::optional<std::size_t> chosen = {};  ///< the row that is drawn as selected, and scrolled to when it becomes that
   std::function<std::string(std::size_t row)> about = {};  ///< a row's tooltip; empty: it has none
@@ -31,12 +31,12 @@ class TableView {
   /// Lists these rows in this order, which is found again where they, it or the table changed.
   const TableRows& list(TableRows rows, const TableOrder& order);
   const TableRows& listed() const { return listed_; }
-  /// What is listed as a figure, with title and settings of `figure`; null: nothing is.
+  /// Returns the listed rows as a figure, with title and settings of `figure`; null: none are listed.
   std::unique_ptr<exporting::Drawing> figure(TableFigure figure) const;
 
-  /// Into what is left of the region; Ctrl and a click ask where a number is from, and are none. A click on a title changes
-  /// the order: the same column the other way round, else this column, the largest number first. The cell under the pointer
-  /// is what is asked about.
+  /// Draws the table into what is left of the region; Ctrl and a click ask where a number is from, and aren't reported as a
+  /// click. A click on a title changes the order: the same column the other way round, else this column, the largest number
+  /// first. The cell under the pointer is what is asked about.
   TableEvents draw(Frame& frame, const TableParts& parts, TableOrder& order);
 
  private:
@@ -55,10 +55,10 @@ class TableView {
   std::optional<std::size_t> revealed_;  ///< the row that was chosen in the last frame
 };
 
-/// A bar_table() in the current region, whose rows are as wide as it and marked "<name>.0", "<name>.1", …
+/// Draws a bar_table() in the current region, whose rows are as wide as it and marked "<name>.0", "<name>.1", …
 TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts);
 
-/// "+1.234" or "−0.012": with its sign.
+/// Returns "+1.234" or "−0.012": with its sign.
 std::string signed_text(double value);
 
 }  // namespace headlight::app

@@ -19,7 +19,7 @@ inline float font_size(const ImFont* font) { return font->FontSize * font->Scale
 inline float font_ascent(const ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; }
 #endif
 
-/// How far below its upper edge a line of text begins that is in the middle of this height.
+/// Returns how far below the upper edge of such a height a line of text in its middle begins.
 inline float text_drop(const ImFont* font, float height) { return std::round((height - font_size(font)) * 0.5F); }
 
 /// Font and colour of the text that follows, until the end of the scope.

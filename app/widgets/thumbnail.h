@@ -23,7 +23,7 @@ NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box);
 
 /// Returns "128 of 8,192 query rows" for a sampled tile, empty for any other: what a thumbnail says of itself.
 std::string sample_in_words(const TileQuery& query);
-/// "sampled: 128 of 8192 query rows" with a tooltip that says what of it is exact.
+/// Draws "sampled: 128 of 8192 query rows" with a tooltip that says which numbers are exact.
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample);
 
 /// Draws a head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour
@@ -44,7 +44,7 @@ struct HeadThumbnailEvents {
   bool is_selected = false;  ///< before the click
   TileQuery shown;
 };
-/// A right click selects the head and opens its menu.
+/// Draws a thumbnail; a right click selects the head and opens its menu.
 HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumbnail);
 
 /// Draws the row and the column of the cell under the pointer, wherever in the window it is, on a thumbnail of a head of the
@@ -57,9 +57,9 @@ std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed);
 /// heatmap.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence);
 
-/// "prev 0.98" in the lower left corner of a thumbnail; the word alone where that is too narrow, nothing where it would
-/// cover much of the map.
-/// Marked for tests where it is drawn: "<thumbnail>.badge". Returns whether the pointer is on it.
+/// Draws "prev 0.98" in the lower left corner of a thumbnail; the word alone where that is too narrow, nothing where it
+/// would cover much of the map. Marked for tests where it is drawn: "<thumbnail>.badge". Returns whether the pointer is on
+/// it.
 bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text);
 
 /// Returns the queries of the selected batch item without padding.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kSpaceMark = "\u00B7";
 
-/// ASCII letters as lower case, spaces as labels mark them.
+/// Returns ASCII letters as lower case, spaces as labels mark them.
 std::string folded(std::string_view text) {
   std::string result;
   for (const char letter : text) {
