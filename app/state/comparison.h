@@ -48,8 +48,8 @@ bool can_return_to_baseline(const State& state);
 /// Puts text, settings, masks and heads back to what they were when the baseline was kept. It stays the baseline.
 void return_to_baseline(State& state);
 
-/// {"name", "preset", "text", "model", "playground", "masks", "gains", …}, the members as a session has them; null: nothing
-/// is the baseline.
+/// Returns {"name", "preset", "text", "model", "playground", "masks", "gains", …}, the members as a session has them; null:
+/// nothing is the baseline.
 nlohmann::json write_baseline(const SharedValue<BaselineRun>& baseline);
 /// Throws Error naming the member that is invalid.
 void read_baseline(const JsonReader& object, const char* key, SharedValue<BaselineRun>& value);

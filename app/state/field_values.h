@@ -43,7 +43,7 @@ void read_edits(const JsonReader& object, const char* key, inference::NotebookEd
 nlohmann::json write_limits(const ColorLimits& limits);
 void read_limits(const JsonReader& object, const char* key, ColorLimits& value);
 
-/// [query, key], or null without a cell.
+/// Returns [query, key], or null without a cell.
 nlohmann::json write_cell(const std::optional<attention::Cell>& cell);
 void read_cell(const JsonReader& object, const char* key, std::optional<attention::Cell>& value);
 

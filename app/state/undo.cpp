@@ -29,7 +29,7 @@ std::size_t approximate_bytes(const inference::FixedPatterns& patterns, const in
   return bytes;
 }
 
-/// Approximate host memory of masks that `before`, if there is one, doesn't share.
+/// Returns the approximate host memory of masks that `before`, if there is one, doesn't share.
 std::size_t approximate_bytes(const attention::MaskSpec& mask, const attention::MaskSpec* before) {
   std::size_t bytes = (mask.painted.size() + mask.biases.size()) * kBytesPerScope;
   const bool shares_matrix = before && before->matrix.get() == mask.matrix.get();

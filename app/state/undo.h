@@ -72,7 +72,7 @@ class Undo {
   std::size_t step_count() const { return steps_.size(); }
   /// The number of steps before the shown one.
   std::size_t position() const { return position_; }
-  /// Approximate memory of all steps; what neighbouring steps share counts once.
+  /// Returns the approximate memory of all steps; what neighbouring steps share counts once.
   std::size_t bytes() const { return bytes_; }
 
  private:
