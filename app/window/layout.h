@@ -73,8 +73,8 @@ struct Strips {
   bool is_presentation = false;
 };
 
-/// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some
-/// room.
+/// Lays out the window. The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the
+/// strips leave the map some room.
 Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes);
 
 /// Applies a splitter's drag to `x` to the panes' widths, which stay inside of what the window can show.

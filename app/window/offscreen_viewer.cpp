@@ -35,7 +35,7 @@ WorkspaceOptions drawn_by(WorkspaceOptions setup, const shell::RenderDevice& dev
   return setup;
 }
 
-/// What the options open beside the state. Returns the clock when all is drawn.
+/// Shows what the options open beside the state. Returns the clock when all is drawn.
 double show(OffscreenViewer& viewer, const ScreenshotOptions& options) {
   viewer.ui().draw_when_read();
   Workspace& workspace = viewer.workspace();

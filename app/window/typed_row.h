@@ -58,7 +58,7 @@ enum class TypedOfferChoice : std::uint8_t { None, Adds, Replaces, Leaves };
 /// `has_text_box`: else it is only said that nothing was changed.
 TypedOfferChoice draw_typed_offer_panel(Frame& frame, const std::string& typed, bool has_text_box);
 
-/// The size of its window, in UI units, where there is so much room.
+/// The size of the typed row's window, in UI units, where there is so much room.
 inline constexpr glm::vec2 kTypedOfferSize(520.0F, 96.0F);
 
 }  // namespace headlight::app
