@@ -103,7 +103,7 @@ struct BlockViewState {
 
 inline constexpr float kWalkControlsHeight = 34.0F;
 
-/// "softmax → attention weights": a formula, cut as text where it has no room.
+/// Draws "softmax → attention weights": a formula, cut as text where it has no room.
 void draw_step(Frame& frame, const std::string& step) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float room = ImGui::GetContentRegionAvail().x;

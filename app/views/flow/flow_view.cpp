@@ -352,7 +352,7 @@ class FlowView final : public ViewPanel {
   Choices choices_;
   float threshold_ = kMinFlowThreshold;  ///< in force: the chosen or the automatic one
   FlowLayout layout_;
-  /// [place in kMinShares] has_enough() of the last finding.
+  /// has_enough() of the last finding, by the place of its share in kMinShares.
   std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kMinShares.size()> enough_;
   std::string title_, subtitle_;                          ///< of the figure
   std::vector<std::uint32_t> layer_numbers_;              ///< of the figure: model::Network::layer_numbers

@@ -52,7 +52,7 @@ std::optional<Changes> changes_of(Frame& frame, const FlowNode& node, std::uint3
                  .suppressed = "Suppressed: " + changed(frame, *before->logits, *after->logits, false)};
 }
 
-/// Everything below the tooltip's first line.
+/// Draws everything below the tooltip's first line.
 void draw_facts(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   if (mlp) ImGui::TextUnformatted(fmt::format("The layer's MLP is {} of this state.", percent_text(*mlp)).c_str());

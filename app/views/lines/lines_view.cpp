@@ -104,7 +104,7 @@ class LinesView final : public ViewPanel {
                        .scroll = scroll});
   }
 
-  /// "query" over the left column and "key" over the right one.
+  /// Draws "query" over the left column and "key" over the right one.
   static void draw_names(Frame& frame, const LineSides& sides) {
     const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
     const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;

@@ -217,7 +217,7 @@ class ModelView final : public ViewPanel {
     if (!is_pin && (is_double || is_pressed_again)) open_head(frame, head);
   }
 
-  /// "L3 H1" and what it does, or the metric by which heads are ordered.
+  /// Draws "L3 H1" and what it does, or the metric by which heads are ordered.
   static void draw_caption(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics,
                            bool is_selected) {
     const shell::Theme& theme = frame.ui.theme();

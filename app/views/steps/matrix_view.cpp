@@ -40,7 +40,7 @@ bool scrolls_columns(const MatrixPlan& plan) { return plan.shown_columns < plan.
 /// Returns the height of what is below the cells, without the remark.
 float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
 
-/// "query ↓   d_k →" above the numbers of the columns.
+/// Draws "query ↓   d_k →" above the numbers of the columns.
 void draw_axes_names(const Frame& frame, const MatrixView& view, glm::vec2 at) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
