@@ -48,7 +48,7 @@ void take(Frame& frame, MaskSpec& mask, ExpressionUse use, const std::string& te
   set_expression(mask, use, std::get<Expression>(std::move(parsed)));
 }
 
-/// "none", the presets, and "typed" for any other text.
+/// Draws the choice of "none", the presets, and "typed" for any other text.
 void draw_presets(Frame& frame, Form& form, const Field& field, MaskSpec& mask, ExpressionDraft& draft) {
   std::vector<const ExpressionPreset*> presets;
   std::vector<const char*> names{"none"};
