@@ -50,8 +50,8 @@ struct Renderer {
   std::string lack = {};                     ///< why it can't, where that is known
 };
 
-/// The backend of Dear ImGui, a part of the distribution's library, takes the first type that the host can reach, whatever
-/// the size of its heap. Empty: that one is large enough.
+/// Returns why memory lacks for Dear ImGui's backend, a part of the distribution's library, which takes the first type that
+/// the host can reach, whatever the size of its heap. Empty: that one is large enough.
 std::string lack_of_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
   const std::span types(memory.memoryTypes.data(), memory.memoryTypeCount);
   const auto first = std::ranges::find_if(types, [](const vk::MemoryType& type) {

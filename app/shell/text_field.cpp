@@ -220,7 +220,7 @@ int on_edit(ImGuiInputTextCallbackData* data) {
   return 0;
 }
 
-/// A field of several lines is a child window; the newest of the window being drawn.
+/// Returns the window of a field of several lines, a child window: the newest of the window being drawn.
 ImGuiWindow* lines_window() {
   ImGuiWindow* window = ImGui::GetCurrentWindow();
   return window->DC.ChildWindows.empty() ? nullptr : window->DC.ChildWindows.back();
