@@ -33,8 +33,9 @@ struct EvaluationFlags {
   /// Returns the lines of a text file, or the texts of JSON lines. Throws Error in one line.
   std::vector<std::string> texts_of(const std::filesystem::path& file) const;
 
-  /// A text of Multi30k, in the folder of --data or of the environment's variable. `missing` names the flags to give
-  /// instead: "--source and --reference". Throws UsageError when there is no folder, Error when it lacks the text.
+  /// Returns the path of a text of Multi30k, in the folder of --data or of the environment's variable. `missing` names the
+  /// flags to give instead: "--source and --reference". Throws UsageError when there is no folder, Error when it lacks the
+  /// text.
   std::filesystem::path multi30k(std::string_view text, std::string_view missing) const;
 };
 

@@ -59,7 +59,7 @@ class FlagGroup {
   /// Adds a flag that may be given several times.
   void add_repeatable(const std::string& flag, const std::string& value_name, const std::string& help,
                       std::function<void(const std::vector<std::string>&)> use) const;
-  /// A flag without a value.
+  /// Adds a flag without a value.
   void add_plain(const std::string& flag, const std::string& help, std::function<void()> use) const;
   /// Adds a word without a flag in front; `use` gets it and may throw UsageError.
   void add_argument(const std::string& name, const std::string& value_name, const std::string& help,

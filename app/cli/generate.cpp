@@ -94,7 +94,7 @@ class Generator {
   }
 
  private:
-  /// An empty line is the token that texts begin with.
+  /// Returns the ids of a line; an empty line is the token that texts begin with.
   Ids ids(const std::string& line) const {
     Ids ids;
     const auto tokens =

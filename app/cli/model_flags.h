@@ -73,7 +73,7 @@ class ModelFlags {
     select_ = std::move(select);
   }
 
-  /// `state`, or the session's, with the given flags applied; the rest is unchanged. Opens the model, if any. Throws
+  /// Changes `state`, or the session's, by the given flags; the rest is unchanged. Opens the model, if any. Throws
   /// UsageError for flags that exclude each other, and Error when a file can't be read, isn't a mask or a session, or
   /// contains no model.
   void apply(State& state);

@@ -15,7 +15,7 @@ StateEdit parse_comparison(const std::string& flag, const std::string& text);
 class StateFlags {
  public:
   void add_to(CLI::App& app);
-  /// `state` with the given flags applied; the rest is unchanged.
+  /// Changes `state` by the given flags; the rest is unchanged.
   void apply(State& state) const;
 
  private:

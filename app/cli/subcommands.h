@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// The subcommands, one source each. run_command_line() lists them in the order of --help.
+/// These functions add the subcommands, one source each. run_command_line() lists them in the order of --help.
 
 /// headlight view, also the default command: the window.
 Subcommand add_view_command(CLI::App& app);

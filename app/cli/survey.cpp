@@ -48,7 +48,7 @@ struct SurveyFlags {
   bool is_jsonl = false, restarts = false, is_dry_run = false;
 };
 
-/// "two-back=k == q - 2".
+/// Reads the user's own metric: "two-back=k == q - 2".
 CorpusMetric own_metric(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw UsageError("--metric is NAME=PATTERN, not '{}'", text);
@@ -184,7 +184,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   return 0;
 }
 
-/// The parts that --shard measured, as one survey.
+/// Writes the parts that --shard measured as one survey.
 int merge(SurveyFlags& flags) {
   if (flags.parts.empty()) throw UsageError("name the folders: headlight survey merge DIR...");
   SurveyChoices choices = read_choices(flags.parts.front());
