@@ -31,7 +31,7 @@ void suffer_fault(const std::string& step) {
   if (text.starts_with("hang")) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-/// [item, head, token, width] without padding.
+/// Returns [item, head, token, width] without padding.
 std::vector<float> unpadded(const ops::DeviceTensor& tensor, std::span<const float> padded) {
   std::vector<float> values;
   const std::size_t row_width = std::size_t{tensor.width4()} * 4, rows = std::size_t{tensor.heads} * tensor.tokens;

@@ -45,7 +45,7 @@ struct Layer {
     }
   }
 
-  /// The weight of a row.
+  /// Returns the expert whose weight a row is multiplied by.
   std::size_t expert_of(std::size_t row) const {
     if (!of_experts) return 0;
     const auto of_token = std::span(logits.values).subspan(row / kPerToken * kExperts, kExperts);
