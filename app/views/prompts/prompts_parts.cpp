@@ -208,8 +208,9 @@ Table prompts_table(const PromptFindings& findings, const PromptMeasure& measure
     const auto text_of = [&](std::size_t prompt) { return findings.set->prompts[prompt].text; };
     table.put(std::to_string(findings.layers[cell / findings.columns.size()]),
               findings.columns[cell % findings.columns.size()], spread.mean,
-              spread.count > 1 ? CellNumber(spread.deviation) : std::nullopt, spread.count, findings.prompts() - spread.count,
-              of(spread.lowest), text_of(spread.lowest), of(spread.highest), text_of(spread.highest));
+              spread.count > 1 ? CellNumber(spread.deviation) : std::nullopt, spread.count,
+              findings.prompts() - spread.count, of(spread.lowest), text_of(spread.lowest), of(spread.highest),
+              text_of(spread.highest));
   }
   return table;
 }
