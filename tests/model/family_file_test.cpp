@@ -163,6 +163,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("\"stack\": {\"layer\": \"a\", \"table\": \"b\",\n\"layer\": \"c\"}"),
                 "f.json, line 4: the key stack.layer is there twice"));
     CHECK(holds(with("\"is_gated\": true, \"is\\u005fgated\": true"), "the key 'is_gated' is there twice"));
+    CHECK(holds(with("\"" + std::string(30'000, 'k') + "\": {\"a\": 1}"), "f.json, line 3: kkkkkkkk"));
     // Values.
     CHECK(holds(with("\"is_gated\": \"yes\""), "f.json, line 3: is_gated is \"yes\", but must be true or false"));
     CHECK(holds(with("\"is_gated\":\nnull"), "f.json, line 3: is_gated is null: leave it out"));

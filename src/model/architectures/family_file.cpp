@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kLongestText = 256;  // of a key, and of names
+
 /// A file's JSON object, and where its keys are.
 class FamilySource {
  public:
@@ -58,6 +60,8 @@ class FamilySource {
       const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
       if (path.empty() || next == std::string_view::npos || text[next] != ':') continue;
       path.back() = text.substr(begin, i - begin);
+      if (path.back().size() > kLongestText)
+        throw Error("{}, line {}: {} is no key of a family", where_, line, printable(path.back()));
       std::string whole = fmt::format("{}", fmt::join(path, "."));
       if (!lines_.emplace(whole, line).second)
         throw Error("{}, line {}: the key {} is there twice", where_, line, printable(whole));
@@ -114,7 +118,7 @@ class FieldReader {
   void finish() const {
     for (const auto& member : object_.items()) {
       if (!known_.contains(member.key()))
-        source_.refuse(path_ + member.key(), "is no key of a family: MODELS.md lists those that are");
+        source_.refuse(path_ + member.key(), "is no key of a family: docs/MODELS.md says which there are");
     }
   }
 
@@ -122,9 +126,8 @@ class FieldReader {
   static void read(const Settings& one, const std::string& key, const json&, bool& field) { field = one.flag(key, field); }
 
   static void read(const Settings& one, const std::string& key, const json&, std::string& field) {
-    constexpr std::size_t kLongest = 256;
     field = one.text(key, "");
-    if (field.size() > kLongest) one.refuse(key, fmt::format("a text of {} bytes at most", kLongest));
+    if (field.size() > kLongestText) one.refuse(key, fmt::format("a text of {} bytes at most", kLongestText));
   }
 
   static void read(const Settings& one, const std::string& key, const json&, std::vector<std::string>& field) {
