@@ -152,7 +152,8 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   const auto add = [&](const char* name, const std::string& value) {
     text += fmt::format("  {:<12}{}\n", name, one_line(value));
   };
-  add("family", fmt::format("{} (model_type {})", about.family, about.model_type));
+  add("family", about.family_file.empty() ? fmt::format("{} (model_type {})", about.family, about.model_type)
+                                          : fmt::format("{} (described by {})", about.family, about.family_file));
   add("path", utf8(model.path));
   add("attention", attention_in_words(about));
   if (about.experts > 0) add("experts", experts_in_words(about));
@@ -179,6 +180,7 @@ Json model_json(const LanguageModel& model, std::uint32_t tokens) {
   Json json = {
       {"name", about.name},     {"path", utf8(model.path)}, {"family", about.family},    {"model_type", about.model_type},
       {"layers", about.layers}, {"heads", about.heads},     {"kv_heads", about.kv_heads}};
+  if (!about.family_file.empty()) json["family_file"] = about.family_file;
   if (about.is_encoder_decoder) {
     json["decoder_layers"] = about.decoder_layers;
     json["decoder_heads"] = about.decoder_heads;

@@ -58,7 +58,7 @@ void add_ends(SpecialIds& ids, const std::filesystem::path& folder, std::uint32_
 }
 
 ModelDescription describe(const Family& family, const Settings& settings, const Sizes& sizes, const Checkpoint& checkpoint) {
-  ModelDescription description{.family = std::string(family.name),
+  ModelDescription description{.family = printable(family.name),
                                .model_type = printable(settings.text("model_type", "")),
                                .name = model_name(checkpoint.path()),
                                .layers = sizes.encoder.layers,
@@ -141,7 +141,26 @@ LoadedNetwork build(const Checkpoint& checkpoint, const GgufFile& file) {
   return loaded;
 }
 
+/// The family that the model's folder describes itself; nullopt where it has no such file.
+std::optional<Family> own_family(const Checkpoint& checkpoint, const std::string& type) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 16;
+  const std::filesystem::path path = checkpoint.folder() / kOwnFamilyFile;
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure)) return std::nullopt;
+  Family family = read_family(read_file(path, kLargest), utf8(path));
+  if (!family.types.empty() && !has_name(family.types, type)) {
+    throw Error("{} is of model_type '{}', but config.json is of '{}': correct one of them", utf8(path),
+                printable(family.types), printable(type));
+  }
+  return family;
+}
+
 LoadedNetwork build(const Checkpoint& checkpoint, const Settings& whole) {
+  if (const std::optional<Family> own = own_family(checkpoint, whole.text("model_type", ""))) {
+    LoadedNetwork loaded = build(*own, whole, checkpoint);
+    loaded.description.family_file = kOwnFamilyFile;
+    return loaded;
+  }
   if (!whole.has("model_type")) whole.refuse("model_type", "the name of a network");
   const std::string type = whole.text("model_type", "");
   if (const Family* family = find_family(type)) return build(*family, whole, checkpoint);

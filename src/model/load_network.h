@@ -15,9 +15,10 @@ struct LoadedNetwork {
   ModelDescription description;
 };
 
-/// Builds a network from config.json and tensors; reads only a few small weights. Throws Error in one line for an unknown
-/// model_type, a value of config.json out of its range, and a tensor that is missing, has another shape than config.json
-/// implies, or is no part of such a network.
+/// Builds a network from config.json and tensors, of the family that its model_type names or that headlight-family.json
+/// beside it describes; reads only a few small weights. Throws Error in one line for an unknown model_type, a value of
+/// config.json out of its range, and a tensor that is missing, has another shape than config.json implies, or is no part of
+/// such a network.
 LoadedNetwork load_network(const Checkpoint& checkpoint);
 /// A folder or file.
 LoadedNetwork load_network(const std::filesystem::path& path);

@@ -16,9 +16,10 @@ struct SpecialIds {
 
 /// An overview of a model, for the user.
 struct ModelDescription {
-  std::string family;      ///< "GPT-2"
-  std::string model_type;  ///< of config.json: "gpt2"
-  std::string name;        ///< of its folder; "openai-community/gpt2" in the hub's cache
+  std::string family;            ///< "GPT-2"
+  std::string family_file = {};  ///< the model's own file that describes it; empty: the family is the program's
+  std::string model_type;        ///< of config.json: "gpt2"
+  std::string name;              ///< of its folder; "openai-community/gpt2" in the hub's cache
   std::uint32_t layers = 0, heads = 0, kv_heads = 0, d_model = 0, d_k = 0;  ///< of the encoder where there are two stacks
   std::uint32_t decoder_layers = 0, decoder_heads = 0;                      ///< 0 without a second stack
   std::uint32_t vocabulary = 0, target_vocabulary = 0;                      ///< target_vocabulary: 0 without a second stack

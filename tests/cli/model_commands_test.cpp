@@ -144,6 +144,21 @@ TEST_SUITE("cpu") {
     CHECK(complaint({"info", "--model", golden_path("gpt2"), "--tokens", "0"}, 2).find("--tokens: expected") == 0);
   }
 
+  TEST_CASE("info says that a model's own family was used, and every command names what is wrong with it") {
+    const TemporaryDirectory directory;
+    for (const auto& entry : fs::directory_iterator(golden_path("gpt2"))) fs::copy(entry, directory.path());
+    const std::string model = directory.path().string();
+    write_file_atomically(directory.path() / "headlight-family.json", R"({"name": "My GPT", "like": "gpt2"})");
+    CHECK(run_headlight({"info", "--model", model}).out.find("My GPT (described by headlight-family.json)\n") !=
+          std::string::npos);
+    const nlohmann::json json = nlohmann::json::parse(run_headlight({"info", "--model", model, "--json"}).out);
+    CHECK(json["family_file"] == "headlight-family.json");
+    write_file_atomically(directory.path() / "headlight-family.json", "{\"name\": \"My GPT\",\n\"like\": \"gpt5\"}");
+    CHECK(complaint(
+              {"export", "--model", model, "--ids", "1,2", "--device", "cpu", "--format", "npy", "--out", model + "/o"}, 1)
+              .find("headlight-family.json, line 2: like is \"gpt5\", but must be a file's name in") != std::string::npos);
+  }
+
   TEST_CASE("a folder's name with control characters is printed as escapes") {
     const TemporaryDirectory directory;
     const fs::path odd = directory.path() / "a\x1B[31mb";

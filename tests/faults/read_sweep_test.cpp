@@ -203,6 +203,9 @@ TEST_SUITE("cpu") {
     const std::string lines = lines_of_text();
     const std::string other = file("other", lines);
     sweep.run({.arguments = {"info", "--model", golden("models/gpt2")}, .file = "gpt2/config.json"});
+    fs::copy(golden("models/gpt2"), folder.path() / "own");
+    file("own/headlight-family.json", R"({"like": "gpt2"})");
+    sweep.run({.arguments = {"info", "--model", (folder.path() / "own").string()}, .file = "headlight-family.json"});
     sweep.run({.arguments = {"info", "--model", golden("models/llama-sharded")}, .file = "model.safetensors.index.json"});
     const std::pair<const char*, std::vector<const char*>> tokenizers[] = {
         {"word-bpe", {"tokenizer.json"}},

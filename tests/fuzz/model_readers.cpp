@@ -114,9 +114,24 @@ void read_adapter(std::string_view bytes) {
   expect_error_at_most([&] { read_tensors(model::with_adapter((is_llama ? kLlama : kGpt2).tensors(), folder)); });
 }
 
+/// A family of its own beside the golden Llama's config and weights.
+void read_own_family(std::string_view bytes) {
+  static const model::Checkpoint kModel = [] {
+    fs::create_directories(scratch_folder() / "family");
+    for (const char* name : {"config.json", "model.safetensors"}) {
+      fs::copy_file(golden_models() / "llama" / name, scratch_folder() / "family" / name,
+                    fs::copy_options::overwrite_existing);
+    }
+    return model::Checkpoint(scratch_folder() / "family");
+  }();
+  write_scratch("family/headlight-family.json", bytes);
+  expect_error_at_most([&] { (void)model::load_network(kModel); });
+}
+
 constexpr std::array kModelReaders{
     Reader{"safetensors", read_safetensors}, Reader{"torch", read_torch}, Reader{"index", read_index},
-    Reader{"config", read_config},           Reader{"gguf", read_gguf},   Reader{"adapter", read_adapter}};
+    Reader{"config", read_config},           Reader{"gguf", read_gguf},   Reader{"adapter", read_adapter},
+    Reader{"family", read_own_family}};
 
 }  // namespace
 

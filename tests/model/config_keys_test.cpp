@@ -54,14 +54,6 @@ std::vector<Sample> samples() {
   return all;
 }
 
-std::vector<const Family*> every_family() {
-  std::vector<const Family*> all;
-  for (const auto families : folder_families()) {
-    for (const Family& family : families) all.push_back(&family);
-  }
-  return all;
-}
-
 /// Values of every type: where a key is read, most of them are refused, and the others change the network.
 std::vector<json> harmful_values(std::size_t layers) {
   return {1,
@@ -141,7 +133,7 @@ Result<std::vector<double>> last_numbers(const std::string& golden, const json& 
 TEST_SUITE("cpu") {
   TEST_CASE("keys that a family doesn't read change nothing, whatever their value") {
     std::set<std::string_view> known;
-    for (const Family* family : every_family()) {
+    for (const Family* family : folder_families()) {
       for (const std::string_view key : keys_of(*family)) known.insert(key);
     }
     for (const char* key : {"pad_token_id", "mask_token_id"}) known.erase(key);  // all read them as ids of tokens
@@ -171,7 +163,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("each key of a family's table is read: a harmful value changes the network or is refused") {
     std::map<const Family*, std::set<std::string>> unread;
-    for (const Family* family : every_family()) {
+    for (const Family* family : folder_families()) {
       for (const std::string_view key : keys_of(*family)) unread[family].emplace(key);
     }
     unread[find_family("esm")].erase("rope_theta");  // its files hold the frequencies: load_network_test

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/architectures/captured_types.h"
 #include "model/stored_tensor.h"
@@ -39,17 +41,6 @@ constexpr std::array<OtherNetworks, 4> kOthers{{
      "only some layers of this network are attention"},
 }};
 
-bool has_name(Names names, std::string_view name) {
-  bool is_among = false;
-  for_each_name(names, [&](std::string_view one) { is_among = is_among || one == name; });
-  return is_among;
-}
-
-const Family* find(std::span<const Family> families, std::string_view type) {
-  const auto found = std::ranges::find_if(families, [&](const Family& family) { return has_name(family.types, type); });
-  return found == families.end() ? nullptr : &*found;
-}
-
 OtherNetworks other(std::string_view type) {
   const auto found = std::ranges::find_if(kOthers, [&](const OtherNetworks& one) { return has_name(one.types, type); });
   return found == kOthers.end() ? OtherNetworks{type, kUnknown} : *found;
@@ -60,14 +51,13 @@ std::string refusal(std::string_view key, std::string_view type, const OtherNetw
                      why.has_attention ? capture_hint(type) : "", supported);
 }
 
-void add_names(std::span<const Family> families, std::string& names) {
-  for (const Family& family : families) {
-    if (fmt::format(", {},", names).find(fmt::format(", {},", family.name)) == std::string::npos)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
-  }
-}
-
 }  // namespace
+
+bool has_name(Names names, std::string_view name) {
+  bool is_among = false;
+  for_each_name(names, [&](std::string_view one) { is_among = is_among || one == name; });
+  return is_among;
+}
 
 std::string capture_hint(std::string_view type) {
   if (has_name(kCapturedTypes, type)) return fmt::format("; {}", kCaptureShows);
@@ -79,52 +69,57 @@ std::string capture_hint(std::string_view type) {
 
 std::span<const OtherNetworks> other_networks() { return kOthers; }
 
-std::array<std::span<const Family>, 6> folder_families() {
-  return {encoder_families(),        decoder_families(), rotary_families(),
-          further_rotary_families(), expert_families(),  encoder_decoder_families()};
+const Families& families() {
+  static const Families kFamilies = read_families(kFamilyFiles);
+  return kFamilies;
+}
+
+std::vector<const Family*> folder_families() {
+  std::vector<const Family*> all;
+  for (const auto& [file, family] : families().files) {
+    if (!family.types.empty()) all.push_back(&family);
+  }
+  return all;
 }
 
 const Family* find_family(std::string_view model_type) {
-  for (const std::span<const Family> families : folder_families()) {
-    if (const Family* family = find(families, model_type)) return family;
+  for (const Family* family : folder_families()) {
+    if (has_name(family->types, model_type)) return family;
   }
   return nullptr;
 }
 
-const Family* find_gguf_family(std::string_view architecture) { return find(gguf_families(), architecture); }
+const Family* find_gguf_family(std::string_view architecture) {
+  for (const Family& family : families().gguf) {
+    if (has_name(family.types, architecture)) return &family;
+  }
+  return nullptr;
+}
 
 std::vector<std::string_view> keys_of(const Family& family) {
   constexpr Names kReadByAll =
       "model_type|vocab_size|tie_word_embeddings|pruned_heads|per_layer_config|quantization|quantization_config";
-  std::vector<std::string_view> keys;
-  const auto add = [&](std::string_view key) {
-    if (!key.empty()) keys.push_back(key);
-  };
-  for_each_name(kReadByAll, add);
-  for (const Names list : family.reads) for_each_name(list, add);
+  std::vector<std::string_view> keys(family.reads.begin(), family.reads.end());
+  for_each_name(kReadByAll, [&](std::string_view key) { keys.push_back(key); });
   return keys;
 }
 
 bool reads(const Family& family, std::string_view key) { return std::ranges::count(keys_of(family), key) > 0; }
 
-std::string family_names() {
-  std::string names;
-  for (const std::span<const Family> families : folder_families()) add_names(families, names);
-  return names;
-}
-
 std::string unsupported(std::string_view model_type, bool has_other_senses) {
+  std::set<std::string_view> names;
+  for (const Family* family : folder_families()) names.insert(family->name);
   return refusal("model_type", model_type, has_other_senses ? OtherNetworks{model_type, kOtherSenses} : other(model_type),
-                 ": " + family_names());
+                 fmt::format(": {}", fmt::join(names, ", ")));
 }
 
 std::string unsupported_gguf(std::string_view architecture) {
-  std::string names;
-  add_names(gguf_families(), names);
+  std::set<std::string_view> names;
+  for (const Family& family : families().gguf) names.insert(family.name);
   OtherNetworks why = other(architecture);
   if (why.reason == kOtherSenses && why.has_text) why.reason = kUnknown;
   if (find_family(architecture) != nullptr) why.reason = "Headlight reads it from a folder with config.json only";
-  return refusal("architecture", architecture, why, " in GGUF files: " + names);
+  return refusal("architecture", architecture, why, fmt::format(" in GGUF files: {}", fmt::join(names, ", ")));
 }
 
 }  // namespace headlight::model

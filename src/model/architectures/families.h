@@ -1,7 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,16 +12,31 @@
 
 namespace headlight::model {
 
-std::span<const Family> encoder_families();          ///< BERT, RoBERTa and similar encoders
-std::span<const Family> decoder_families();          ///< GPT-2, OPT, BLOOM, GPT-NeoX
-std::span<const Family> rotary_families();           ///< Llama and other decoders with RoPE
-std::span<const Family> further_rotary_families();   ///< OLMo, Granite, Cohere and others of that kind
-std::span<const Family> expert_families();           ///< mixtures of experts
-std::span<const Family> encoder_decoder_families();  ///< BART, Marian, T5
-std::span<const Family> gguf_families();             ///< the same under the names that GGUF files use
+/// A family as JSON: assets/families/NAME.json, which is in the program.
+struct FamilyFile {
+  std::string_view name, text;
+};
+extern const std::span<const FamilyFile> kFamilyFiles;
+
+/// Families by the names of their files, and those that GGUF files have under names and keys of their own.
+struct Families {
+  std::map<std::string, Family, std::less<>> files;  ///< those without `types` are only what others are like
+  std::vector<Family> gguf;
+};
+
+/// Throws Error in one line with file, line and key: of what isn't JSON, a key that no family has or that is there twice, a
+/// value of another type or out of its range, names that are missing, and families that are like one another.
+Families read_families(std::span<const FamilyFile> files);
+/// The families in the program, read once.
+const Families& families();
+
+/// A model's own family, in its folder.
+inline constexpr std::string_view kOwnFamilyFile = "headlight-family.json";
+/// The family that such a file describes, which may be like one in the program. Throws as read_families().
+Family read_family(std::string_view text, const std::string& where);
 
 /// All but those of GGUF files.
-std::array<std::span<const Family>, 6> folder_families();
+std::vector<const Family*> folder_families();
 
 /// Said in refusals of types for which it was seen to be true (captured_types.h): by unsupported() and unsupported_gguf() of
 /// those that no family has, by load_network() of every other.
@@ -37,6 +53,8 @@ struct OtherNetworks {
 };
 std::span<const OtherNetworks> other_networks();
 
+/// Is `name` one of "a|b|c"?
+bool has_name(Names names, std::string_view name);
 /// The family whose types include `model_type`, nullptr when there is none.
 const Family* find_family(std::string_view model_type);
 const Family* find_gguf_family(std::string_view architecture);
@@ -45,8 +63,6 @@ const Family* find_gguf_family(std::string_view architecture);
 std::vector<std::string_view> keys_of(const Family& family);
 bool reads(const Family& family, std::string_view key);
 
-/// "BERT, RoBERTa, …"
-std::string family_names();
 /// "model_type 'mamba': Headlight shows attention; this network has none; supported: …", or another reason for a
 /// type that no family has. `has_other_senses`: its config also describes a network for images or sound.
 std::string unsupported(std::string_view model_type, bool has_other_senses);

@@ -1,8 +1,11 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "model/weights.h"
 
@@ -13,76 +16,76 @@ namespace headlight::model {
 using Names = std::string_view;
 
 struct AttentionNames {
-  Names query = "", key = "", value = "";
-  Names fused = "";  ///< one weight instead of the three
+  std::string query, key, value;
+  std::string fused;  ///< one weight instead of the three
   FusedLayout fused_layout = FusedLayout::QueryKeyValue;
-  Names output = "";
-  Names query_norm = "", key_norm = "";
-  Names position_query = "", position_key = "";  ///< of distances, where they share none with queries and keys
-  Names norm = "";                               ///< before the branch or after the sum, depending on the family
-  Names inside_norm = "";                        ///< of the branch's output
+  std::string output;
+  std::string query_norm, key_norm;
+  std::string position_query, position_key;  ///< of distances, where they share none with queries and keys
+  std::string norm;                          ///< before the branch or after the sum, depending on the family
+  std::string inside_norm;                   ///< of the branch's output
 };
 
 struct FeedForwardNames {
-  Names in = "", out = "";
-  Names gate = "";         ///< read when the family's feed-forward is gated
-  Names gate_and_in = "";  ///< one weight [gate | in] instead of the two
-  Names norm = "", inside_norm = "";
-  Names parallel_norm = "";  ///< in place of `norm` where the feed-forward is parallel to attention; empty: `norm`
+  std::string in, out;
+  std::string gate;         ///< read when the family's feed-forward is gated
+  std::string gate_and_in;  ///< one weight [gate | in] instead of the two
+  std::string norm, inside_norm;
+  std::string parallel_norm;  ///< in place of `norm` where the feed-forward is parallel to attention; empty: `norm`
 };
 
 /// Of a mixture of experts. Weights of all experts are one tensor [expert, out, in] under a name as it is or with ".weight";
 /// in a name with "{}", which stands for the expert's number, each is a tensor of its own.
 struct ExpertNames {
-  Names router = "";
-  Names in = "", out = "", gate = "";
-  Names gate_and_in = "";  ///< [gate | in] of each expert, read where the file has it
+  std::string router;
+  std::string in, out, gate;
+  std::string gate_and_in;  ///< [gate | in] of each expert, read where the file has it
   FeedForwardNames shared = {};
-  Names shared_gate = "";
+  std::string shared_gate;
 };
 
 /// One stack of layers with what comes before and after it.
 struct StackNames {
-  Names table = "", positions = "", types = "", task_types = "", embedding_norm = "", projection = "";
-  Names layer = "";  ///< prefixes of a layer's names: "h.{}."
+  std::string table, positions, types, task_types, embedding_norm, projection;
+  std::string layer;  ///< prefixes of a layer's names: "h.{}."
   AttentionNames self = {}, cross = {};
   FeedForwardNames feed_forward = {};
   ExpertNames experts = {};  ///< in place of feed_forward's layers, after its norms
-  Names final_norm = "";
-  Names position_bias = "";  ///< a table of buckets; with "{}" one for each layer
-  Names distances = "";      ///< vectors of distances; with "{}" those of each layer, which no projection follows
-  Names distance_norm = "";  ///< of them, where norm_rel_ebd is "layer_norm"
-  Names frequencies = "";    ///< whole names of RoPE's inverse frequencies; those of the config where the file has none
+  std::string final_norm;
+  std::string position_bias;  ///< a table of buckets; with "{}" one for each layer
+  std::string distances;      ///< vectors of distances; with "{}" those of each layer, which no projection follows
+  std::string distance_norm;  ///< of them, where norm_rel_ebd is "layer_norm"
+  std::string frequencies;    ///< whole names of RoPE's inverse frequencies; those of the config where the file has none
   bool adds_positions_last = false;  ///< Embedding::adds_positions_last
 };
 
 /// From states to logits. Outside of the family's prefix.
 struct HeadNames {
-  Names linear = "";  ///< absent where the embedding's table is used
-  Names bias = "";    ///< whole name of the tensor; the linear layer's own takes precedence, as in transformers
-  Names transform = "", norm = "";
+  std::string linear;  ///< absent where the embedding's table is used
+  std::string bias;    ///< whole name of the tensor; the linear layer's own takes precedence, as in transformers
+  std::string transform, norm;
 };
 
 /// The keys of a stack's sizes in config.json or in a GGUF file: '|' separates alternatives, of which a family reads those
 /// in Family::reads. A key that transformers keeps for all models (its attribute_map) comes first: it overrides the family's
 /// own.
 struct StackKeys {
-  Names layers = "num_hidden_layers|n_layer|n_layers|num_layers|block_count";
-  Names heads = "num_attention_heads|n_head|n_heads|num_heads|attention_heads|attention.head_count";
-  Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|feed_forward_length";
-  Names max_length = "";  ///< where it isn't Keys::max_length
+  std::string layers = "num_hidden_layers|n_layer|n_layers|num_layers|block_count";
+  std::string heads = "num_attention_heads|n_head|n_heads|num_heads|attention_heads|attention.head_count";
+  std::string d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|feed_forward_length";
+  std::string max_length;  ///< where it isn't Keys::max_length
 };
 
 struct Keys {
   StackKeys encoder = {}, decoder = {};
-  Names d_model = "n_embed|hidden_size|n_embd|dim|d_model|embedding_length";
-  Names max_length = "max_position_embeddings|n_positions|context_length|seq_length|max_seq_len";
-  Names epsilon =
+  std::string d_model = "n_embed|hidden_size|n_embd|dim|d_model|embedding_length";
+  std::string max_length = "max_position_embeddings|n_positions|context_length|seq_length|max_seq_len";
+  std::string epsilon =
       "layer_norm_eps|layer_norm_epsilon|rms_norm_eps|norm_epsilon|norm_eps|attention.layer_norm_epsilon|"
       "attention.layer_norm_rms_epsilon";
-  Names activation = "hidden_activation|hidden_act|activation_function|activation|afn";
-  Names head_size = "head_dim|d_kv|attention.key_length";
-  Names experts = "num_experts|num_local_experts|expert_count";
+  std::string activation = "hidden_activation|hidden_act|activation_function|activation|afn";
+  std::string head_size = "head_dim|d_kv|attention.key_length";
+  std::string experts = "num_experts|num_local_experts|expert_count";
 };
 
 enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };
@@ -99,10 +102,10 @@ enum class Positions : std::uint8_t {
 /// Which parts have biases, and the keys of config.json that override this.
 struct Biases {
   bool projections = true, output = true, feed_forward = true;
-  bool norms = true, head_norms = true;                    ///< of LayerNorms, and of those of queries and keys
-  std::string_view attention_key = "";                     ///< of projections and output together …
-  std::string_view projections_key = "", output_key = "";  ///< … or of one of them
-  std::string_view feed_forward_key = "", norm_key = "";
+  bool norms = true, head_norms = true;     ///< of LayerNorms, and of those of queries and keys
+  std::string attention_key;                ///< of projections and output together …
+  std::string projections_key, output_key;  ///< … or of one of them
+  std::string feed_forward_key, norm_key;
 };
 
 /// The norms of queries and keys.
@@ -112,25 +115,26 @@ enum class HeadNorms : std::uint8_t {
   Whole,   ///< over all heads of a token together, by weights [heads·d_k]
 };
 
-/// A family of networks as a table of names and differences; no code.
+/// A family of networks as a table of names and differences; no code. family_file.cpp reads it from JSON, where `encoder` is
+/// "stack" and `types` "model_type".
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): fields are in the order in which tables name them
 struct Family {
-  std::string_view name;  ///< "GPT-2"
-  Names types;            ///< model_type of config.json, or general.architecture of a GGUF file
-  Names prefixes = "|";   ///< of all names below; a stack saved alone has none
+  std::string name;            ///< "GPT-2"
+  std::string types;           ///< model_type of config.json, or general.architecture of a GGUF file
+  std::string prefixes = "|";  ///< of all names below; a stack saved alone has none
   StackKind kind = StackKind::Decoder;
-  /// Lists of the keys of config.json, or of a GGUF file's metadata, that such a network depends on in transformers (in
-  /// llama.cpp). All other keys are ignored, as they are there: files keep keys of other families that mean nothing.
-  std::array<Names, 5> reads = {};
-  std::array<Names, 3> needs = {};  ///< of these keys, those without which the network isn't known
+  /// The keys of config.json, or of a GGUF file's metadata, that such a network depends on in transformers (in llama.cpp).
+  /// All other keys are ignored, as they are there: files keep keys of other families that mean nothing.
+  std::vector<std::string> reads;
+  std::vector<std::string> needs;  ///< of these keys, those without which the network isn't known
   Keys keys = {};
   StackNames encoder = {};  ///< the only stack of Encoder and Decoder
   StackNames decoder = {};
   HeadNames head = {};
-  Names ignored = "";  ///< tensors of this family that aren't needed; '*' matches anything
+  std::string ignored;  ///< tensors of this family that aren't needed; '*' matches anything
 
   Norm::Kind norm = Norm::Kind::Layer;
-  std::string_view defaults = "{}";  ///< defaults of keys that config.json omits, as JSON
+  nlohmann::json defaults = nlohmann::json::object();  ///< of keys that config.json omits
   float norm_offset = 0.0f;
   bool is_norm_plain = false;  ///< norms have neither weights nor biases; their names only say where they are
   float epsilon = 1e-5f;       ///< when config.json has none
@@ -145,13 +149,13 @@ struct Family {
   bool are_experts_optional = false;  ///< no experts where their number is 0 or isn't given
   bool gates_sum_to_one = false;      ///< the default of norm_topk_prob
   HeadNorms head_norms = HeadNorms::Shared;
-  std::string_view head_norms_key = "";  ///< without this key set there are none
-  std::string_view activation = "gelu";
-  bool is_gelu_tanh = false;              ///< "gelu" means its approximation
-  std::string_view head_activation = "";  ///< after the head's transform; "=": as the layers'
-  Names head_activation_key = "";         ///< of config.json, which overrides this
-  std::uint32_t d_ff_factor = 4;          ///< d_ff = factor · d_model when config.json has none
-  std::uint32_t head_size = 0;            ///< when config.json has none; 0: d_model / heads
+  std::string head_norms_key;  ///< without this key set there are none
+  std::string activation = "gelu";
+  bool is_gelu_tanh = false;        ///< "gelu" means its approximation
+  std::string head_activation;      ///< after the head's transform; "=": as the layers'
+  std::string head_activation_key;  ///< of config.json, which overrides this
+  std::uint32_t d_ff_factor = 4;    ///< d_ff = factor · d_model when config.json has none
+  std::uint32_t head_size = 0;      ///< when config.json has none; 0: d_model / heads
 
   Positions positions = Positions::Learned;
   bool is_rotary_optional = false;  ///< position_embedding_type "rotary" stands for Rotary

@@ -211,7 +211,8 @@ AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
   config.scale = sizes_.scales[number];
   config.window = sizes_.windows[number];
   // Layers with a window use the second set of RoPE frequencies where the family has two.
-  if (sizes_.rotates[number]) config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
+  if (sizes_.positions == Positions::Rotary && sizes_.rotates[number])
+    config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
   if (sizes_.positions == Positions::Alibi) config.position_bias = 0;
   if (!family_.encoder.position_bias.empty()) config.position_bias = has_bias_in_each_layer(family_.encoder) ? number : 0;
   if (sizes_.distances) config.distances = family_.encoder.distances.find("{}") == Names::npos ? 0 : number;
@@ -345,10 +346,10 @@ void find_parts(const Family& family, const FamilyTensors& tensors, Sizes& sizes
   const Names projections_key = own.projections_key.empty() ? own.attention_key : own.projections_key;
   const Names output_key = own.output_key.empty() ? own.attention_key : own.output_key;
   const std::string projections = fmt::format("{}|{}", stack.self.query, stack.self.fused);
-  sizes.biases = {.projections = find_bias(own.projections, projections_key, projections),
-                  .output = find_bias(own.output, output_key, stack.self.output),
-                  .feed_forward = find_bias(own.feed_forward, own.feed_forward_key, stack.feed_forward.out),
-                  .norms = find_bias(own.norms, own.norm_key, stack.self.norm)};
+  sizes.biases.projections = find_bias(own.projections, projections_key, projections);
+  sizes.biases.output = find_bias(own.output, output_key, stack.self.output);
+  sizes.biases.feed_forward = find_bias(own.feed_forward, own.feed_forward_key, stack.feed_forward.out);
+  sizes.biases.norms = find_bias(own.norms, own.norm_key, stack.self.norm);
   const FeedForwardNames& feed_forward = stack.feed_forward;
   if (!family.head_norms_key.empty()) sizes.has_head_norms = any(stack.self.query_norm, &FamilyTensors::has);
   if (!feed_forward.parallel_norm.empty()) sizes.is_parallel = !any(feed_forward.norm, &FamilyTensors::has);

@@ -42,8 +42,8 @@ Settings Settings::only(std::span<const std::string_view> keys) const {
   return settings;
 }
 
-Settings Settings::over(std::string_view defaults) const {
-  nlohmann::json all = parse_json(defaults).value();
+Settings Settings::over(nlohmann::json defaults) const {
+  nlohmann::json all = std::move(defaults);
   all.update(json_);
   Settings settings(std::move(all), where_);
   settings.known_ = known_;

@@ -25,7 +25,7 @@ class Settings {
   /// These settings without any key that isn't in `keys`; errors name none of those.
   Settings only(std::span<const std::string_view> keys) const;
   /// These settings, with missing keys taken from `defaults`, a JSON object.
-  Settings over(std::string_view defaults) const;
+  Settings over(nlohmann::json defaults) const;
 
   Settings with(std::string_view key, nlohmann::json value) const;
 

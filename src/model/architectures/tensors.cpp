@@ -18,17 +18,25 @@ constexpr Names kHarmless =
 /// under which transformers' classes for answering questions have a decoder.
 constexpr std::array<std::string_view, 4> kWrappers{"module.", "base_model.model.", "model.", "transformer."};
 
-/// Does `name` match a pattern in which '*' matches anything?
+/// Does `name` match a pattern in which '*' matches anything? What follows a star is looked for from left to right; where it
+/// doesn't fit, the last star takes one character more.
 bool fits(std::string_view name, std::string_view pattern) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return name == pattern;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  name.remove_prefix(star);
-  pattern.remove_prefix(star + 1);
-  for (std::size_t skip = 0; skip <= name.size(); ++skip) {
-    if (fits(name.substr(skip), pattern)) return true;
+  std::size_t at = 0, in_pattern = 0, begin = 0, star = std::string_view::npos;
+  while (at < name.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      begin = at;
+    } else if (in_pattern < pattern.size() && pattern[in_pattern] == name[at]) {
+      ++at;
+      ++in_pattern;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++begin;
+    } else {
+      return false;
+    }
   }
-  return false;
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
 }
 
 bool fits_any(std::string_view name, Names patterns) {
