@@ -79,6 +79,14 @@ void Engine::request(EngineRequest request) {
   changed_.notify_all();
 }
 
+void Engine::add(std::shared_ptr<AskedTask> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(std::move(task));
+  }
+  changed_.notify_all();
+}
+
 void Engine::set_device(std::string device) {
   {
     const std::lock_guard lock(mutex_);
@@ -119,7 +127,7 @@ bool Engine::wait_for(std::uint64_t revision, std::chrono::microseconds longest)
 
 void Engine::wait_until_idle() {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return is_idle(); });
+  idle_.wait(lock, [this] { return is_idle() && asked_.empty() && !is_asked_; });
 }
 
 void Engine::wake() const {
@@ -165,9 +173,9 @@ bool Engine::watch_passes(std::size_t done, std::size_t total) {
   return goes_on;
 }
 
-bool Engine::may_go_on() const {
+bool Engine::may_go_on(bool is_asked) const {
   const std::lock_guard lock(mutex_);
-  return !is_stopping_ && !device_ && !(wanted_ && wanted_->inputs != computing_);
+  return !is_stopping_ && !device_ && !(wanted_ && (is_asked || wanted_->inputs != computing_));
 }
 
 void Engine::show_early(EngineResult result) {
@@ -190,14 +198,17 @@ void Engine::work() {
                        .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
                        .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); },
                        .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); },
-                       .may_go_on = [this] { return may_go_on(); },
+                       .may_go_on = [this](bool is_asked) { return may_go_on(is_asked); },
                        .show_early = [this](EngineResult result) { show_early(std::move(result)); },
                        .newer_queries = [this] { return newer_queries(); },
                        .least_rest_ms = options_.least_rest_ms});
   std::unique_lock lock(mutex_);
   bool has_worked = false;  // before, there is no memory to give back
   while (true) {
-    const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };
+    const auto has_work = [&] {
+      return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more() || !asked_.empty() ||
+             worker.has_asked();
+    };
     const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
     while (worker.has_idle_work() && !changed_.wait_for(lock, rest(), has_work)) {
       lock.unlock();
@@ -215,29 +226,40 @@ void Engine::work() {
       lock.unlock();
       return tasks_->close();
     }
-    is_working_ = true;
+    const bool is_requested = wanted_ || device_ || worker.has_more() || tasks_->has_more();
+    is_working_ = is_requested;
+    const std::vector<std::shared_ptr<AskedTask>> asked = std::exchange(asked_, {});
+    is_asked_ = is_asked_ || !asked.empty();
     const std::optional<std::string> device = std::exchange(device_, std::nullopt);
     const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
     if (wanted) computing_ = wanted->inputs;
-    is_beginning_ = true;
+    is_beginning_ = is_requested;
     lock.unlock();
+    for (const std::shared_ptr<AskedTask>& task : asked) worker.ask(task);
     if (device) worker.open(*device);
     if (wanted) worker.begin(*wanted);
     lock.lock();
     is_beginning_ = false;
     progress_.pass.reset();
     lock.unlock();
-    worker.evaluate_some();
+    if (!is_requested && worker.has_idle_work() && worker.warms_up()) {
+      worker.work_while_idle();  // what the next keystroke needs comes before what is asked in the background
+    } else {
+      worker.evaluate_some();
+    }
     do_task(worker);
-    EngineResult snapshot = worker.snapshot();
+    const bool is_news = is_requested || worker.take_failed();  // a task tells by itself
+    std::optional<EngineResult> snapshot;
+    if (is_news) snapshot = worker.snapshot();
     lock.lock();
-    published_ = std::move(snapshot);
+    if (is_news) published_ = std::move(snapshot);
     progress_ = {};
     is_cancelled_ = false;
     is_working_ = worker.has_more();
+    is_asked_ = worker.has_asked();
     lock.unlock();
     idle_.notify_all();
-    wake();
+    if (is_news) wake();
     lock.lock();
   }
 }

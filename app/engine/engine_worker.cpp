@@ -36,10 +36,11 @@ void EngineWorker::open(const std::string& device) {
     runner_ = std::move(runner);
     runner_->watch_compiling(options_.watch_compiling);
     runner_->watch_passes([this](std::size_t done, std::size_t total) {
-      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on();
+      if (is_computing_named_ || named_changes_.is_computing()) return may_go_on_asked();
+      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on(false);
       return !options_.watch_passes || options_.watch_passes(done, total);
     });
-    device_ = device;
+    if (std::exchange(device_, device) != device) begin_asked_again();
     is_given_up_ = false;
   } catch (const std::exception& error) {
     if (!runner_) device_error_ = line_of(error);
@@ -90,6 +91,7 @@ void EngineWorker::load_weights(const RunSource::Source& source, const RunInputs
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
   run_.reset();  // its weights make room
+  forget_named();
   changes_.clear();
   compared_.clear();
   loaded_.reset();
@@ -215,6 +217,7 @@ void EngineWorker::compare() {
 }
 
 void EngineWorker::evaluate_some() {
+  if (!has_more()) return answer_asked();
   if (translation_) translate_some();
   if (run_ && !queue_.is_empty()) {
     const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
@@ -313,6 +316,7 @@ void EngineWorker::fail(const std::exception& error) {
 }
 
 void EngineWorker::close() {
+  forget_named();  // the tasks that name it go on
   queue_.clear();
   changes_.clear();
   early_.reset();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/engine/asked.h"
 #include "app/engine/changed_runs.h"
 #include "app/engine/compared_run.h"
 #include "app/engine/early_run.h"
@@ -20,7 +21,8 @@ class EngineWorker {
     inference::LoadObserver watch_load;
     inference::CompileObserver watch_compiling = {};  ///< may be empty
     inference::PassObserver watch_passes = {};        ///< of passes that the user waits for; may be empty
-    std::function<bool()> may_go_on = {};             ///< may a pass in the background? Empty: it may
+    /// May a pass in the background, of a request or of an asked task? Empty: it may.
+    std::function<bool(bool is_asked)> may_go_on = {};
     /// Shows a result of a model's first layers while the others are being loaded. Empty: that isn't done.
     std::function<void(EngineResult)> show_early = {};
     /// The queries of a request that waits with the inputs of the one that is begun; may be empty.
@@ -28,7 +30,10 @@ class EngineWorker {
     double least_rest_ms = inference::FirstLayers{}.least_rest_ms;
   };
   explicit EngineWorker(Options options)
-      : options_(std::move(options)), source_(options_.models), tiles_(options_.tile_bytes) {}
+      : options_(std::move(options)),
+        source_(options_.models),
+        tiles_(options_.tile_bytes),
+        named_source_(options_.models) {}
 
   /// Opens another device and repeats the last request there; on failure the current one stays.
   void open(const std::string& device);
@@ -39,6 +44,12 @@ class EngineWorker {
   /// Translates the next tokens, or answers the next queries, few enough that a newer request needn't wait long.
   void evaluate_some();
   bool has_more() const { return translation_ || !queue_.is_empty(); }
+
+  /// Begins a task that is of no request; evaluate_some() goes on with it where nothing requested waits.
+  void ask(const std::shared_ptr<AskedTask>& task);
+  bool has_asked() const { return !asked_queue_.is_empty(); }
+  /// Has an asked task lost the device since the last call? Then the result is another.
+  bool take_failed() { return std::exchange(has_failed_, false); }
 
   /// A little of what makes later runs faster, for when no request waits and a first heatmap is there.
   bool has_idle_work() const { return runner_ && result_.run > 0 && !result_.capture && runner_->has_idle_work(); }
@@ -68,6 +79,18 @@ class EngineWorker {
   void note_failure(const std::exception& error);
 
  private:
+  void answer_asked();
+  void begin_asked(std::uint64_t number);
+  /// On another device, so that no task has numbers of two.
+  void begin_asked_again();
+  /// May what a task needs be computed? Not where something on screen waits, or nobody waits for the task.
+  bool may_go_on_asked() const;
+  /// Drops tasks that are answered, and those that nobody waits for any more.
+  void forget_ended();
+  FoundRuns find_named(const std::shared_ptr<const NamedRun>& named);
+  std::shared_ptr<const inference::Run> compute_named(const std::shared_ptr<const RunInputs>& inputs);
+  /// Its numbers are computed anew when a task reads of it.
+  void forget_named();
   void run_forward(const RunInputs& inputs);
   void run(const RunSource::Source& source, const RunInputs& inputs);
   void translate_some();
@@ -136,6 +159,14 @@ class EngineWorker {
   std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
   std::optional<Translation> translation_;  ///< while it is being written
   QueryQueue queue_;
+  std::map<std::uint64_t, std::shared_ptr<AskedTask>> asked_;  ///< by TaskQuery::number
+  std::uint64_t asked_count_ = 0;                              ///< in all
+  QueryQueue asked_queue_;
+  RunSource named_source_;
+  std::shared_ptr<const NamedRun> named_;  ///< whose runs are kept
+  FoundRuns named_runs_;
+  ChangedRuns named_changes_;
+  bool is_computing_named_ = false, has_failed_ = false;
   std::uint64_t compared_number_ = 0;  ///< of the run that the queue's differences are taken from
   bool is_first_chunk_ = true;
 };

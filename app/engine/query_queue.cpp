@@ -124,13 +124,7 @@ void QueryQueue::answer_some(const Runs& runs, const QueryBudget& budget, const 
     const inference::Run& run = asked(runs, reads.of);
     if (!reads.is_of_passes()) return answer(run, batch, reads);
     if (!compute_passes) throw Error("there is nothing that computes a changed pass");
-    // Half of the budget: what is read of the passes is added up in one go.
-    std::size_t cells = 0;
-    for (const attention::TileRequest& tile : reads.tiles) cells += tile.cells();
-    const std::size_t of_states = budget.states / 2 / std::max<std::size_t>(reads.logits.size(), 1);
-    const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cells, 1);
-    const std::size_t most = std::max<std::size_t>(std::min(of_states, of_cells), 1);
-    answer_passes(batch.front().waiting, reads, most, compute_passes);
+    answer_passes(batch.front().waiting, reads, budget, compute_passes);
   } catch (...) {
     clear();
     throw;
@@ -143,8 +137,53 @@ void QueryQueue::end_step(Waitings::iterator entry) {
   ++done_;
 }
 
-void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, std::size_t most,
+void QueryQueue::answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes) {
+  if (waiting_.empty()) return;
+  const Waitings::iterator asking = in_order().front();
+  Reads reads = std::move(asking->second.task.reads());
+  try {
+    const FoundRuns found = reads.named ? find(reads.named) : FoundRuns();
+    if (reads.named && !found.run) {
+      asking->second.task.reads() = std::move(reads);
+      return;
+    }
+    if (reads.is_of_passes()) return answer_passes(asking, reads, budget, compute_passes);
+    Answers answers{.subject = found.subject, .refuses_copies = found.refuses_copies};
+    inference::Run::Answers read;
+    if (reads.named && !reads.is_empty()) {
+      const auto& run = reads.of == WhichRun::Newest ? found.run : found.baseline;
+      if (!run) throw Error("there is no run to compare with");
+      read = run->answer(
+          {.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
+    }
+    answers.tiles = std::move(read.tiles);
+    answers.logits = read.logits.values;
+    answers.residuals = std::move(read.residuals);
+    answers.products = std::move(read.products);
+    asking->second.task.take(std::move(answers));
+    end_step(asking);
+  } catch (const std::exception& error) {
+    constexpr int kMostLosses = 3;
+    const ErrorKind kind = headlight::kind_of(error);
+    const bool is_lost = kind == ErrorKind::DeviceLost;
+    if (kind == ErrorKind::Cancelled || (is_lost && ++asking->second.losses < kMostLosses)) {
+      asking->second.task.reads() = std::move(reads);
+      throw;
+    }
+    asking->second.task.refuse(std::current_exception());
+    end_step(asking);
+    if (is_lost) throw;
+  }
+}
+
+void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, const QueryBudget& budget,
                                const ComputePasses& compute) {
+  // Half of the budget: what is read of the passes is added up in one go.
+  std::size_t cells = 0;
+  for (const attention::TileRequest& tile : reads.tiles) cells += tile.cells();
+  const std::size_t of_states = budget.states / 2 / std::max<std::size_t>(reads.logits.size(), 1);
+  const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cells, 1);
+  const std::size_t most = std::max<std::size_t>(std::min(of_states, of_cells), 1);
   ChangedPasses passes;
   const std::uint32_t line = reads.logits.empty() ? reads.tiles.front().batch : reads.logits.front().batch;
   try {
@@ -174,7 +213,7 @@ void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, st
 
 void QueryQueue::answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads) {
   inference::Run::Answers answers;
-  if (!reads.tiles.empty() || !reads.logits.empty() || !reads.residuals.empty() || !reads.products.empty()) {
+  if (!reads.is_empty()) {
     answers =
         run.answer({.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
   }

@@ -28,6 +28,15 @@ struct ChangedPasses {
 /// baseline, or Reads::own_pass. May throw what Runner::run throws.
 using ComputePasses = std::function<ChangedPasses(const Reads& reads, std::uint32_t line, std::size_t most)>;
 
+/// The runs of Reads::named.
+struct FoundRuns {
+  std::shared_ptr<const inference::Run> run = {}, baseline = {};
+  std::shared_ptr<const AnalysisSubject> subject = {};
+  bool refuses_copies = false;
+};
+/// Finds or computes them, one pass a call: without `run` there is more to do. May throw what Runner::run throws.
+using FindRuns = std::function<FoundRuns(const std::shared_ptr<const NamedRun>& named)>;
+
 /// What is on screen with the selected head, what else is on screen, and what may wait until all of that is answered.
 enum class QueryPriority : std::uint8_t { Selected, OnScreen, Background };
 
@@ -47,6 +56,10 @@ class QueryQueue {
   /// Answers the next ones. Throws what the runs throw, and then is empty. `compute_passes`: for steps that read of them.
   void answer_some(const Runs& runs, const QueryBudget& budget, const ComputePasses& compute_passes = {});
 
+  /// Answers a step of the first one, of tasks that read of named runs alone. What they throw the task gets; a step that is
+  /// cancelled, or loses the device, is thrown, and read again the next time: at the third loss the task gets that too.
+  void answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes);
+
   /// Since the queue was last empty.
   Progress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
 
@@ -55,6 +68,7 @@ class QueryQueue {
     QueryPriority priority = QueryPriority::OnScreen;
     std::size_t position = 0;
     QueryTask task;
+    int losses = 0;  ///< of the device, in steps of this one
   };
   using Waitings = std::map<Query, Waiting>;
   /// One entry of a batch, and its part of the answers.
@@ -67,8 +81,8 @@ class QueryQueue {
   Reads next_reads(const QueryBudget& budget, std::vector<Part>& batch);
   static const inference::Run& asked(const Runs& runs, WhichRun of);
   void answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads);
-  /// Of reads of passes, which are a batch of their own. `most`: passes.
-  void answer_passes(Waitings::iterator asking, const Reads& reads, std::size_t most, const ComputePasses& compute);
+  /// Of reads of passes, which are a batch of their own.
+  void answer_passes(Waitings::iterator asking, const Reads& reads, const QueryBudget& budget, const ComputePasses& compute);
   /// Drops an answered one.
   void end_step(Waitings::iterator entry);
 

@@ -79,7 +79,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       lessons_(desk_),
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
       checkpoints_(options.engine.open, options.engine.models, options.engine.wake),
-      prompts_(desk_.engine->shared_device(), options.engine.models, options.engine.wake),
+      prompts_(*desk_.engine, options.engine.models),
       steps_(desk_, checkpoints_),
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session), options.kept),
       palette_(desk_, models_, lessons_, sessions_, *this),
@@ -355,7 +355,6 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     models_.jobs().wait();
     surveys_.wait();
     checkpoints_.wait();
-    prompts_.wait();
     desk_.engine->wait_until_idle();
   }
   throw Error("the window never came to rest in {} simulated seconds: {}", kMaxRest_s, pending());

@@ -1,0 +1,109 @@
+// Tasks that are of no request, and the runs that they name.
+#include "app/analyses/analysis.h"
+#include "app/engine/engine_worker.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr QueryBudget kStep{.cells = std::size_t{1} << 21, .states = 64};
+
+}  // namespace
+
+void EngineWorker::ask(const std::shared_ptr<AskedTask>& task) {
+  if (!task->is_wanted()) return;
+  asked_.emplace(++asked_count_, task);
+  begin_asked(asked_count_);
+}
+
+void EngineWorker::begin_asked(std::uint64_t number) {
+  asked_queue_.ask(TaskQuery{number}, QueryPriority::Background, number, [&] { return asked_.at(number)->begin(); });
+}
+
+void EngineWorker::begin_asked_again() {
+  asked_queue_.clear();
+  named_changes_ = {};  // how many passes are fastest together is another thing on another device
+  for (const auto& [number, task] : asked_) begin_asked(number);
+}
+
+void EngineWorker::answer_asked() {
+  if (result_.error.empty()) was_lost_ = false;
+  forget_ended();
+  try {
+    asked_queue_.answer_named(
+        kStep, [this](const std::shared_ptr<const NamedRun>& named) { return find_named(named); },
+        [this](const Reads& reads, std::uint32_t line, std::size_t most) {
+          const PassBases bases{
+              .run = named_runs_.run, .baseline = named_runs_.baseline, .baseline_itself = named_runs_.baseline};
+          return named_changes_.compute(runner(), bases, reads, line, most);
+        });
+  } catch (const std::exception& error) {
+    if (kind_of(error) == ErrorKind::DeviceLost) {
+      has_failed_ = true;
+      fail(error);
+    }
+  }
+  forget_ended();
+  if (!asked_queue_.is_empty()) return;
+  forget_named();
+  named_changes_ = {};  // how many passes are fastest together is another thing of another model
+}
+
+void EngineWorker::forget_ended() {
+  const auto number_of = [](const Query& query) { return std::get<TaskQuery>(query).number; };
+  asked_queue_.cancel([&](const Query& query) { return !asked_.at(number_of(query))->is_wanted(); });
+  std::erase_if(asked_, [&](const auto& one) {
+    return !asked_queue_.has([&](const Query& query) { return number_of(query) == one.first; });
+  });
+}
+
+bool EngineWorker::may_go_on_asked() const {
+  return asked_.begin()->second->is_wanted() && (!options_.may_go_on || options_.may_go_on(true));
+}
+
+FoundRuns EngineWorker::find_named(const std::shared_ptr<const NamedRun>& named) {
+  if (named_ != named) forget_named();
+  named_ = named;
+  if (named->baseline && !named_runs_.baseline) {
+    named_runs_.baseline = compute_named(named->baseline);
+  } else if (!named_runs_.run) {
+    named_runs_.run = compute_named(named->inputs);
+  }
+  named_runs_.refuses_copies = named_changes_.refuses_copies();
+  return named_runs_;
+}
+
+std::shared_ptr<const inference::Run> EngineWorker::compute_named(const std::shared_ptr<const RunInputs>& inputs) {
+  std::optional<KnownRun> known = find(*inputs);
+  if (!known) {
+    const RunSource::Source& source = named_source_.build(
+        *inputs,
+        [this](const model::Network& network, const model::ModelInput& input) { runner().expect_room(network, input); });
+    if (source.model)
+      load_weights(source.network->layers, precision_of(inputs->source),
+                   [this](std::size_t, std::size_t) { return may_go_on_asked(); });
+    is_computing_named_ = true;
+    try {
+      known = KnownRun{.run = compute_run(runner(), source, *inputs, nullptr), .source = source};
+    } catch (...) {
+      is_computing_named_ = false;
+      throw;
+    }
+    is_computing_named_ = false;
+  }
+  named_runs_.subject = std::make_shared<const AnalysisSubject>(AnalysisSubject{.network = known->source.network,
+                                                                                .input = known->source.input,
+                                                                                .inputs = inputs,
+                                                                                .model = known->source.model,
+                                                                                .shapes = shapes_of(*known->run),
+                                                                                .has_logits = known->run->has_logits()});
+  return known->run;
+}
+
+void EngineWorker::forget_named() {
+  named_changes_.clear();
+  named_runs_ = {};
+  named_.reset();
+}
+
+}  // namespace headlight::app
