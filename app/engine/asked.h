@@ -9,6 +9,10 @@
 
 namespace headlight::app {
 
+/// Whose pass is computed while nobody looks at it: a request's, which other inputs cancel; a task's, which any request
+/// cancels; one of a task that requests have cancelled so often that it goes on, so that who types on waits for it once.
+enum class BackgroundPass : std::uint8_t { OfRequest, OfTask, OfTaskAgain };
+
 /// A task of the engine's queue that is of no request, as the engine's thread sees it.
 class AskedTask {
  public:

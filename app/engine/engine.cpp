@@ -173,9 +173,11 @@ bool Engine::watch_passes(std::size_t done, std::size_t total) {
   return goes_on;
 }
 
-bool Engine::may_go_on(bool is_asked) const {
+bool Engine::may_go_on(BackgroundPass pass) const {
   const std::lock_guard lock(mutex_);
-  return !is_stopping_ && !device_ && !(wanted_ && (is_asked || wanted_->inputs != computing_));
+  const bool is_outdated =
+      wanted_ && pass != BackgroundPass::OfTaskAgain && (pass == BackgroundPass::OfTask || wanted_->inputs != computing_);
+  return !is_stopping_ && !device_ && !is_outdated;
 }
 
 void Engine::show_early(EngineResult result) {
@@ -198,7 +200,7 @@ void Engine::work() {
                        .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
                        .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); },
                        .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); },
-                       .may_go_on = [this](bool is_asked) { return may_go_on(is_asked); },
+                       .may_go_on = [this](BackgroundPass pass) { return may_go_on(pass); },
                        .show_early = [this](EngineResult result) { show_early(std::move(result)); },
                        .newer_queries = [this] { return newer_queries(); },
                        .least_rest_ms = options_.least_rest_ms});
@@ -242,10 +244,12 @@ void Engine::work() {
     is_beginning_ = false;
     progress_.pass.reset();
     lock.unlock();
-    if (!is_requested && worker.has_idle_work() && worker.warms_up()) {
+    if (is_requested) {
+      worker.evaluate_some();
+    } else if (worker.has_idle_work() && worker.warms_up()) {
       worker.work_while_idle();  // what the next keystroke needs comes before what is asked in the background
     } else {
-      worker.evaluate_some();
+      worker.answer_asked();
     }
     do_task(worker);
     const bool is_news = is_requested || worker.take_failed();  // a task tells by itself

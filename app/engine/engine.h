@@ -185,9 +185,8 @@ class Engine {
   void watch_compiling(std::size_t done, std::size_t total);
   /// Long passes of tasks, which other threads wait for, aren't published and go on.
   bool watch_passes(std::size_t done, std::size_t total);
-  /// May a pass that nothing on screen needs go on? Not where inputs wait that it isn't of; one of ask() not where anything
-  /// waits.
-  bool may_go_on(bool is_asked) const;
+  /// May a pass that nothing on screen needs go on?
+  bool may_go_on(BackgroundPass pass) const;
   void add(std::shared_ptr<AskedTask> task);
   /// A model's first layers are there, and the others are still being loaded.
   void show_early(EngineResult result);

@@ -37,7 +37,7 @@ void EngineWorker::open(const std::string& device) {
     runner_->watch_compiling(options_.watch_compiling);
     runner_->watch_passes([this](std::size_t done, std::size_t total) {
       if (is_computing_named_ || named_changes_.is_computing()) return may_go_on_asked();
-      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on(false);
+      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on(BackgroundPass::OfRequest);
       return !options_.watch_passes || options_.watch_passes(done, total);
     });
     if (std::exchange(device_, device) != device) begin_asked_again();
@@ -217,7 +217,6 @@ void EngineWorker::compare() {
 }
 
 void EngineWorker::evaluate_some() {
-  if (!has_more()) return answer_asked();
   if (translation_) translate_some();
   if (run_ && !queue_.is_empty()) {
     const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;

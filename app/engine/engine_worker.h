@@ -21,8 +21,8 @@ class EngineWorker {
     inference::LoadObserver watch_load;
     inference::CompileObserver watch_compiling = {};  ///< may be empty
     inference::PassObserver watch_passes = {};        ///< of passes that the user waits for; may be empty
-    /// May a pass in the background, of a request or of an asked task? Empty: it may.
-    std::function<bool(bool is_asked)> may_go_on = {};
+    /// May a pass in the background go on? Empty: it may.
+    std::function<bool(BackgroundPass pass)> may_go_on = {};
     /// Shows a result of a model's first layers while the others are being loaded. Empty: that isn't done.
     std::function<void(EngineResult)> show_early = {};
     /// The queries of a request that waits with the inputs of the one that is begun; may be empty.
@@ -45,8 +45,10 @@ class EngineWorker {
   void evaluate_some();
   bool has_more() const { return translation_ || !queue_.is_empty(); }
 
-  /// Begins a task that is of no request; evaluate_some() goes on with it where nothing requested waits.
+  /// Begins a task that is of no request.
   void ask(const std::shared_ptr<AskedTask>& task);
+  /// Goes on with the newest of them by a step, for when nothing requested waits.
+  void answer_asked();
   bool has_asked() const { return !asked_queue_.is_empty(); }
   /// Has an asked task lost the device since the last call? Then the result is another.
   bool take_failed() { return std::exchange(has_failed_, false); }
@@ -79,7 +81,6 @@ class EngineWorker {
   void note_failure(const std::exception& error);
 
  private:
-  void answer_asked();
   void begin_asked(std::uint64_t number);
   /// On another device, so that no task has numbers of two.
   void begin_asked_again();
@@ -167,6 +168,7 @@ class EngineWorker {
   FoundRuns named_runs_;
   ChangedRuns named_changes_;
   bool is_computing_named_ = false, has_failed_ = false;
+  int cancelled_ = 0;                  ///< how often requests have cancelled the asked step that is read next
   std::uint64_t compared_number_ = 0;  ///< of the run that the queue's differences are taken from
   bool is_first_chunk_ = true;
 };

@@ -17,7 +17,9 @@ void EngineWorker::ask(const std::shared_ptr<AskedTask>& task) {
 }
 
 void EngineWorker::begin_asked(std::uint64_t number) {
-  asked_queue_.ask(TaskQuery{number}, QueryPriority::Background, number, [&] { return asked_.at(number)->begin(); });
+  // The newest first: who asked for it looks at it now.
+  asked_queue_.ask(TaskQuery{number}, QueryPriority::Background, std::size_t{0} - number,
+                   [&] { return asked_.at(number)->begin(); });
 }
 
 void EngineWorker::begin_asked_again() {
@@ -37,7 +39,9 @@ void EngineWorker::answer_asked() {
               .run = named_runs_.run, .baseline = named_runs_.baseline, .baseline_itself = named_runs_.baseline};
           return named_changes_.compute(runner(), bases, reads, line, most);
         });
+    cancelled_ = 0;
   } catch (const std::exception& error) {
+    if (kind_of(error) == ErrorKind::Cancelled) ++cancelled_;
     if (kind_of(error) == ErrorKind::DeviceLost) {
       has_failed_ = true;
       fail(error);
@@ -58,7 +62,9 @@ void EngineWorker::forget_ended() {
 }
 
 bool EngineWorker::may_go_on_asked() const {
-  return asked_.begin()->second->is_wanted() && (!options_.may_go_on || options_.may_go_on(true));
+  constexpr int kMostCancelled = 3;
+  const BackgroundPass pass = cancelled_ < kMostCancelled ? BackgroundPass::OfTask : BackgroundPass::OfTaskAgain;
+  return asked_.rbegin()->second->is_wanted() && (!options_.may_go_on || options_.may_go_on(pass));
 }
 
 FoundRuns EngineWorker::find_named(const std::shared_ptr<const NamedRun>& named) {

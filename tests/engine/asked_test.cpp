@@ -168,6 +168,50 @@ TEST_SUITE("cpu") {
     CHECK(asked.result()->size() == 4);
   }
 
+  TEST_CASE("a pass that requests cancel again and again goes on in the end, so that who types on gets its numbers") {
+    Bench bench;
+    bench.request("a b", 1);
+    bench.log->is_pass_held = true;
+    bench.log->layers = 4;
+    const auto asked = bench.ask("a b c", 4);
+    const auto type = [&](std::uint64_t revision) {
+      wait_for([&] { return bench.log->layers == 0; });
+      bench.log->layers = 4;
+      bench.engine.request({.revision = revision, .inputs = inputs_of("a b"), .queries = {weights_of(0, 2)}});
+    };
+    for (const std::uint64_t revision : {2U, 3U, 4U}) {
+      type(revision);
+      CHECK(bench.engine.wait_for(revision, std::chrono::seconds(5)));
+    }
+    type(5);
+    CHECK_FALSE(bench.engine.wait_for(5, std::chrono::milliseconds(50)));
+    bench.log->layers = 0;
+    bench.log->is_pass_held = false;
+    bench.engine.wait_until_idle();
+    CHECK(bench.log->runs == 2);
+    CHECK(asked.result()->size() == 4);
+  }
+
+  TEST_CASE("of two tasks the newer one is answered first") {
+    Bench bench;
+    bench.request("a b", 1);
+    bench.log->is_held = true;
+    std::vector<int> order;
+    const auto ask = [&](int number) {
+      return bench.engine.ask<std::vector<float>>(
+          [&order, number, run = named("a b c")](AskedFor<std::vector<float>>::Tell /*tell*/) {
+            return read_cells(run, 2, [&order, number](const std::vector<float>&) { order.push_back(number); });
+          });
+    };
+    const auto first = ask(1);
+    wait_for([&] { return bench.log->runs == 2; });
+    const auto second = ask(2);
+    bench.log->is_held = false;
+    bench.log->is_held.notify_all();
+    bench.engine.wait_until_idle();
+    CHECK(order == std::vector<int>{1, 2, 2, 1});
+  }
+
   TEST_CASE("without a device, and in what it throws, a task ends with one line; what it told stays") {
     Bench bench;
     bench.request("a b", 1);
