@@ -3,13 +3,30 @@
 #include <chrono>
 
 #include "app/analyses/token_losses.h"
-#include "app/exports/figure_kind.h"
+#include "app/engine/query_queue.h"
 #include "core/error.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::size_t kMaxQuestions = 8;
+
+/// Of the run that the task is of.
+Task<StepNumbers> numbers_of_step(const StepQuestion& question, const AnalysisSubject& run) {
+  StepNumbers numbers;
+  const AnalysisQuery metrics = HeadMetricsQuestion{.kind = question.kind, .batch = question.batch};
+  const auto found = co_await analyse_any(metrics, run);
+  numbers.heads = dynamic_cast<const HeadMetricsFound&>(*found).heads;
+  const bool predicts = run.model && run.model->description.is_causal && run.has_logits && !run.input->target;
+  const attention::KeyRange line = real_tokens(run.input->source, question.batch, run.input->source.length);
+  if (!predicts || line.end - line.begin < 2) co_return numbers;
+  const AnalysisQuery of_tokens = TokenLossesQuestion{.batch = question.batch};
+  const auto told = co_await analyse_any(of_tokens, run);
+  const std::vector<double>& losses = dynamic_cast<const TokenLosses&>(*told).losses;
+  numbers.loss = mean_loss(losses);
+  if (const auto score = in_context_score(losses)) numbers.in_context = score->score;
+  co_return numbers;
+}
 
 }  // namespace
 
@@ -31,25 +48,9 @@ StepNumbers measure_step(Runner& runner, const std::shared_ptr<ModelCache>& mode
   checkpoint();
   if (built.model)
     runner.load(built.network->layers, precision_of(inputs.source), [&](std::size_t, std::size_t) { return goes_on(); });
-  const std::shared_ptr<const inference::Run> run = compute_run(runner, built, inputs, nullptr);
-  StepNumbers numbers;
-  RunNumbers read({.run = *run},
-                  {.network = built.network,
-                   .input = built.input,
-                   .inputs = std::make_shared<const RunInputs>(inputs),
-                   .shapes = shapes_of(*run),
-                   .has_logits = run->has_logits()},
-                  [&](double) { checkpoint(); });
-  const auto found = read.analysis(HeadMetricsQuestion{.kind = question.kind, .batch = question.batch});
-  numbers.heads = dynamic_cast<const HeadMetricsFound&>(*found).heads;
-  const bool predicts = built.model && built.model->description.is_causal && run->has_logits() && !built.input->target;
-  const attention::KeyRange line = real_tokens(built.input->source, question.batch, built.input->source.length);
-  if (!predicts || line.end - line.begin < 2) return numbers;
-  const auto told = read.analysis(TokenLossesQuestion{.batch = question.batch});
-  const std::vector<double>& losses = dynamic_cast<const TokenLosses&>(*told).losses;
-  numbers.loss = mean_loss(losses);
-  if (const auto score = in_context_score(losses)) numbers.in_context = score->score;
-  return numbers;
+  FoundRuns found;
+  found.take(compute_run(runner, built, inputs, nullptr), built, inputs);
+  return answer_at_once(numbers_of_step(question, *found.subject), found, {}, checkpoint);
 }
 
 StepMeter::StepMeter(RunnerFactory open, std::shared_ptr<ModelCache> models, std::function<void()> wake)

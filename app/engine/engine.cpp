@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "app/engine/engine_tasks.h"
 #include "app/engine/engine_worker.h"
 
 namespace headlight::app {
@@ -52,13 +51,7 @@ constexpr std::size_t kProgressSteps = 200;
 
 }  // namespace
 
-Engine::Engine(EngineOptions options)
-    : options_(std::move(options)),
-      tasks_(std::make_shared<EngineTasks>([this] {
-        { const std::lock_guard lock(mutex_); }  // the worker looks or waits, and is never between the two
-        changed_.notify_all();
-      })),
-      device_(options_.device) {
+Engine::Engine(EngineOptions options) : options_(std::move(options)), device_(options_.device) {
   thread_ = std::thread([this] { work(); });
 }
 
@@ -108,10 +101,6 @@ void Engine::cancel_load() {
 std::optional<EngineResult> Engine::poll() {
   const std::lock_guard lock(mutex_);
   return std::exchange(published_, std::nullopt);
-}
-
-RunnerFactory Engine::shared_device() const {
-  return [tasks = tasks_](const std::string& /*device*/) { return std::make_unique<EngineRunner>(tasks); };
 }
 
 bool Engine::is_busy() const {
@@ -208,8 +197,7 @@ void Engine::work() {
   bool has_worked = false;  // before, there is no memory to give back
   while (true) {
     const auto has_work = [&] {
-      return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more() || !asked_.empty() ||
-             worker.has_asked();
+      return is_stopping_ || wanted_ || device_ || worker.has_more() || !asked_.empty() || worker.has_asked();
     };
     const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
     while (worker.has_idle_work() && !changed_.wait_for(lock, rest(), has_work)) {
@@ -224,11 +212,8 @@ void Engine::work() {
     }
     changed_.wait(lock, has_work);
     has_worked = true;
-    if (is_stopping_) {
-      lock.unlock();
-      return tasks_->close();
-    }
-    const bool is_requested = wanted_ || device_ || worker.has_more() || tasks_->has_more();
+    if (is_stopping_) return;
+    const bool is_requested = wanted_ || device_ || worker.has_more();
     is_working_ = is_requested;
     const std::vector<std::shared_ptr<AskedTask>> asked = std::exchange(asked_, {});
     is_asked_ = is_asked_ || !asked.empty();
@@ -251,7 +236,6 @@ void Engine::work() {
     } else {
       worker.answer_asked();
     }
-    do_task(worker);
     const bool is_news = is_requested || worker.take_failed();  // a task tells by itself
     std::optional<EngineResult> snapshot;
     if (is_news) snapshot = worker.snapshot();
@@ -265,16 +249,6 @@ void Engine::work() {
     idle_.notify_all();
     if (is_news) wake();
     lock.lock();
-  }
-}
-
-void Engine::do_task(EngineWorker& worker) {
-  const std::exception_ptr failure = tasks_->do_next(worker);
-  if (!failure) return;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    worker.note_failure(error);
   }
 }
 

@@ -19,7 +19,6 @@
 
 namespace headlight::app {
 
-class EngineTasks;
 class EngineWorker;
 
 /// A request of the window. A newer one replaces an older one that the worker hasn't started.
@@ -166,10 +165,6 @@ class Engine {
     return Asked<Result>(std::move(task));
   }
 
-  /// Makes Runners on this engine's device, whatever device is named, for other threads (EngineRunner); may outlive the
-  /// engine.
-  RunnerFactory shared_device() const;
-
   /// Is anything requested that poll() hasn't fully answered? What was asked with ask() isn't requested.
   bool is_busy() const;
   /// Blocks until poll() has a result for this revision or a newer one, or until the timeout. Returns whether it has.
@@ -183,7 +178,7 @@ class Engine {
   bool watch_load(std::size_t done_bytes, std::size_t total_bytes);
   /// Kernels that are compiled while the engine is idle are not published.
   void watch_compiling(std::size_t done, std::size_t total);
-  /// Long passes of tasks, which other threads wait for, aren't published and go on.
+  /// Those of a translation aren't published and go on.
   bool watch_passes(std::size_t done, std::size_t total);
   /// May a pass that nothing on screen needs go on?
   bool may_go_on(BackgroundPass pass) const;
@@ -191,14 +186,11 @@ class Engine {
   /// A model's first layers are there, and the others are still being loaded.
   void show_early(EngineResult result);
   std::vector<Query> newer_queries() const;
-  /// One at a time, after some tiles: the user's requests don't wait for all of them, nor they for the last tile.
-  void do_task(EngineWorker& worker);
 
   void wake() const;
   bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
 
   EngineOptions options_;
-  std::shared_ptr<EngineTasks> tasks_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   mutable std::condition_variable idle_;  ///< something was published

@@ -269,37 +269,12 @@ Runner& EngineWorker::runner() {
   return *runner_;
 }
 
-std::uint64_t EngineWorker::keep(std::shared_ptr<const inference::Run> run) {
-  kept_.emplace(++kept_count_, std::move(run));
-  return kept_count_;
-}
-
-std::shared_ptr<const inference::Run> EngineWorker::kept(std::uint64_t number) const {
-  const auto found = kept_.find(number);
-  if (found == kept_.end())
-    throw Error(ErrorKind::DeviceLost, "the device was lost or changed, and the run with it; try again");
-  return found->second;
-}
-
 std::optional<KnownRun> EngineWorker::find(const RunInputs& inputs) {
   const bool is_newest = run_ && !result_.is_stale && result_.inputs && *result_.inputs == inputs;
   if (is_newest) return KnownRun{.run = run_, .source = source_.build(inputs)};
   if (!compared_.run() || compared_.inputs() != inputs) return std::nullopt;
   RunSource source = source_;  // which stays the newest run's
   return KnownRun{.run = compared_.itself(), .source = source.build(inputs)};
-}
-
-void EngineWorker::load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,
-                                const inference::LoadObserver& observer) {
-  if (loaded_ == layers && loaded_precision_ == precision) return;
-  loaded_.reset();
-  runner().load(layers, precision, observer);
-  loaded_ = layers;
-  loaded_precision_ = precision;
-}
-
-void EngineWorker::note_failure(const std::exception& error) {
-  if (kind_of(error) == ErrorKind::DeviceLost && runner_) fail(error);
 }
 
 void EngineWorker::fail(const std::exception& error) {
@@ -321,7 +296,6 @@ void EngineWorker::close() {
   early_.reset();
   compared_.clear();
   run_.reset();
-  kept_.clear();
   runner_.reset();
 }
 

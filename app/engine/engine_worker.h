@@ -64,23 +64,11 @@ class EngineWorker {
 
   EngineResult snapshot() const;
 
-  // For other threads' work on this device (EngineRunner):
+ private:
   /// Throws Error when no device is open.
   Runner& runner();
-  /// Keeps a run beside the newest one until release(); returns its number.
-  std::uint64_t keep(std::shared_ptr<const inference::Run> run);
-  /// Throws Error of kind DeviceLost when the run is gone with its device.
-  std::shared_ptr<const inference::Run> kept(std::uint64_t number) const;
-  void release(std::uint64_t number) { kept_.erase(number); }
   /// The newest run, or the one that it is compared with, if it is of these inputs.
   std::optional<KnownRun> find(const RunInputs& inputs);
-  /// Brings weights to the device that aren't there. Throws what Session::load throws.
-  void load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,
-                    const inference::LoadObserver& observer);
-  /// A task failed: a lost device is opened again.
-  void note_failure(const std::exception& error);
-
- private:
   void begin_asked(std::uint64_t number);
   /// On another device, so that no task has numbers of two.
   void begin_asked_again();
@@ -89,7 +77,7 @@ class EngineWorker {
   /// Drops tasks that are answered, and those that nobody waits for any more.
   void forget_ended();
   FoundRuns find_named(const std::shared_ptr<const NamedRun>& named);
-  std::shared_ptr<const inference::Run> compute_named(const std::shared_ptr<const RunInputs>& inputs);
+  KnownRun compute_named(const RunInputs& inputs);
   /// Its numbers are computed anew when a task reads of it.
   void forget_named();
   void run_forward(const RunInputs& inputs);
@@ -135,7 +123,7 @@ class EngineWorker {
   void reopen();
 
   Options options_;
-  std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
+  std::unique_ptr<Runner> runner_;  ///< outlives the runs
   std::string device_error_;
   std::string device_;        ///< as requested
   bool was_lost_ = false;     ///< since the last request that was answered in full
@@ -149,8 +137,6 @@ class EngineWorker {
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
   inference::Precision loaded_precision_ = inference::Precision::F32;
   std::shared_ptr<const inference::Run> run_;  ///< that result_ describes; none: it is gone with its device or weights
-  std::map<std::uint64_t, std::shared_ptr<const inference::Run>> kept_;
-  std::uint64_t kept_count_ = 0;  ///< in all
   ComparedRun compared_;
   ChangedRuns changes_;  ///< kept until the queue is empty; a pass is cancelled where a newer request doesn't want it
   std::optional<EngineRequest> request_;
@@ -164,7 +150,8 @@ class EngineWorker {
   std::uint64_t asked_count_ = 0;                              ///< in all
   QueryQueue asked_queue_;
   RunSource named_source_;
-  std::shared_ptr<const NamedRun> named_;  ///< whose runs are kept
+  std::shared_ptr<const NamedRun> named_;   ///< whose runs are kept
+  std::optional<KnownRun> named_baseline_;  ///< until its run is there
   FoundRuns named_runs_;
   ChangedRuns named_changes_;
   bool is_computing_named_ = false, has_failed_ = false;

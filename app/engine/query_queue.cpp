@@ -4,36 +4,27 @@
 #include <iterator>
 #include <utility>
 
+#include "app/engine/compared_run.h"
 #include "core/error.h"
 
 namespace headlight::app {
-namespace {
-
-/// What is read at once of one question.
-constexpr QueryBudget kOneQuestion{.cells = std::size_t{1} << 21, .states = 64};
-
-QueryTask keep_answer(AnalysisQuery query, AnalysisSubject subject, std::shared_ptr<const AnalysisResult>* answer) {
-  auto task = analyse_any(std::move(query), std::move(subject));
-  while (!task.is_done()) {
-    Reads reads = std::move(task.reads());
-    task.take(co_await std::move(reads));
-  }
-  *answer = *task.result();
+void FoundRuns::take(std::shared_ptr<const inference::Run> found, const RunSource::Source& of, const RunInputs& inputs) {
+  run = std::move(found);
+  source = of;
+  subject = std::make_shared<const AnalysisSubject>(AnalysisSubject{.network = of.network,
+                                                                    .input = of.input,
+                                                                    .inputs = std::make_shared<const RunInputs>(inputs),
+                                                                    .model = of.model,
+                                                                    .shapes = shapes_of(*run),
+                                                                    .has_logits = run->has_logits()});
 }
 
-}  // namespace
-
-std::shared_ptr<const AnalysisResult> answer_at_once(const AnalysisQuery& query, AnalysisSubject subject, const Runs& runs,
-                                                     const std::function<void()>& checkpoint,
-                                                     const ComputePasses& compute_passes) {
-  std::shared_ptr<const AnalysisResult> answer;
-  QueryQueue queue;
-  queue.ask(query, QueryPriority::Background, 0, [&] { return keep_answer(query, std::move(subject), &answer); });
-  while (!queue.is_empty()) {
-    if (checkpoint) checkpoint();
-    queue.answer_some(runs, kOneQuestion, compute_passes);
-  }
-  return answer;
+void FoundRuns::compare_with(const KnownRun& found, const RunInputs& inputs) {
+  baseline_itself = found.run;
+  baseline = by_positions_of(*subject->inputs, *run, inputs, found.run);
+  baseline_source = found.source;
+  baseline_input =
+      baseline == baseline_itself ? found.source.input : std::make_shared<const model::ModelInput>(baseline->inputs().input);
 }
 
 void QueryQueue::ask(const Query& query, QueryPriority priority, std::size_t position,
@@ -147,11 +138,12 @@ void QueryQueue::answer_named(const QueryBudget& budget, const FindRuns& find, c
       asking->second.task.reads() = std::move(reads);
       return;
     }
+    if (reads.visit) reads.visit(found);
     if (reads.is_of_passes()) return answer_passes(asking, reads, budget, compute_passes);
     Answers answers{.subject = found.subject, .refuses_copies = found.refuses_copies};
     inference::Run::Answers read;
     if (reads.named && !reads.is_empty()) {
-      const auto& run = reads.of == WhichRun::Newest ? found.run : found.baseline;
+      const auto run = found.of(reads.of);
       if (!run) throw Error("there is no run to compare with");
       read = run->answer(
           {.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});

@@ -4,12 +4,6 @@
 #include "core/error.h"
 
 namespace headlight::app {
-namespace {
-
-constexpr QueryBudget kStep{.cells = std::size_t{1} << 21, .states = 64};
-
-}  // namespace
-
 void EngineWorker::ask(const std::shared_ptr<AskedTask>& task) {
   if (!task->is_wanted()) return;
   asked_.emplace(++asked_count_, task);
@@ -33,11 +27,9 @@ void EngineWorker::answer_asked() {
   forget_ended();
   try {
     asked_queue_.answer_named(
-        kStep, [this](const std::shared_ptr<const NamedRun>& named) { return find_named(named); },
+        kTaskBudget, [this](const std::shared_ptr<const NamedRun>& named) { return find_named(named); },
         [this](const Reads& reads, std::uint32_t line, std::size_t most) {
-          const PassBases bases{
-              .run = named_runs_.run, .baseline = named_runs_.baseline, .baseline_itself = named_runs_.baseline};
-          return named_changes_.compute(runner(), bases, reads, line, most);
+          return named_changes_.compute(runner(), named_runs_, reads, line, most);
         });
     cancelled_ = 0;
   } catch (const std::exception& error) {
@@ -70,45 +62,45 @@ bool EngineWorker::may_go_on_asked() const {
 FoundRuns EngineWorker::find_named(const std::shared_ptr<const NamedRun>& named) {
   if (named_ != named) forget_named();
   named_ = named;
-  if (named->baseline && !named_runs_.baseline) {
-    named_runs_.baseline = compute_named(named->baseline);
+  if (named->baseline && !named_baseline_) {
+    named_baseline_ = compute_named(*named->baseline);
   } else if (!named_runs_.run) {
-    named_runs_.run = compute_named(named->inputs);
+    const KnownRun found = compute_named(*named->inputs);
+    named_runs_.take(found.run, found.source, *named->inputs);
+    if (named_baseline_) named_runs_.compare_with(*named_baseline_, *named->baseline);
+    named_runs_.device = result_.device;
   }
   named_runs_.refuses_copies = named_changes_.refuses_copies();
   return named_runs_;
 }
 
-std::shared_ptr<const inference::Run> EngineWorker::compute_named(const std::shared_ptr<const RunInputs>& inputs) {
-  std::optional<KnownRun> known = find(*inputs);
-  if (!known) {
-    const RunSource::Source& source = named_source_.build(
-        *inputs,
-        [this](const model::Network& network, const model::ModelInput& input) { runner().expect_room(network, input); });
-    if (source.model)
-      load_weights(source.network->layers, precision_of(inputs->source),
-                   [this](std::size_t, std::size_t) { return may_go_on_asked(); });
-    is_computing_named_ = true;
-    try {
-      known = KnownRun{.run = compute_run(runner(), source, *inputs, nullptr), .source = source};
-    } catch (...) {
-      is_computing_named_ = false;
-      throw;
-    }
-    is_computing_named_ = false;
+KnownRun EngineWorker::compute_named(const RunInputs& inputs) {
+  if (std::optional<KnownRun> known = find(inputs)) return *known;
+  const RunSource::Source& source = named_source_.build(
+      inputs,
+      [this](const model::Network& network, const model::ModelInput& input) { runner().expect_room(network, input); });
+  const inference::Precision precision = precision_of(inputs.source);
+  if (source.model && !(loaded_ == source.network->layers && loaded_precision_ == precision)) {
+    loaded_.reset();
+    runner().load(source.network->layers, precision, [this](std::size_t, std::size_t) { return may_go_on_asked(); });
+    loaded_ = source.network->layers;
+    loaded_precision_ = precision;
   }
-  named_runs_.subject = std::make_shared<const AnalysisSubject>(AnalysisSubject{.network = known->source.network,
-                                                                                .input = known->source.input,
-                                                                                .inputs = inputs,
-                                                                                .model = known->source.model,
-                                                                                .shapes = shapes_of(*known->run),
-                                                                                .has_logits = known->run->has_logits()});
-  return known->run;
+  is_computing_named_ = true;
+  try {
+    KnownRun computed{.run = compute_run(runner(), source, inputs, nullptr), .source = source};
+    is_computing_named_ = false;
+    return computed;
+  } catch (...) {
+    is_computing_named_ = false;
+    throw;
+  }
 }
 
 void EngineWorker::forget_named() {
   named_changes_.clear();
   named_runs_ = {};
+  named_baseline_.reset();
   named_.reset();
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -22,6 +23,7 @@ namespace headlight::app {
 enum class WhichRun : std::uint8_t { Newest, Baseline, BaselineItself };
 
 struct AnalysisSubject;
+struct FoundRuns;
 struct RunInputs;
 
 /// A run that a task reads of, whatever is on screen.
@@ -48,6 +50,10 @@ struct Reads {
   /// Not null: tiles and logits are read, of a pass of these inputs on the weights that are on the device, and of nothing
   /// else of the run. Steps that follow each other with the same pointer read of one pass.
   std::shared_ptr<const inference::PassInputs> own_pass = {};
+
+  /// Is called with the runs of `named` before the rest is read, for what nothing else here names; again where the device is
+  /// lost meanwhile. Keeps no run, which would outlive its device. Throws what the task gets.
+  std::function<void(const FoundRuns& runs)> visit = {};
 
   bool is_of_passes() const { return !passes.empty() || own_pass; }
   bool is_empty() const { return tiles.empty() && logits.empty() && residuals.empty() && products.empty(); }

@@ -66,20 +66,21 @@ std::optional<exporting::FigureMap> map_of(const MetricsFigure& figure, const Me
   return has_any ? std::optional(std::move(map)) : std::nullopt;
 }
 
-std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_metric_maps(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const std::size_t heads = std::size_t{blocks.all_layers} * blocks.shape.heads;
-  numbers.expect(static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(heads));
-  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
+  numbers.expected = static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(heads);
+  const AnalysisQuery query = HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch};
+  const auto result = co_await numbers.analysis(query);
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
-  if (found == nullptr || !found->is_complete()) return nullptr;
+  if (found == nullptr) co_return nullptr;
   MetricsFigure figure{.found = *found, .scoring = subject.options.choice.heads.scoring};
   for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
   figure.heads = blocks.heads;
   begin_figure(figure, subject, kMetricsFigure,
                figure.title + (blocks.prefix.empty() ? "" : fmt::format(" \u00B7 {}", model::to_string(blocks.kind))));
   figure.subtitle += "; " + metrics_subtitle(*found);
-  return exporting::make_drawing(draw_metrics(figure));
+  co_return exporting::make_drawing(draw_metrics(figure));
 }
 
 }  // namespace
