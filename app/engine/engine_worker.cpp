@@ -247,6 +247,7 @@ void EngineWorker::work_while_idle() {
 }
 
 void EngineWorker::give_back_unused_memory() {
+  beside_.reset();  // whose runs went with the last task
   if (runner_) runner_->give_back_unused_memory();
   // The process would only ever grow while texts and models change. Takes some ms for 100 MiB. A processor's device memory
   // is the host's: after the device.

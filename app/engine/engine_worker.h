@@ -78,6 +78,8 @@ class EngineWorker {
   void forget_ended();
   FoundRuns find_named(const std::shared_ptr<const NamedRun>& named);
   KnownRun compute_named(const RunInputs& inputs);
+  /// Of the runs that are named: the one on screen, or another one on the same device. Throws Error when none can be opened.
+  Runner& named_runner();
   /// Its numbers are computed anew when a task reads of it.
   void forget_named();
   void run_forward(const RunInputs& inputs);
@@ -128,6 +130,8 @@ class EngineWorker {
   std::string device_;        ///< as requested
   bool was_lost_ = false;     ///< since the last request that was answered in full
   bool is_given_up_ = false;  ///< lost again by the repeated request, or can't be opened: waits for another request
+  std::unique_ptr<Runner>
+      beside_;  ///< of NamedRun::is_beside; outlives its runs, closed where nothing has been asked for a while
   RunSource source_;
   std::unique_ptr<EarlyRun> early_;              ///< of a model that is being loaded, or has just been
   std::uint64_t run_count_ = 0;                  ///< passes, those of first layers counted

@@ -18,6 +18,8 @@ void EngineWorker::begin_asked(std::uint64_t number) {
 
 void EngineWorker::begin_asked_again() {
   asked_queue_.clear();
+  forget_named();
+  beside_.reset();
   named_changes_ = {};  // how many passes are fastest together is another thing on another device
   for (const auto& [number, task] : asked_) begin_asked(number);
 }
@@ -29,12 +31,15 @@ void EngineWorker::answer_asked() {
     asked_queue_.answer_named(
         kTaskBudget, [this](const std::shared_ptr<const NamedRun>& named) { return find_named(named); },
         [this](const Reads& reads, std::uint32_t line, std::size_t most) {
-          return named_changes_.compute(runner(), named_runs_, reads, line, most);
+          return named_changes_.compute(named_runner(), named_runs_, reads, line, most);
         });
     cancelled_ = 0;
   } catch (const std::exception& error) {
     if (kind_of(error) == ErrorKind::Cancelled) ++cancelled_;
-    if (kind_of(error) == ErrorKind::DeviceLost) {
+    if (kind_of(error) == ErrorKind::DeviceLost && named_ && named_->is_beside) {
+      forget_named();
+      beside_.reset();
+    } else if (kind_of(error) == ErrorKind::DeviceLost) {
       has_failed_ = true;
       fail(error);
     }
@@ -68,27 +73,38 @@ FoundRuns EngineWorker::find_named(const std::shared_ptr<const NamedRun>& named)
     const KnownRun found = compute_named(*named->inputs);
     named_runs_.take(found.run, found.source, *named->inputs);
     if (named_baseline_) named_runs_.compare_with(*named_baseline_, *named->baseline);
-    named_runs_.device = result_.device;
+    named_runs_.device = named_runner().device_name();
   }
   named_runs_.refuses_copies = named_changes_.refuses_copies();
   return named_runs_;
 }
 
+Runner& EngineWorker::named_runner() {
+  if (!named_->is_beside) return runner();
+  if (!beside_) {
+    beside_ = options_.open(device_);
+    beside_->watch_passes([this](std::size_t, std::size_t) { return may_go_on_asked(); });
+  }
+  return *beside_;
+}
+
 KnownRun EngineWorker::compute_named(const RunInputs& inputs) {
-  if (std::optional<KnownRun> known = find(inputs)) return *known;
+  const bool is_beside = named_->is_beside;
+  if (std::optional<KnownRun> known = is_beside ? std::nullopt : find(inputs)) return *known;
+  if (is_beside) named_source_ = RunSource(options_.models);
+  Runner& device = named_runner();
   const RunSource::Source& source = named_source_.build(
-      inputs,
-      [this](const model::Network& network, const model::ModelInput& input) { runner().expect_room(network, input); });
+      inputs, [&](const model::Network& network, const model::ModelInput& input) { device.expect_room(network, input); });
   const inference::Precision precision = precision_of(inputs.source);
-  if (source.model && !(loaded_ == source.network->layers && loaded_precision_ == precision)) {
-    loaded_.reset();
-    runner().load(source.network->layers, precision, [this](std::size_t, std::size_t) { return may_go_on_asked(); });
-    loaded_ = source.network->layers;
-    loaded_precision_ = precision;
+  if (source.model && (is_beside || loaded_ != source.network->layers || loaded_precision_ != precision)) {
+    if (!is_beside) loaded_.reset();
+    device.load(source.network->layers, precision, [this](std::size_t, std::size_t) { return may_go_on_asked(); });
+    if (!is_beside) loaded_ = source.network->layers;
+    if (!is_beside) loaded_precision_ = precision;
   }
   is_computing_named_ = true;
   try {
-    KnownRun computed{.run = compute_run(runner(), source, inputs, nullptr), .source = source};
+    KnownRun computed{.run = compute_run(device, source, inputs, nullptr), .source = source};
     is_computing_named_ = false;
     return computed;
   } catch (...) {

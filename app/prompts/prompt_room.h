@@ -1,8 +1,7 @@
 #pragma once
 
-#include <deque>
-
 #include "app/engine/engine.h"
+#include "app/engine/kept_answers.h"
 #include "app/prompts/prompt_meter.h"
 
 namespace headlight::app {
@@ -24,14 +23,14 @@ class PromptRoom {
   /// From now on this is measured, unless it is paused.
   void want(const PromptQuestion& question);
   /// Nothing is, until the next want(): what is under way is given up, what is measured stays.
-  void rest();
+  void rest() { known_.rest(); }
   /// Does want() measure?
   void allow(bool is_allowed);
   /// Of the newest question; null: nothing yet.
-  std::shared_ptr<const PromptFindings> findings() const;
-  bool is_busy() const;
+  std::shared_ptr<const PromptFindings> findings() const { return known_.found(); }
+  bool is_busy() const { return known_.is_busy(); }
   /// The next want() reads the set and measures it anew.
-  void forget() { known_.clear(); }
+  void forget() { known_ = KeptAnswers<PromptQuestion, PromptFindings>(kMaxQuestions); }
   void pause(bool is_paused);
   bool is_paused() const { return is_paused_; }
 
@@ -40,17 +39,13 @@ class PromptRoom {
   std::optional<AskedPrompt> take_asked() { return std::exchange(asked_, std::nullopt); }
 
  private:
-  struct Known {
-    PromptQuestion question;
-    std::shared_ptr<const PromptFindings> findings = {};  ///< before the task
-    Asked<PromptFindings> task = {};
-  };
+  static constexpr std::size_t kMaxQuestions = 12;
 
   Engine& engine_;
   std::shared_ptr<ModelCache> models_;
   std::optional<AskedPrompt> asked_;
   bool is_paused_ = false, is_allowed_ = true;
-  std::deque<Known> known_;  ///< of the newest question first, a few
+  KeptAnswers<PromptQuestion, PromptFindings> known_{kMaxQuestions};
 };
 
 }  // namespace headlight::app

@@ -30,6 +30,7 @@ struct RunInputs;
 struct NamedRun {
   std::shared_ptr<const RunInputs> inputs;
   std::shared_ptr<const RunInputs> baseline = {};  ///< of as many tokens a line; null: there is none
+  bool is_beside = false;  ///< with other weights than those on screen, which stay on the device; as its files are now
 };
 
 /// What a task reads next, of one run.

@@ -78,7 +78,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       surveys_(options.engine.wake),
       lessons_(desk_),
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
-      checkpoints_(options.engine.open, options.engine.models, options.engine.wake),
+      checkpoints_(*desk_.engine, options.engine.models, options.engine.wake),
       prompts_(*desk_.engine, options.engine.models),
       steps_(desk_, checkpoints_),
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session), options.kept),

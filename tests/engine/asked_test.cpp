@@ -212,6 +212,23 @@ TEST_SUITE("cpu") {
     CHECK(order == std::vector<int>{1, 2, 2, 1});
   }
 
+  TEST_CASE("a run beside the one on screen has a device of its own, which is lost and closed without the other's notice") {
+    Bench bench;
+    bench.request("a b", 1);
+    bench.log->lost_evaluations = 1;
+    const auto beside = std::make_shared<const NamedRun>(
+        NamedRun{.inputs = std::make_shared<const RunInputs>(inputs_of("a b c")), .is_beside = true});
+    const auto asked = bench.engine.ask<std::vector<float>>(
+        [beside](AskedFor<std::vector<float>>::Tell tell) { return read_cells(beside, 4, std::move(tell)); });
+    bench.engine.wait_until_idle();
+    CHECK(asked.error().empty());
+    REQUIRE(asked.result()->size() == 4);
+    CHECK(bench.log->opened == 3);
+    CHECK_FALSE(bench.engine.poll());
+    CHECK(bench.request("a b", 2).reopenings == 0);
+    CHECK(bench.log->runs == 3);  // the one on screen, and two beside it
+  }
+
   TEST_CASE("without a device, and in what it throws, a task ends with one line; what it told stays") {
     Bench bench;
     bench.request("a b", 1);
