@@ -62,20 +62,21 @@ double CheckpointRoom::wait_s(double now_s) const {
   return is_found ? std::max(looked_s_ + kLookEvery_s - now_s, kJobWait_s) : std::numeric_limits<double>::infinity();
 }
 
-void CheckpointRoom::measure(const StepQuestion& question, std::size_t shown, const std::string& device) {
-  question_ = question;
-  question_->inputs.source = source_at(question.inputs.source, {});  // the same question whichever step is shown
-  std::vector<SeriesStep> steps = is_paused ? std::vector<SeriesStep>() : series_->steps;
-  std::vector<std::pair<std::size_t, std::size_t>> order;  // distance, place
-  for (std::size_t i = 0; i < steps.size(); ++i) order.emplace_back(i > shown ? i - shown : shown - i, i);
-  std::ranges::sort(order);
-  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = series_->steps[order[i].second];
-  meter_.want(*question_, std::move(steps), device);
-  numbers_ = meter_.numbers();
-}
-
-void CheckpointRoom::rest() {
-  if (question_) meter_.want(*std::exchange(question_, std::nullopt), {}, {});
+void CheckpointRoom::measure(const StepQuestion& question, std::size_t shown) {
+  StepQuestion of_all = question;
+  of_all.inputs.source = source_at(of_all.inputs.source, {});  // the same question whichever step is shown
+  *shown_ = shown;
+  measured_.want(of_all);
+  const auto found = measured_.found();
+  numbers_ = found ? found : std::make_shared<const StepsMeasured>();
+  if (is_paused) return measured_.rest();
+  if (measured_.has_begun() && asked_series_ == series_) return;
+  asked_series_ = series_;
+  const StepsWanted wanted{.question = of_all, .steps = series_->steps, .shown = shown_, .models = models_};
+  measured_.rest();
+  measured_.begin(engine_.ask<StepsMeasured>([wanted, known = *numbers_](AskedFor<StepsMeasured>::Tell tell) {
+    return measure_steps(wanted, known, std::move(tell));
+  }));
 }
 
 const StepNumbers* CheckpointRoom::numbers(std::size_t step) const {
@@ -100,11 +101,6 @@ std::string CheckpointRoom::failure() const {
   }
   return count == 0 ? first
                     : fmt::format("{} of {} steps couldn\u2019t be measured: {}", count, series_->steps.size(), first);
-}
-
-void CheckpointRoom::wait() const {
-  if (looking_.valid()) looking_.wait();
-  if (!is_paused) meter_.wait();
 }
 
 }  // namespace headlight::app

@@ -1,8 +1,5 @@
 #include "app/dialogs/export_dialog.h"
 
-#include <chrono>
-#include <thread>
-
 #include <nlohmann/json.hpp>
 
 #include "app/exports/figure_kind.h"
@@ -19,12 +16,13 @@ namespace {
 
 constexpr auto kNpy = static_cast<std::size_t>(ExportFormat::Npy);
 
-Notice outcome_of(const Result<ExportReport>& result) {
-  if (!result) return {.text = result.error(), .is_warning = true};
-  const std::size_t count = result->files.size();
+Notice outcome_of(const Asked<ExportJob>& job) {
+  if (!job.error().empty()) return {.text = job.error(), .is_warning = true};
+  const ExportReport& report = job.result()->report;
+  const std::size_t count = report.files.size();
   std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
-  if (count > 0) text += " in " + utf8(result->files.front().parent_path());
-  for (const std::string& note : result->notes) text += "; " + note;
+  if (count > 0) text += " in " + utf8(report.files.front().parent_path());
+  for (const std::string& note : report.notes) text += "; " + note;
   return {.text = std::move(text)};
 }
 
@@ -45,8 +43,7 @@ void take_ranges(const ViewChoices& view, ExportOptions& options) {
 
 }  // namespace
 
-ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake)
-    : open_runner_(std::move(open_runner)), wake_(std::move(wake)) {
+ExportDialog::ExportDialog(Engine& engine) : engine_(engine) {
   matrices_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
   formats_[0] = true;
   for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
@@ -123,8 +120,7 @@ void ExportDialog::open(const State& state, const ExportContents& contents) {
   figure_.is_row_normalized = shown.is_row_normalized;
 }
 
-void ExportDialog::copy_figure(const State& state, const Transient& transient, const EngineResult& result,
-                               const std::string& device) {
+void ExportDialog::copy_figure(const State& state, const Transient& transient, const EngineResult& result) {
   if (job_ || result.run == 0) return;
   ExportOptions wanted = options(state, transient, result);
   if (!is_open_) wanted.queries = wanted.keys = std::nullopt;
@@ -144,7 +140,7 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   wanted.session = portable_state(state, wanted.directory);
   is_copying_ = true;
   outcome_ = {};
-  job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder](ExportReport& report) {
+  job_ = export_in_background(engine_, wanted, [folder](ExportReport& report) {
     const std::string trouble = platform::copy_image(report.files.front());
     report.files.clear();
     if (!trouble.empty()) throw Error("{}", trouble);
@@ -202,12 +198,12 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   return options;
 }
 
-void ExportDialog::begin(const Frame& frame, const std::string& device, std::string& directory) {
+void ExportDialog::begin(const Frame& frame, std::string& directory) {
   try {
     ExportOptions wanted = options(frame.state, frame.transient, frame.result);
     wanted.directory = expand_home(typed_directory_);
     wanted.session = portable_state(frame.state, wanted.directory);
-    job_ = std::make_unique<ExportJob>(open_runner_, device, std::move(wanted), wake_);
+    job_ = export_in_background(engine_, std::move(wanted));
     is_copying_ = false;
     directory = typed_directory_;
     outcome_ = {};
@@ -217,17 +213,22 @@ void ExportDialog::begin(const Frame& frame, const std::string& device, std::str
 }
 
 void ExportDialog::take_end_of_job() {
-  if (!job_ || !job_->is_done()) return;
-  outcome_ = outcome_of(job_->result());
+  if (!job_.is_done()) return;
+  outcome_ = outcome_of(job_);
   if (is_copying_ && !outcome_.is_warning) outcome_.text = "The figure is on the clipboard.";
   is_outcome_seen_ = false;
-  job_.reset();
+  job_ = {};
+}
+
+ExportProgress ExportDialog::progress() const {
+  const std::shared_ptr<const ExportJob> job = job_.result();
+  return job ? job->progress : ExportProgress();
 }
 
 std::string ExportDialog::status() const {
   if (!job_) return {};
   if (is_copying_) return "Drawing the figure for the clipboard";
-  const ExportProgress progress = job_->progress();
+  const ExportProgress progress = this->progress();
   return fmt::format("Exporting {} of {}", std::min(progress.done + 1, progress.total), progress.total);
 }
 
@@ -237,11 +238,6 @@ std::optional<Notice> ExportDialog::take_result() {
   if (is_outcome_seen_) return std::nullopt;
   is_outcome_seen_ = true;
   return std::exchange(outcome_, {});
-}
-
-void ExportDialog::wait() const {
-  using namespace std::chrono_literals;
-  while (is_running()) std::this_thread::sleep_for(2ms);
 }
 
 }  // namespace headlight::app

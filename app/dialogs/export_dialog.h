@@ -17,10 +17,10 @@ inline constexpr std::size_t kHiddenStates = attention::kStages, kLogitNumbers =
 
 /// What to write (this head, this layer, everything; which part of the maps; which stages and formats), where to, what the
 /// files will be called and how much it is.
-/// The export runs on a thread of its own; the dialog may be closed meanwhile.
+/// The export is a task of the engine; the dialog may be closed meanwhile.
 class ExportDialog {
  public:
-  ExportDialog(RunnerFactory open_runner, std::function<void()> wake);
+  explicit ExportDialog(Engine& engine);
 
   /// Figures look as the window does until the user changes them, and differences are written where it shows them.
   /// `contents`: of the view on screen; they replace what was chosen before where they differ from those of the last time.
@@ -29,13 +29,15 @@ class ExportDialog {
   void open_picture(const State& state, const ExportContents& contents, const std::string& folder, ScreenshotArea area);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
-  bool is_running() const { return job_ != nullptr && !job_->is_done(); }
+  bool is_running() const { return job_ && !job_.is_done(); }
+  /// Is the preview computed?
+  bool is_drawing() const { return preview_.is_busy(); }
 
-  /// `device`: the one in use, as RunnerFactory takes it. `directory`: where the last export went; set by the next one.
-  void draw(Frame& frame, const std::string& device, std::string& directory);
+  /// `directory`: where the last export went; set by the next one.
+  void draw(Frame& frame, std::string& directory);
 
   /// Puts the selected head's map on the clipboard as an image; the result comes as of an export.
-  void copy_figure(const State& state, const Transient& transient, const EngineResult& result, const std::string& device);
+  void copy_figure(const State& state, const Transient& transient, const EngineResult& result);
 
   /// The picture that was asked for, once the dialog is gone from the window.
   std::optional<Picture> take_picture() { return picture_.take(); }
@@ -45,8 +47,6 @@ class ExportDialog {
   std::string status() const;
   /// The result, once, when the job has ended and the dialog isn't there to show it.
   std::optional<Notice> take_result();
-  /// Waits for the job in progress.
-  void wait() const;
 
  private:
   enum class Reach : std::uint8_t { ThisHead, ThisLayer, Everything };
@@ -67,20 +67,21 @@ class ExportDialog {
   bool writes_other_figures(const State& state, const EngineResult& result) const;
   /// Is there anything to write?
   bool has_choice(const State& state, const EngineResult& result) const;
-  void begin(const Frame& frame, const std::string& device, std::string& directory);
+  void begin(const Frame& frame, std::string& directory);
+  /// What the job has done so far.
+  ExportProgress progress() const;
   /// What is written: numbers and figures of some heads, or what is on screen.
   void draw_reach(Frame& frame, const std::string& directory);
-  void draw_files(Frame& frame, const std::string& device, std::string& directory);
+  void draw_files(Frame& frame, std::string& directory);
   void draw_choices(Frame& frame);
   void draw_look(Frame& frame);
   void draw_folder(Frame& frame);
   void draw_names(Frame& frame);
   void draw_progress(Frame& frame);
-  void draw_buttons(Frame& frame, const std::string& device, std::string& directory);
+  void draw_buttons(Frame& frame, std::string& directory);
   void take_end_of_job();
 
-  RunnerFactory open_runner_;
-  std::function<void()> wake_;
+  Engine& engine_;
   RegionChoice region_;
   std::optional<ExportContents> proposed_;  ///< the last time
   FigureChoices figure_;
@@ -90,7 +91,7 @@ class ExportDialog {
   FolderList folders_;
   PictureForm picture_;
   Notice outcome_;  ///< of the last job; also why a job can't begin
-  std::unique_ptr<ExportJob> job_;
+  Asked<ExportJob> job_;
   int previewed_ = 0;  ///< of the chosen kinds of figures
   /// The stages, then hidden states, logits, and whether weights are written as norms.
   std::array<bool, attention::kStages + 3> matrices_{};

@@ -141,7 +141,7 @@ void ExportDialog::draw_look(Frame& frame) {
   previewed_ = std::clamp(previewed_, 0, static_cast<int>(kinds.size()) - 1);
   const float height = std::clamp(frame.ui.size().y - kBesidePreview, 240.0F, 900.0F);
   const float width = ImGui::GetContentRegionAvail().x - kDetailsWidth - ImGui::GetStyle().ItemSpacing.x;
-  preview_.draw(frame, wanted, *kinds[static_cast<std::size_t>(previewed_)], {width, height});
+  preview_.draw(frame, engine_, wanted, *kinds[static_cast<std::size_t>(previewed_)], {width, height});
   ImGui::SameLine();
   ImGui::BeginChild("details", {kDetailsWidth, height}, false, ImGuiWindowFlags_NoBackground);
   if (kinds.size() > 1) {
@@ -213,7 +213,7 @@ void ExportDialog::draw_names(Frame& frame) {
 void ExportDialog::draw_progress(Frame& frame) {
   draw_gap(frame);
   if (job_) {
-    const ExportProgress progress = job_->progress();
+    const ExportProgress progress = this->progress();
     const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
     const std::string text =
         progress.total == 0 ? "Computing\u2026" : fmt::format("{} of {}", progress.done, progress.total);
@@ -228,12 +228,12 @@ void ExportDialog::draw_progress(Frame& frame) {
   is_outcome_seen_ = true;
 }
 
-void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
+void ExportDialog::draw_buttons(Frame& frame, std::string& directory) {
   draw_gap(frame);
   constexpr float kFieldWidth = 96.0F;
   const float right =
       ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
-  ImGui::BeginDisabled(job_ != nullptr);
+  ImGui::BeginDisabled(static_cast<bool>(job_));
   const bool copies = draw_button(frame, "export.copy_figure", "Copy figure");
   ImGui::SameLine();
   if (draw_button(frame, "export.look", "Preview")) shows_look_ = true;
@@ -241,9 +241,12 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   ImGui::SameLine(right);
   if (draw_button(frame, "export.close", job_ ? "Hide" : "Close", nullptr, kFieldWidth)) is_open_ = false;
   ImGui::SameLine();
-  if (copies) copy_figure(frame.state, frame.transient, frame.result, device);
+  if (copies) copy_figure(frame.state, frame.transient, frame.result);
   if (job_) {
-    if (draw_button(frame, "export.cancel", "Cancel", nullptr, kFieldWidth)) job_->cancel();
+    if (!draw_button(frame, "export.cancel", "Cancel", nullptr, kFieldWidth)) return;
+    outcome_ = {.text = fmt::format("cancelled after {} of {} files", progress().done, progress().total),
+                .is_warning = true};
+    job_ = {};
     return;
   }
   const shell::Theme& theme = frame.ui.theme();
@@ -254,7 +257,7 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-  if (ImGui::Button("Export", {kFieldWidth, 0.0F}) || is_entered) begin(frame, device, directory);
+  if (ImGui::Button("Export", {kFieldWidth, 0.0F}) || is_entered) begin(frame, directory);
   mark_last_item(frame, "export.start");
   ImGui::PopStyleColor(3);
   ImGui::EndDisabled();
@@ -275,17 +278,17 @@ void ExportDialog::draw_reach(Frame& frame, const std::string& directory) {
   }
 }
 
-void ExportDialog::draw_files(Frame& frame, const std::string& device, std::string& directory) {
-  ImGui::BeginDisabled(job_ != nullptr);
+void ExportDialog::draw_files(Frame& frame, std::string& directory) {
+  ImGui::BeginDisabled(static_cast<bool>(job_));
   draw_choices(frame);
   draw_folder(frame);
   draw_names(frame);
   ImGui::EndDisabled();
   draw_progress(frame);
-  draw_buttons(frame, device, directory);
+  draw_buttons(frame, directory);
 }
 
-void ExportDialog::draw(Frame& frame, const std::string& device, std::string& directory) {
+void ExportDialog::draw(Frame& frame, std::string& directory) {
   take_end_of_job();
   if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
   const bool was_open = is_open_;
@@ -301,7 +304,7 @@ void ExportDialog::draw(Frame& frame, const std::string& device, std::string& di
     } else if (dialog.is_visible()) {
       draw_reach(frame, directory);
       if (!shows_picture_) {
-        draw_files(frame, device, directory);
+        draw_files(frame, directory);
       } else if (picture_.draw(frame)) {
         is_open_ = false;
       }

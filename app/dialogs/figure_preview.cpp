@@ -16,16 +16,37 @@
 namespace headlight::app {
 namespace {
 
-std::shared_ptr<const attention::Tile> ask_tile(Frame& frame, const TileQuery& query) {
-  const EngineTile* known = frame.ask(query);
-  return known == nullptr ? nullptr : known->tile;
+std::uint32_t preview_edge(std::uint32_t most, std::size_t maps) {
+  // Each value is a rectangle in every frame: so many for all maps together.
+  constexpr double kMaxValues = 83'000.0;
+  constexpr std::uint32_t kMin = 24, kMax = 96;
+  const double fitting = std::sqrt(kMaxValues / static_cast<double>(std::max(maps, std::size_t{1})));
+  return std::min(most, std::clamp(static_cast<std::uint32_t>(fitting), kMin, kMax));
 }
 
-std::shared_ptr<const AnalysisResult> ask_analysis(Frame& frame, const AnalysisQuery& query) {
-  const Analysed* known = frame.ask(query);
-  if (known == nullptr) return nullptr;
-  if (!known->error.empty()) throw Error("{}", known->error);
-  return known->result;
+/// What a figure is laid out of, for the engine's thread.
+struct PreviewedSubject {
+  const FigureKind* kind = nullptr;
+  RunSource::Source source = {};
+  std::shared_ptr<const model::ModelInput> baseline_input = {};
+  ExportBlocks blocks = {};
+  MatrixRef matrix = {};
+  ExportOptions options = {};
+  std::string changes = {};
+};
+
+Task<PreviewedFigure> lay_out(PreviewedSubject of, std::shared_ptr<FigureNumbers> numbers) {
+  if (!numbers->subject) co_await numbers->begin();
+  const FigureSubject subject{.source = of.source,
+                              .baseline_input = of.baseline_input.get(),
+                              .blocks = of.blocks,
+                              .matrix = of.matrix,
+                              .options = of.options,
+                              .changes = of.changes};
+  PreviewedFigure figure{.drawing = co_await draw_figure(*of.kind, subject, *numbers)};
+  for (const auto& [query, tile] : numbers->tiles)
+    figure.largest_pool = std::max({figure.largest_pool, query.pool, query.column_pool()});
+  co_return figure;
 }
 
 /// Draws an exported figure into the current window, smaller than on paper: what it looks like, not a file.
@@ -163,42 +184,52 @@ void draw_squares(ImDrawList* list, glm::vec2 from, glm::vec2 size) {
 
 }  // namespace
 
-void FigurePreview::update(Frame& frame, const ExportOptions& options, const FigureKind& kind) {
+void FigurePreview::update(Frame& frame, Engine& engine, const ExportOptions& options, const FigureKind& kind) {
   std::string key = key_of(frame, options, kind);
-  if (numbers_.renew(frame) && key == key_) return;
-  key_ = std::move(key);
-  trouble_.clear();
-  ExportOptions shown = options;
-  shown.session.clear();
-  const ExportBlocks blocks = previewed_blocks(frame, shown, kind);
-  if (const std::string why = figure_refusal(kind, blocks); !why.empty()) throw Error("{}: {}", kind.id, why);
-  const attention::Stage stage =
-      !kind.is_of_stages || shown.stages.empty() ? attention::Stage::Weights : shown.stages.front();
-  const std::vector<MatrixRef> figures = figures_of(kind, blocks, stage);
-  if (figures.empty()) throw Error("{}: there is one head, which has a figure of its own", kind.id);
-  numbers_.begin(frame);
-  std::unique_ptr<exporting::Drawing> drawing = draw_figure(kind,
-                                                            {.source = {.network = frame.result.network,
-                                                                        .input = frame.result.input,
-                                                                        .model = frame.result.model,
-                                                                        .prompt = frame.result.prompt,
-                                                                        .capture = frame.result.capture},
-                                                             .baseline_input = frame.result.baseline_input.get(),
-                                                             .blocks = blocks,
-                                                             .matrix = figures.front(),
-                                                             .options = shown,
-                                                             .changes = changes_on_screen(frame.state, frame.result)},
-                                                            numbers_);
-  if (drawing) drawing_ = std::move(drawing);  // until then the one of before
+  const std::optional<RunInputs> baseline = options.baseline ? std::optional(options.baseline->inputs) : std::nullopt;
+  const bool has_runs = runs_ == std::pair(frame.result.run, baseline);
+  if (key != key_ || !has_runs) {
+    key_ = std::move(key);
+    runs_ = {frame.result.run, baseline};
+    if (!has_runs) numbers_ = std::make_shared<FigureNumbers>(FigureNumbers{.edge = &preview_edge});
+    asked_ = {};
+    trouble_.clear();
+    const EngineResult& result = frame.result;
+    PreviewedSubject of{.kind = &kind,
+                        .source = {.network = result.network,
+                                   .input = result.input,
+                                   .model = result.model,
+                                   .prompt = result.prompt,
+                                   .capture = result.capture},
+                        .baseline_input = result.baseline_input,
+                        .options = options,
+                        .changes = changes_on_screen(frame.state, result)};
+    of.options.session.clear();
+    of.blocks = previewed_blocks(frame, of.options, kind);
+    if (const std::string why = figure_refusal(kind, of.blocks); !why.empty()) throw Error("{}: {}", kind.id, why);
+    const attention::Stage stage =
+        !kind.is_of_stages || options.stages.empty() ? attention::Stage::Weights : options.stages.front();
+    const std::vector<MatrixRef> figures = figures_of(kind, of.blocks, stage);
+    if (figures.empty()) throw Error("{}: there is one head, which has a figure of its own", kind.id);
+    of.matrix = figures.front();
+    NamedRun named{.inputs = result.inputs};
+    if (baseline) named.baseline = std::make_shared<const RunInputs>(*baseline);
+    asked_ = engine.ask<PreviewedFigure>(
+        [of, numbers = numbers_, run = std::make_shared<const NamedRun>(named)](
+            const AskedFor<PreviewedFigure>::Tell& /*tell*/) { return lay_out(of, numbers).of(run); });
+  }
+  if (!asked_.is_done()) return;
+  trouble_ = asked_.error();
+  if (trouble_.empty()) shown_ = asked_.result();  // until then the one of before
 }
 
 std::string FigurePreview::remark() const {
-  const std::uint32_t pool = trouble_.empty() ? numbers_.largest_pool() : 1;
+  const std::uint32_t pool = trouble_.empty() && shown_ ? shown_->largest_pool : 1;
   return pool > 1 ? fmt::format("Here a point is the largest of up to {0} \u00D7 {0} cells. ", pool) : std::string();
 }
 
 void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const {
-  const glm::vec2 size = drawing_->size();
+  const glm::vec2 size = shown_->drawing->size();
   const float fitting = std::min({room.x / size.x, room.y / size.y, 1.5F});
   const float scale = is_enlarged_ ? std::max(1.0F, fitting) : fitting;
   const glm::vec2 free = room - size * scale;
@@ -213,70 +244,25 @@ void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::v
   } else {
     canvas.fill({{0.0F, 0.0F}, size}, exporting::paper_of({.is_dark = options.is_dark}).ground);
   }
-  drawing_->draw(canvas);
+  shown_->drawing->draw(canvas);
   list->PopClipRect();
 }
 
-void FigurePreview::draw(Frame& frame, const ExportOptions& options, const FigureKind& kind, glm::vec2 room) {
+void FigurePreview::draw(Frame& frame, Engine& engine, const ExportOptions& options, const FigureKind& kind,
+                         glm::vec2 room) {
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   if (click_area("preview", room)) is_enlarged_ = !is_enlarged_;
   frame.mark("export.preview", {corner, room});
   if (!frame.result.network || !frame.result.input) return;
   try {
-    update(frame, options, kind);
+    update(frame, engine, options, kind);
   } catch (const Error& error) {
     trouble_ = error.what();
   }
-  if (trouble_.empty() && drawing_) return draw_page(frame, options, corner, room);
+  if (trouble_.empty() && shown_) return draw_page(frame, options, corner, room);
   const std::string& text = trouble_.empty() ? std::string("computing\u2026") : trouble_;
   ImGui::GetWindowDrawList()->AddText(nullptr, 0.0F, corner, ImGui::GetColorU32(ImGuiCol_Text), text.c_str(), nullptr,
                                       room.x);
-}
-
-bool PreviewNumbers::renew(Frame& frame) {
-  bool is_same = true;
-  for (const auto& [query, tile] : tiles_) is_same = ask_tile(frame, query) == tile && is_same;
-  for (const auto& [query, result] : analyses_) is_same = ask_analysis(frame, query) == result && is_same;
-  for (const auto& [query, run] : predictions_) {
-    const Prediction* known = frame.ask(query);
-    is_same = (known == nullptr ? 0 : known->run) == run && is_same;
-  }
-  return is_same;
-}
-
-void PreviewNumbers::begin(Frame& frame) {
-  frame_ = &frame;
-  tiles_.clear();
-  analyses_.clear();
-  predictions_.clear();
-}
-
-std::shared_ptr<const attention::Tile> PreviewNumbers::tile(const TileQuery& query) {
-  return tiles_.emplace_back(query, ask_tile(*frame_, query)).second;
-}
-
-std::shared_ptr<const AnalysisResult> PreviewNumbers::analysis(const AnalysisQuery& query) {
-  return analyses_.emplace_back(query, ask_analysis(*frame_, query)).second;
-}
-
-std::shared_ptr<const Prediction> PreviewNumbers::prediction(const PredictionQuery& query) {
-  const Prediction* known = frame_->ask(query);
-  predictions_.emplace_back(query, known == nullptr ? 0 : known->run);
-  return known == nullptr ? nullptr : std::make_shared<const Prediction>(*known);
-}
-
-std::uint32_t PreviewNumbers::edge(std::uint32_t most, std::size_t maps) const {
-  // Each value is a rectangle in every frame: so many for all maps together.
-  constexpr double kMaxValues = 83'000.0;
-  constexpr std::uint32_t kMin = 24, kMax = 96;
-  const double fitting = std::sqrt(kMaxValues / static_cast<double>(std::max(maps, std::size_t{1})));
-  return std::min(most, std::clamp(static_cast<std::uint32_t>(fitting), kMin, kMax));
-}
-
-std::uint32_t PreviewNumbers::largest_pool() const {
-  std::uint32_t largest = 1;
-  for (const auto& [query, tile] : tiles_) largest = std::max({largest, query.pool, query.column_pool()});
-  return largest;
 }
 
 }  // namespace headlight::app

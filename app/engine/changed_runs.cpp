@@ -49,7 +49,7 @@ ChangedPasses ChangedRuns::compute(Runner& runner, const PassBases& bases, const
   const WhichRun of = reads.of;
   const std::span<const inference::Interventions> passes = reads.passes;
   const bool is_known = changed_.computed.run && changed_.own == reads.own_pass && changed_.of == of &&
-                        changed_.line == line && std::ranges::equal(changed_.passes, passes);
+                        (reads.own_pass || changed_.line == line) && std::ranges::equal(changed_.passes, passes);
   if (is_known) return changed_.computed;
   changed_ = {};
   if (reads.own_pass) {

@@ -6,17 +6,6 @@
 
 namespace headlight::app {
 
-/// The runs that passes with changes begin from.
-struct PassBases {
-  std::shared_ptr<const inference::Run> run;                   ///< the newest
-  std::shared_ptr<const inference::Run> baseline = {};         ///< by the run's token positions, perhaps an AlignedRun
-  std::shared_ptr<const inference::Run> baseline_itself = {};  ///< by its own
-
-  std::shared_ptr<const inference::Run> of(WhichRun which) const {
-    return which == WhichRun::Newest ? run : which == WhichRun::Baseline ? baseline : baseline_itself;
-  }
-};
-
 /// Passes with changes that analyses ask for: one at a time, or several of one line together, as many as are fastest.
 class ChangedRuns {
  public:

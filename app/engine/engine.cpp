@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "app/engine/engine_tasks.h"
 #include "app/engine/engine_worker.h"
 
 namespace headlight::app {
@@ -52,13 +51,7 @@ constexpr std::size_t kProgressSteps = 200;
 
 }  // namespace
 
-Engine::Engine(EngineOptions options)
-    : options_(std::move(options)),
-      tasks_(std::make_shared<EngineTasks>([this] {
-        { const std::lock_guard lock(mutex_); }  // the worker looks or waits, and is never between the two
-        changed_.notify_all();
-      })),
-      device_(options_.device) {
+Engine::Engine(EngineOptions options) : options_(std::move(options)), device_(options_.device) {
   thread_ = std::thread([this] { work(); });
 }
 
@@ -75,6 +68,14 @@ void Engine::request(EngineRequest request) {
   {
     const std::lock_guard lock(mutex_);
     wanted_ = std::move(request);
+  }
+  changed_.notify_all();
+}
+
+void Engine::add(std::shared_ptr<AskedTask> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(std::move(task));
   }
   changed_.notify_all();
 }
@@ -102,10 +103,6 @@ std::optional<EngineResult> Engine::poll() {
   return std::exchange(published_, std::nullopt);
 }
 
-RunnerFactory Engine::shared_device() const {
-  return [tasks = tasks_](const std::string& /*device*/) { return std::make_unique<EngineRunner>(tasks); };
-}
-
 bool Engine::is_busy() const {
   const std::lock_guard lock(mutex_);
   return !is_idle() || published_.has_value();
@@ -119,7 +116,7 @@ bool Engine::wait_for(std::uint64_t revision, std::chrono::microseconds longest)
 
 void Engine::wait_until_idle() {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return is_idle(); });
+  idle_.wait(lock, [this] { return is_idle() && asked_.empty() && !is_asked_; });
 }
 
 void Engine::wake() const {
@@ -165,9 +162,11 @@ bool Engine::watch_passes(std::size_t done, std::size_t total) {
   return goes_on;
 }
 
-bool Engine::may_go_on() const {
+bool Engine::may_go_on(BackgroundPass pass) const {
   const std::lock_guard lock(mutex_);
-  return !is_stopping_ && !device_ && !(wanted_ && wanted_->inputs != computing_);
+  const bool is_outdated =
+      wanted_ && pass != BackgroundPass::OfTaskAgain && (pass == BackgroundPass::OfTask || wanted_->inputs != computing_);
+  return !is_stopping_ && !device_ && !is_outdated;
 }
 
 void Engine::show_early(EngineResult result) {
@@ -190,14 +189,16 @@ void Engine::work() {
                        .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
                        .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); },
                        .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); },
-                       .may_go_on = [this] { return may_go_on(); },
+                       .may_go_on = [this](BackgroundPass pass) { return may_go_on(pass); },
                        .show_early = [this](EngineResult result) { show_early(std::move(result)); },
                        .newer_queries = [this] { return newer_queries(); },
                        .least_rest_ms = options_.least_rest_ms});
   std::unique_lock lock(mutex_);
   bool has_worked = false;  // before, there is no memory to give back
   while (true) {
-    const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };
+    const auto has_work = [&] {
+      return is_stopping_ || wanted_ || device_ || worker.has_more() || !asked_.empty() || worker.has_asked();
+    };
     const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
     while (worker.has_idle_work() && !changed_.wait_for(lock, rest(), has_work)) {
       lock.unlock();
@@ -211,44 +212,43 @@ void Engine::work() {
     }
     changed_.wait(lock, has_work);
     has_worked = true;
-    if (is_stopping_) {
-      lock.unlock();
-      return tasks_->close();
-    }
-    is_working_ = true;
+    if (is_stopping_) return;
+    const bool is_requested = wanted_ || device_ || worker.has_more();
+    is_working_ = is_requested;
+    const std::vector<std::shared_ptr<AskedTask>> asked = std::exchange(asked_, {});
+    is_asked_ = is_asked_ || !asked.empty();
     const std::optional<std::string> device = std::exchange(device_, std::nullopt);
     const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
     if (wanted) computing_ = wanted->inputs;
-    is_beginning_ = true;
+    is_beginning_ = is_requested;
     lock.unlock();
+    for (const std::shared_ptr<AskedTask>& task : asked) worker.ask(task);
     if (device) worker.open(*device);
     if (wanted) worker.begin(*wanted);
     lock.lock();
     is_beginning_ = false;
     progress_.pass.reset();
     lock.unlock();
-    worker.evaluate_some();
-    do_task(worker);
-    EngineResult snapshot = worker.snapshot();
+    if (is_requested) {
+      worker.evaluate_some();
+    } else if (worker.has_idle_work() && worker.warms_up()) {
+      worker.work_while_idle();  // what the next keystroke needs comes before what is asked in the background
+    } else {
+      worker.answer_asked();
+    }
+    const bool is_news = is_requested || worker.take_failed();  // a task tells by itself
+    std::optional<EngineResult> snapshot;
+    if (is_news) snapshot = worker.snapshot();
     lock.lock();
-    published_ = std::move(snapshot);
+    if (is_news) published_ = std::move(snapshot);
     progress_ = {};
     is_cancelled_ = false;
     is_working_ = worker.has_more();
+    is_asked_ = worker.has_asked();
     lock.unlock();
     idle_.notify_all();
-    wake();
+    if (is_news) wake();
     lock.lock();
-  }
-}
-
-void Engine::do_task(EngineWorker& worker) {
-  const std::exception_ptr failure = tasks_->do_next(worker);
-  if (!failure) return;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    worker.note_failure(error);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "app/engine/asked.h"
 #include "app/engine/model_cache.h"
 #include "app/engine/predictions.h"
 #include "app/engine/query.h"
@@ -18,7 +19,6 @@
 
 namespace headlight::app {
 
-class EngineTasks;
 class EngineWorker;
 
 /// A request of the window. A newer one replaces an older one that the worker hasn't started.
@@ -155,15 +155,21 @@ class Engine {
   /// change. A request for another model or device does the same, of a long pass one with any other inputs.
   void cancel_load();
 
-  /// Makes Runners on this engine's device, whatever device is named, for other threads (EngineRunner); may outlive the
-  /// engine.
-  RunnerFactory shared_device() const;
+  /// Answers a question that is of no request when nothing on screen waits: `begin` makes its task on the engine's thread,
+  /// of values; the task reads of runs that it names, and may tell what it knows so far. It goes on from where it is when
+  /// the device was lost and opened again.
+  template <typename Result>
+  Asked<Result> ask(typename AskedFor<Result>::Begin begin) {
+    auto task = std::make_shared<AskedFor<Result>>(std::move(begin), options_.wake);
+    add(task);
+    return Asked<Result>(std::move(task));
+  }
 
-  /// Is anything requested that poll() hasn't fully answered?
+  /// Is anything requested that poll() hasn't fully answered? What was asked with ask() isn't requested.
   bool is_busy() const;
   /// Blocks until poll() has a result for this revision or a newer one, or until the timeout. Returns whether it has.
   bool wait_for(std::uint64_t revision, std::chrono::microseconds longest) const;
-  /// Blocks until everything requested is done (tests, screenshots, exports).
+  /// Blocks until everything requested or asked is done (tests, screenshots, exports).
   void wait_until_idle();
 
  private:
@@ -172,21 +178,19 @@ class Engine {
   bool watch_load(std::size_t done_bytes, std::size_t total_bytes);
   /// Kernels that are compiled while the engine is idle are not published.
   void watch_compiling(std::size_t done, std::size_t total);
-  /// Long passes of tasks, which other threads wait for, aren't published and go on.
+  /// Those of a translation aren't published and go on.
   bool watch_passes(std::size_t done, std::size_t total);
-  /// May a pass that nothing on screen needs go on? Not where inputs wait that it isn't of.
-  bool may_go_on() const;
+  /// May a pass that nothing on screen needs go on?
+  bool may_go_on(BackgroundPass pass) const;
+  void add(std::shared_ptr<AskedTask> task);
   /// A model's first layers are there, and the others are still being loaded.
   void show_early(EngineResult result);
   std::vector<Query> newer_queries() const;
-  /// One at a time, after some tiles: the user's requests don't wait for all of them, nor they for the last tile.
-  void do_task(EngineWorker& worker);
 
   void wake() const;
   bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
 
   EngineOptions options_;
-  std::shared_ptr<EngineTasks> tasks_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   mutable std::condition_variable idle_;  ///< something was published
@@ -194,8 +198,10 @@ class Engine {
   std::optional<std::string> device_;  ///< to open; the first one is set by the constructor
   std::optional<EngineResult> published_;
   EngineProgress progress_;
-  RunInputs computing_;        ///< of the newest request that was begun
-  bool is_beginning_ = false;  ///< is that request's pass computed now?
+  std::vector<std::shared_ptr<AskedTask>> asked_;  ///< that the worker doesn't have yet
+  bool is_asked_ = false;                          ///< has the worker any?
+  RunInputs computing_;                            ///< of the newest request that was begun
+  bool is_beginning_ = false;                      ///< is that request's pass computed now?
   bool is_cancelled_ = false;
   bool is_working_ = false;
   bool is_stopping_ = false;

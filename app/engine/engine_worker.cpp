@@ -36,10 +36,11 @@ void EngineWorker::open(const std::string& device) {
     runner_ = std::move(runner);
     runner_->watch_compiling(options_.watch_compiling);
     runner_->watch_passes([this](std::size_t done, std::size_t total) {
-      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on();
+      if (is_computing_named_ || named_changes_.is_computing()) return may_go_on_asked();
+      if (changes_.is_computing()) return !options_.may_go_on || options_.may_go_on(BackgroundPass::OfRequest);
       return !options_.watch_passes || options_.watch_passes(done, total);
     });
-    device_ = device;
+    if (std::exchange(device_, device) != device) begin_asked_again();
     is_given_up_ = false;
   } catch (const std::exception& error) {
     if (!runner_) device_error_ = line_of(error);
@@ -90,6 +91,7 @@ void EngineWorker::load_weights(const RunSource::Source& source, const RunInputs
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
   run_.reset();  // its weights make room
+  forget_named();
   changes_.clear();
   compared_.clear();
   loaded_.reset();
@@ -245,6 +247,7 @@ void EngineWorker::work_while_idle() {
 }
 
 void EngineWorker::give_back_unused_memory() {
+  beside_.reset();  // whose runs went with the last task
   if (runner_) runner_->give_back_unused_memory();
   // The process would only ever grow while texts and models change. Takes some ms for 100 MiB. A processor's device memory
   // is the host's: after the device.
@@ -267,37 +270,12 @@ Runner& EngineWorker::runner() {
   return *runner_;
 }
 
-std::uint64_t EngineWorker::keep(std::shared_ptr<const inference::Run> run) {
-  kept_.emplace(++kept_count_, std::move(run));
-  return kept_count_;
-}
-
-std::shared_ptr<const inference::Run> EngineWorker::kept(std::uint64_t number) const {
-  const auto found = kept_.find(number);
-  if (found == kept_.end())
-    throw Error(ErrorKind::DeviceLost, "the device was lost or changed, and the run with it; try again");
-  return found->second;
-}
-
 std::optional<KnownRun> EngineWorker::find(const RunInputs& inputs) {
   const bool is_newest = run_ && !result_.is_stale && result_.inputs && *result_.inputs == inputs;
   if (is_newest) return KnownRun{.run = run_, .source = source_.build(inputs)};
   if (!compared_.run() || compared_.inputs() != inputs) return std::nullopt;
   RunSource source = source_;  // which stays the newest run's
   return KnownRun{.run = compared_.itself(), .source = source.build(inputs)};
-}
-
-void EngineWorker::load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,
-                                const inference::LoadObserver& observer) {
-  if (loaded_ == layers && loaded_precision_ == precision) return;
-  loaded_.reset();
-  runner().load(layers, precision, observer);
-  loaded_ = layers;
-  loaded_precision_ = precision;
-}
-
-void EngineWorker::note_failure(const std::exception& error) {
-  if (kind_of(error) == ErrorKind::DeviceLost && runner_) fail(error);
 }
 
 void EngineWorker::fail(const std::exception& error) {
@@ -313,12 +291,12 @@ void EngineWorker::fail(const std::exception& error) {
 }
 
 void EngineWorker::close() {
+  forget_named();  // the tasks that name it go on
   queue_.clear();
   changes_.clear();
   early_.reset();
   compared_.clear();
   run_.reset();
-  kept_.clear();
   runner_.reset();
 }
 

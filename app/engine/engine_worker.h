@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/engine/asked.h"
 #include "app/engine/changed_runs.h"
 #include "app/engine/compared_run.h"
 #include "app/engine/early_run.h"
@@ -20,7 +21,8 @@ class EngineWorker {
     inference::LoadObserver watch_load;
     inference::CompileObserver watch_compiling = {};  ///< may be empty
     inference::PassObserver watch_passes = {};        ///< of passes that the user waits for; may be empty
-    std::function<bool()> may_go_on = {};             ///< may a pass in the background? Empty: it may
+    /// May a pass in the background go on? Empty: it may.
+    std::function<bool(BackgroundPass pass)> may_go_on = {};
     /// Shows a result of a model's first layers while the others are being loaded. Empty: that isn't done.
     std::function<void(EngineResult)> show_early = {};
     /// The queries of a request that waits with the inputs of the one that is begun; may be empty.
@@ -28,7 +30,10 @@ class EngineWorker {
     double least_rest_ms = inference::FirstLayers{}.least_rest_ms;
   };
   explicit EngineWorker(Options options)
-      : options_(std::move(options)), source_(options_.models), tiles_(options_.tile_bytes) {}
+      : options_(std::move(options)),
+        source_(options_.models),
+        tiles_(options_.tile_bytes),
+        named_source_(options_.models) {}
 
   /// Opens another device and repeats the last request there; on failure the current one stays.
   void open(const std::string& device);
@@ -39,6 +44,14 @@ class EngineWorker {
   /// Translates the next tokens, or answers the next queries, few enough that a newer request needn't wait long.
   void evaluate_some();
   bool has_more() const { return translation_ || !queue_.is_empty(); }
+
+  /// Begins a task that is of no request.
+  void ask(const std::shared_ptr<AskedTask>& task);
+  /// Goes on with the newest of them by a step, for when nothing requested waits.
+  void answer_asked();
+  bool has_asked() const { return !asked_queue_.is_empty(); }
+  /// Has an asked task lost the device since the last call? Then the result is another.
+  bool take_failed() { return std::exchange(has_failed_, false); }
 
   /// A little of what makes later runs faster, for when no request waits and a first heatmap is there.
   bool has_idle_work() const { return runner_ && result_.run > 0 && !result_.capture && runner_->has_idle_work(); }
@@ -51,23 +64,24 @@ class EngineWorker {
 
   EngineResult snapshot() const;
 
-  // For other threads' work on this device (EngineRunner):
+ private:
   /// Throws Error when no device is open.
   Runner& runner();
-  /// Keeps a run beside the newest one until release(); returns its number.
-  std::uint64_t keep(std::shared_ptr<const inference::Run> run);
-  /// Throws Error of kind DeviceLost when the run is gone with its device.
-  std::shared_ptr<const inference::Run> kept(std::uint64_t number) const;
-  void release(std::uint64_t number) { kept_.erase(number); }
   /// The newest run, or the one that it is compared with, if it is of these inputs.
   std::optional<KnownRun> find(const RunInputs& inputs);
-  /// Brings weights to the device that aren't there. Throws what Session::load throws.
-  void load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,
-                    const inference::LoadObserver& observer);
-  /// A task failed: a lost device is opened again.
-  void note_failure(const std::exception& error);
-
- private:
+  void begin_asked(std::uint64_t number);
+  /// On another device, so that no task has numbers of two.
+  void begin_asked_again();
+  /// May what a task needs be computed? Not where something on screen waits, or nobody waits for the task.
+  bool may_go_on_asked() const;
+  /// Drops tasks that are answered, and those that nobody waits for any more.
+  void forget_ended();
+  FoundRuns find_named(const std::shared_ptr<const NamedRun>& named);
+  KnownRun compute_named(const RunInputs& inputs);
+  /// Of the runs that are named: the one on screen, or another one on the same device. Throws Error when none can be opened.
+  Runner& named_runner();
+  /// Its numbers are computed anew when a task reads of it.
+  void forget_named();
   void run_forward(const RunInputs& inputs);
   void run(const RunSource::Source& source, const RunInputs& inputs);
   void translate_some();
@@ -111,11 +125,13 @@ class EngineWorker {
   void reopen();
 
   Options options_;
-  std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
+  std::unique_ptr<Runner> runner_;  ///< outlives the runs
   std::string device_error_;
   std::string device_;        ///< as requested
   bool was_lost_ = false;     ///< since the last request that was answered in full
   bool is_given_up_ = false;  ///< lost again by the repeated request, or can't be opened: waits for another request
+  std::unique_ptr<Runner>
+      beside_;  ///< of NamedRun::is_beside; outlives its runs, closed where nothing has been asked for a while
   RunSource source_;
   std::unique_ptr<EarlyRun> early_;              ///< of a model that is being loaded, or has just been
   std::uint64_t run_count_ = 0;                  ///< passes, those of first layers counted
@@ -125,8 +141,6 @@ class EngineWorker {
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
   inference::Precision loaded_precision_ = inference::Precision::F32;
   std::shared_ptr<const inference::Run> run_;  ///< that result_ describes; none: it is gone with its device or weights
-  std::map<std::uint64_t, std::shared_ptr<const inference::Run>> kept_;
-  std::uint64_t kept_count_ = 0;  ///< in all
   ComparedRun compared_;
   ChangedRuns changes_;  ///< kept until the queue is empty; a pass is cancelled where a newer request doesn't want it
   std::optional<EngineRequest> request_;
@@ -136,6 +150,16 @@ class EngineWorker {
   std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
   std::optional<Translation> translation_;  ///< while it is being written
   QueryQueue queue_;
+  std::map<std::uint64_t, std::shared_ptr<AskedTask>> asked_;  ///< by TaskQuery::number
+  std::uint64_t asked_count_ = 0;                              ///< in all
+  QueryQueue asked_queue_;
+  RunSource named_source_;
+  std::shared_ptr<const NamedRun> named_;   ///< whose runs are kept
+  std::optional<KnownRun> named_baseline_;  ///< until its run is there
+  FoundRuns named_runs_;
+  ChangedRuns named_changes_;
+  bool is_computing_named_ = false, has_failed_ = false;
+  int cancelled_ = 0;                  ///< how often requests have cancelled the asked step that is read next
   std::uint64_t compared_number_ = 0;  ///< of the run that the queue's differences are taken from
   bool is_first_chunk_ = true;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "app/analyses/analysis_query.h"
 #include "app/engine/predictions.h"
@@ -13,9 +14,15 @@ struct MemoryQuery {
   auto operator<=>(const MemoryQuery&) const = default;
 };
 
+/// A task that is of no request (Engine::ask).
+struct TaskQuery {
+  std::uint64_t number = 0;
+  auto operator<=>(const TaskQuery&) const = default;
+};
+
 /// One question about the newest run. Those that name nothing in the run are ignored: the caller may lay out a run that it
 /// hasn't seen.
-using Query = std::variant<TileQuery, PredictionQuery, MemoryQuery, AnalysisQuery>;
+using Query = std::variant<TileQuery, PredictionQuery, MemoryQuery, AnalysisQuery, TaskQuery>;
 
 /// How far something is.
 struct Progress {

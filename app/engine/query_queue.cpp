@@ -4,36 +4,27 @@
 #include <iterator>
 #include <utility>
 
+#include "app/engine/compared_run.h"
 #include "core/error.h"
 
 namespace headlight::app {
-namespace {
-
-/// What is read at once of one question.
-constexpr QueryBudget kOneQuestion{.cells = std::size_t{1} << 21, .states = 64};
-
-QueryTask keep_answer(AnalysisQuery query, AnalysisSubject subject, std::shared_ptr<const AnalysisResult>* answer) {
-  auto task = analyse_any(std::move(query), std::move(subject));
-  while (!task.is_done()) {
-    Reads reads = std::move(task.reads());
-    task.take(co_await std::move(reads));
-  }
-  *answer = *task.result();
+void FoundRuns::take(std::shared_ptr<const inference::Run> found, const RunSource::Source& of, const RunInputs& inputs) {
+  run = std::move(found);
+  source = of;
+  subject = std::make_shared<const AnalysisSubject>(AnalysisSubject{.network = of.network,
+                                                                    .input = of.input,
+                                                                    .inputs = std::make_shared<const RunInputs>(inputs),
+                                                                    .model = of.model,
+                                                                    .shapes = shapes_of(*run),
+                                                                    .has_logits = run->has_logits()});
 }
 
-}  // namespace
-
-std::shared_ptr<const AnalysisResult> answer_at_once(const AnalysisQuery& query, AnalysisSubject subject, const Runs& runs,
-                                                     const std::function<void()>& checkpoint,
-                                                     const ComputePasses& compute_passes) {
-  std::shared_ptr<const AnalysisResult> answer;
-  QueryQueue queue;
-  queue.ask(query, QueryPriority::Background, 0, [&] { return keep_answer(query, std::move(subject), &answer); });
-  while (!queue.is_empty()) {
-    if (checkpoint) checkpoint();
-    queue.answer_some(runs, kOneQuestion, compute_passes);
-  }
-  return answer;
+void FoundRuns::compare_with(const KnownRun& found, const RunInputs& inputs) {
+  baseline_itself = found.run;
+  baseline = by_positions_of(*subject->inputs, *run, inputs, found.run);
+  baseline_source = found.source;
+  baseline_input =
+      baseline == baseline_itself ? found.source.input : std::make_shared<const model::ModelInput>(baseline->inputs().input);
 }
 
 void QueryQueue::ask(const Query& query, QueryPriority priority, std::size_t position,
@@ -124,13 +115,7 @@ void QueryQueue::answer_some(const Runs& runs, const QueryBudget& budget, const 
     const inference::Run& run = asked(runs, reads.of);
     if (!reads.is_of_passes()) return answer(run, batch, reads);
     if (!compute_passes) throw Error("there is nothing that computes a changed pass");
-    // Half of the budget: what is read of the passes is added up in one go.
-    std::size_t cells = 0;
-    for (const attention::TileRequest& tile : reads.tiles) cells += tile.cells();
-    const std::size_t of_states = budget.states / 2 / std::max<std::size_t>(reads.logits.size(), 1);
-    const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cells, 1);
-    const std::size_t most = std::max<std::size_t>(std::min(of_states, of_cells), 1);
-    answer_passes(batch.front().waiting, reads, most, compute_passes);
+    answer_passes(batch.front().waiting, reads, budget, compute_passes);
   } catch (...) {
     clear();
     throw;
@@ -143,8 +128,54 @@ void QueryQueue::end_step(Waitings::iterator entry) {
   ++done_;
 }
 
-void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, std::size_t most,
+void QueryQueue::answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes) {
+  if (waiting_.empty()) return;
+  const Waitings::iterator asking = in_order().front();
+  Reads reads = std::move(asking->second.task.reads());
+  try {
+    const FoundRuns found = reads.named ? find(reads.named) : FoundRuns();
+    if (reads.named && !found.run) {
+      asking->second.task.reads() = std::move(reads);
+      return;
+    }
+    if (reads.visit) reads.visit(found);
+    if (reads.is_of_passes()) return answer_passes(asking, reads, budget, compute_passes);
+    Answers answers{.subject = found.subject, .refuses_copies = found.refuses_copies};
+    inference::Run::Answers read;
+    if (reads.named && !reads.is_empty()) {
+      const auto run = found.of(reads.of);
+      if (!run) throw Error("there is no run to compare with");
+      read = run->answer(
+          {.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
+    }
+    answers.tiles = std::move(read.tiles);
+    answers.logits = read.logits.values;
+    answers.residuals = std::move(read.residuals);
+    answers.products = std::move(read.products);
+    asking->second.task.take(std::move(answers));
+    end_step(asking);
+  } catch (const std::exception& error) {
+    constexpr int kMostLosses = 3;
+    const ErrorKind kind = headlight::kind_of(error);
+    const bool is_lost = kind == ErrorKind::DeviceLost;
+    if (kind == ErrorKind::Cancelled || (is_lost && ++asking->second.losses < kMostLosses)) {
+      asking->second.task.reads() = std::move(reads);
+      throw;
+    }
+    asking->second.task.refuse(std::current_exception());
+    end_step(asking);
+    if (is_lost) throw;
+  }
+}
+
+void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, const QueryBudget& budget,
                                const ComputePasses& compute) {
+  // Half of the budget: what is read of the passes is added up in one go.
+  std::size_t cells = 0;
+  for (const attention::TileRequest& tile : reads.tiles) cells += tile.cells();
+  const std::size_t of_states = budget.states / 2 / std::max<std::size_t>(reads.logits.size(), 1);
+  const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cells, 1);
+  const std::size_t most = std::max<std::size_t>(std::min(of_states, of_cells), 1);
   ChangedPasses passes;
   const std::uint32_t line = reads.logits.empty() ? reads.tiles.front().batch : reads.logits.front().batch;
   try {
@@ -174,7 +205,7 @@ void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, st
 
 void QueryQueue::answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads) {
   inference::Run::Answers answers;
-  if (!reads.tiles.empty() || !reads.logits.empty() || !reads.residuals.empty() || !reads.products.empty()) {
+  if (!reads.is_empty()) {
     answers =
         run.answer({.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
   }

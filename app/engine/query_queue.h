@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "app/engine/query.h"
+#include "app/engine/runner.h"
 #include "app/quantities/evaluation.h"
 #include "inference/intervention.h"
 #include "inference/run.h"
@@ -28,6 +29,33 @@ struct ChangedPasses {
 /// baseline, or Reads::own_pass. May throw what Runner::run throws.
 using ComputePasses = std::function<ChangedPasses(const Reads& reads, std::uint32_t line, std::size_t most)>;
 
+/// The runs that passes with changes begin from.
+struct PassBases {
+  std::shared_ptr<const inference::Run> run = {};              ///< the newest
+  std::shared_ptr<const inference::Run> baseline = {};         ///< by the run's token positions, perhaps an AlignedRun
+  std::shared_ptr<const inference::Run> baseline_itself = {};  ///< by its own
+
+  std::shared_ptr<const inference::Run> of(WhichRun which) const {
+    return which == WhichRun::Newest ? run : which == WhichRun::Baseline ? baseline : baseline_itself;
+  }
+};
+
+/// The runs of Reads::named, and what is known of them.
+struct FoundRuns : PassBases {
+  RunSource::Source source = {}, baseline_source = {};
+  std::shared_ptr<const model::ModelInput> baseline_input = {};  ///< by the positions of `run`
+  std::shared_ptr<const AnalysisSubject> subject = {};           ///< of `run`
+  std::string device = {};
+  bool refuses_copies = false;
+
+  /// Takes the run that the others are compared with, or is compared with, and describes it.
+  void take(std::shared_ptr<const inference::Run> found, const RunSource::Source& of, const RunInputs& inputs);
+  /// Takes the run of a baseline, after take().
+  void compare_with(const KnownRun& found, const RunInputs& inputs);
+};
+/// Finds or computes them, one pass a call: without `run` there is more to do. May throw what Runner::run throws.
+using FindRuns = std::function<FoundRuns(const std::shared_ptr<const NamedRun>& named)>;
+
 /// What is on screen with the selected head, what else is on screen, and what may wait until all of that is answered.
 enum class QueryPriority : std::uint8_t { Selected, OnScreen, Background };
 
@@ -47,6 +75,10 @@ class QueryQueue {
   /// Answers the next ones. Throws what the runs throw, and then is empty. `compute_passes`: for steps that read of them.
   void answer_some(const Runs& runs, const QueryBudget& budget, const ComputePasses& compute_passes = {});
 
+  /// Answers a step of the first one, of tasks that read of named runs alone. What they throw the task gets; a step that is
+  /// cancelled, or loses the device, is thrown, and read again the next time: at the third loss the task gets that too.
+  void answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes);
+
   /// Since the queue was last empty.
   Progress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
 
@@ -55,6 +87,7 @@ class QueryQueue {
     QueryPriority priority = QueryPriority::OnScreen;
     std::size_t position = 0;
     QueryTask task;
+    int losses = 0;  ///< of the device, in steps of this one
   };
   using Waitings = std::map<Query, Waiting>;
   /// One entry of a batch, and its part of the answers.
@@ -67,8 +100,8 @@ class QueryQueue {
   Reads next_reads(const QueryBudget& budget, std::vector<Part>& batch);
   static const inference::Run& asked(const Runs& runs, WhichRun of);
   void answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads);
-  /// Of reads of passes, which are a batch of their own. `most`: passes.
-  void answer_passes(Waitings::iterator asking, const Reads& reads, std::size_t most, const ComputePasses& compute);
+  /// Of reads of passes, which are a batch of their own.
+  void answer_passes(Waitings::iterator asking, const Reads& reads, const QueryBudget& budget, const ComputePasses& compute);
   /// Drops an answered one.
   void end_step(Waitings::iterator entry);
 
@@ -76,10 +109,36 @@ class QueryQueue {
   std::size_t done_ = 0;
 };
 
-/// Answers one question at once, on the caller's thread. `checkpoint`: called before each step; throws to cancel; may be
-/// empty. Throws what the analysis and the runs throw.
-std::shared_ptr<const AnalysisResult> answer_at_once(const AnalysisQuery& query, AnalysisSubject subject, const Runs& runs,
-                                                     const std::function<void()>& checkpoint = {},
-                                                     const ComputePasses& compute_passes = {});
+/// Of one task: what its passes read at once.
+inline constexpr QueryBudget kTaskBudget{.cells = std::size_t{1} << 21, .states = 64};
+
+template <typename Result>
+QueryTask keep_answer(Task<Result> task, std::optional<Result>& found, std::exception_ptr& failure) {
+  try {
+    found = co_await std::move(task);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+}
+
+/// What a task finds, at once, on the caller's thread: of these runs, whichever it names. Throws what the task throws, and
+/// an Error where the device is lost. `compute_passes`: for steps that read of them. `checkpoint`: before each step; throws
+/// to cancel.
+template <typename Result>
+Result answer_at_once(Task<Result> task, const FoundRuns& runs, const ComputePasses& compute_passes = {},
+                      const std::function<void()>& checkpoint = {}) {
+  std::optional<Result> found;
+  std::exception_ptr failure;
+  Task<Result> of_runs = std::move(task).of(std::make_shared<const NamedRun>());
+  QueryQueue queue;
+  queue.ask(TaskQuery(), QueryPriority::Background, 0, [&] { return keep_answer(std::move(of_runs), found, failure); });
+  while (!queue.is_empty()) {
+    if (checkpoint) checkpoint();
+    queue.answer_named(
+        kTaskBudget, [&](const auto& /*named*/) { return runs; }, compute_passes);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return std::move(*found);
+}
 
 }  // namespace headlight::app

@@ -48,8 +48,6 @@ class Runner {
                                                            std::span<const inference::Interventions> /*changes*/) {
     return nullptr;
   }
-  /// A run of these inputs that was computed already; most have none.
-  virtual std::optional<KnownRun> find(const RunInputs& /*inputs*/) { return std::nullopt; }
   virtual void watch_compiling(inference::CompileObserver /*observer*/) {}
   virtual void watch_passes(inference::PassObserver /*observer*/) {}
   /// Work for when the user doesn't wait (compiling what later passes need, Session::tune_step); fakes have none. `run`: the

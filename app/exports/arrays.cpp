@@ -1,5 +1,7 @@
 #include "app/exports/arrays.h"
 
+#include "app/engine/query_queue.h"
+#include "app/exports/export_plan.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
 #include "core/error.h"
@@ -20,15 +22,29 @@ std::vector<std::string> axis_names(const Quantity& written) {
   return axes;
 }
 
-/// What `read` reads of the run, less what it reads of the baseline where there is one.
-template <typename Read>
-Tensor difference_of(const Runs& runs, const Read& read) {
-  Tensor result = read(runs.run);
-  if (runs.baseline == nullptr) return result;
-  const Tensor other = read(*runs.baseline);
-  if (other.shape != result.shape) throw Error("the two runs' results have different shapes: they have no difference");
-  for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] -= other.values[i];
-  return result;
+/// What `read` reads of the run, less what it reads of the baseline where differences are written.
+Task<std::string> read_run(bool is_difference, std::function<Tensor(const inference::Run& run)> read) {
+  Tensor result;
+  Reads reads;
+  reads.visit = [&](const FoundRuns& found) {
+    result = read(*found.run);
+    if (!is_difference) return;
+    const Tensor other = read(*found.baseline);
+    if (other.shape != result.shape) throw Error("the two runs' results have different shapes: they have no difference");
+    for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] -= other.values[i];
+  };
+  co_await std::move(reads);
+  std::string bytes;
+  exporting::append_numbers(result.values, bytes);
+  co_return bytes;
+}
+
+Task<std::string> read_tiles(std::vector<TileQuery> strips, EvaluationSubject subject) {
+  Task<std::vector<attention::Tile>> evaluated = evaluate_together(std::move(strips), std::move(subject), {});
+  const std::vector<attention::Tile> tiles = co_await std::move(evaluated);
+  std::string bytes;
+  for (const attention::Tile& tile : tiles) exporting::append_numbers(tile.values, bytes);
+  co_return bytes;
 }
 
 void add_ids(const model::TokenBatch& tokens, const std::string& name, std::vector<exporting::FileArray>& arrays) {
@@ -41,7 +57,8 @@ void add_ids(const model::TokenBatch& tokens, const std::string& name, std::vect
 
 }  // namespace
 
-NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage, std::string name) {
+NumberArray stage_array(const EvaluationSubject& subject, const ExportBlocks& blocks, attention::Stage stage,
+                        std::string name) {
   const Quantity& written = quantity(quantity_of(blocks, stage));
   const auto [rows, columns] = extent_of(blocks, stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count()};
@@ -54,67 +71,71 @@ NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention:
       std::ranges::copy(strips_of(part), std::back_inserter(strips));
   }
   std::vector<std::size_t> ends;  // of the strips that are evaluated together
-  while (ends.empty() || ends.back() < strips.size()) ends.push_back(end_of_group(strips, ends.empty() ? 0 : ends.back()));
+  while (ends.empty() || ends.back() < strips.size()) {
+    const std::size_t first = ends.empty() ? 0 : ends.back();
+    ends.push_back(subject.own_pass ? first + 1 : end_of_group(strips, first));
+  }
   const std::size_t count = ends.size();
-  const auto norms = std::make_shared<HeadNormsCache>();
-  const auto read = [&run = runs.run, baseline = runs.baseline, norms, strips = std::move(strips), ends = std::move(ends)](
-                        std::size_t part, std::string& bytes) {
-    const std::size_t first = part == 0 ? 0 : ends.at(part - 1);
-    const std::span<const TileQuery> together = std::span(strips).subspan(first, ends.at(part) - first);
-    for (const attention::Tile& strip : evaluate({.run = run, .baseline = baseline, .norms = norms}, together))
-      exporting::append_numbers(strip.values, bytes);
+  const auto read = [subject, strips = std::move(strips), ends = std::move(ends)](std::size_t part) {
+    const auto first = strips.begin() + static_cast<std::ptrdiff_t>(part == 0 ? 0 : ends.at(part - 1));
+    return read_tiles({first, strips.begin() + static_cast<std::ptrdiff_t>(ends.at(part))}, subject);
   };
-  return {.array = {.name = std::move(name), .shape = std::move(shape), .parts = count, .read = read},
-          .axes = axis_names(written)};
+  return {.array = {.name = std::move(name), .shape = std::move(shape), .parts = count, .read = {}},
+          .axes = axis_names(written),
+          .read = read};
 }
 
-NumberArray encoder_output_array(const Runs& runs, std::string name) {
-  // Small: of the playground and notebooks.
-  Tensor output = difference_of(runs, [](const inference::Run& run) { return run.encoder_output(); });
-  return {.array = exporting::array_of(std::move(name), std::move(output)), .axes = {"batch", "token", "feature"}};
+NumberArray encoder_output_array(const ExportWork& work, std::string name) {
+  const model::TokenBatch& tokens = work.source.input->source;
+  const std::uint32_t width = work.blocks.front().shape.d_model;
+  const auto read = [is_difference = writes_difference(work.options)](std::size_t /*part*/) {
+    return read_run(is_difference, [](const inference::Run& run) { return run.encoder_output(); });
+  };
+  return {.array = {.name = std::move(name), .shape = {tokens.batch, tokens.length, width}, .read = {}},
+          .axes = {"batch", "token", "feature"},
+          .read = read};
 }
 
-NumberArray hidden_array(const Runs& runs, inference::Stack stack, std::string name) {
-  const inference::Run& run = runs.run;
-  const model::Layers& layers = *run.inputs().network->layers;
+NumberArray hidden_array(const ExportWork& work, inference::Stack stack, std::string name) {
+  const model::Layers& layers = *work.source.network->layers;
   const bool is_encoder = stack == inference::Stack::Encoder;
-  const model::ModelInput& input = run.inputs().input;
+  const model::ModelInput& input = *work.source.input;
   const model::TokenBatch& tokens = is_encoder ? input.source : *input.target;
   const auto states = static_cast<std::uint32_t>(1 + (is_encoder ? layers.encoder.size() : layers.decoder.size()));
-  const std::uint32_t width = run.shape(run.blocks().front()).d_model;
-  const auto read = [&run, baseline = runs.baseline, stack](std::size_t /*part*/, std::string& bytes) {
-    const auto of_run = [&](const inference::Run& of) { return of.hidden(stack); };
-    exporting::append_numbers(difference_of({.run = run, .baseline = baseline}, of_run).values, bytes);
+  const std::uint32_t width = work.blocks.front().shape.d_model;
+  const auto read = [is_difference = writes_difference(work.options), stack](std::size_t /*part*/) {
+    return read_run(is_difference, [stack](const inference::Run& run) { return run.hidden(stack); });
   };
-  return {.array = {.name = std::move(name), .shape = {states, tokens.batch, tokens.length, width}, .read = read},
-          .axes = {"layer", "batch", "token", "feature"}};
+  return {.array = {.name = std::move(name), .shape = {states, tokens.batch, tokens.length, width}, .read = {}},
+          .axes = {"layer", "batch", "token", "feature"},
+          .read = read};
 }
 
-NumberArray logits_array(const Runs& runs, const model::Network& network, const model::ModelInput& input, std::string name) {
-  const bool has_decoder = !network.layers->decoder.empty();
+NumberArray logits_array(const ExportWork& work, std::string name) {
+  const model::ModelInput& input = *work.source.input;
+  const model::Layers& network = *work.source.network->layers;
+  const bool has_decoder = !network.decoder.empty();
   const model::TokenBatch& tokens = has_decoder ? *input.target : input.source;
-  const std::size_t layers = has_decoder ? network.layers->decoder.size() : network.layers->encoder.size();
-  const std::uint32_t vocabulary = network.layers->unembedding->linear.out();
+  const std::size_t layers = has_decoder ? network.decoder.size() : network.encoder.size();
+  const std::uint32_t vocabulary = network.unembedding->linear.out();
   const std::size_t at_once = std::max(1U, kLogitsAtOnce / vocabulary);
   const std::size_t all = std::size_t{tokens.batch} * tokens.length;
-  const auto read = [&run = runs.run, baseline = runs.baseline, at_once, all, layers, length = tokens.length](
-                        std::size_t part, std::string& bytes) {
+  const auto read = [is_difference = writes_difference(work.options), at_once, all, layers,
+                     length = tokens.length](std::size_t part) {
     std::vector<inference::StateRef> states;
     for (std::size_t token = part * at_once; token < std::min(all, (part + 1) * at_once); ++token) {
       states.push_back({.batch = static_cast<std::uint32_t>(token / length),
                         .token = static_cast<std::uint32_t>(token % length),
                         .layer = static_cast<std::uint32_t>(layers)});
     }
-    exporting::append_numbers(
-        difference_of({.run = run, .baseline = baseline}, [&](const inference::Run& of) { return of.logits(states); })
-            .values,
-        bytes);
+    return read_run(is_difference, [states](const inference::Run& run) { return run.logits(states); });
   };
   return {.array = {.name = std::move(name),
                     .shape = {tokens.batch, tokens.length, vocabulary},
                     .parts = (all + at_once - 1) / at_once,
-                    .read = read},
-          .axes = {"batch", "token", "token_id"}};
+                    .read = {}},
+          .axes = {"batch", "token", "token_id"},
+          .read = read};
 }
 
 std::vector<exporting::FileArray> id_arrays(const model::ModelInput& input) {

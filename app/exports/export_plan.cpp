@@ -52,8 +52,27 @@ exporting::Json describe(const NumberArray& one, const path& file) {
   return {{"file", utf8(file.filename())}, {"stage", one.array.name}, {"shape", one.array.shape}, {"axes", one.axes}};
 }
 
-void write_array(ExportWork& work, const NumberArray& one, const path& file) {
-  exporting::write_npy(file, one.array, work.checkpoint);
+Task<void> write_arrays(ExportWork& work, const std::vector<NumberArray>& arrays, exporting::ArrayFile& file) {
+  while (const auto next = file.next()) {
+    work.checkpoint(file.share());
+    const NumberArray& one = arrays[next->array];
+    std::string bytes;
+    if (one.read) {
+      Task<std::string> read = one.read(next->part);
+      bytes = co_await std::move(read);
+    } else {
+      one.array.read(next->part, bytes);
+    }
+    file.append(bytes);
+  }
+  file.finish();
+}
+
+Task<void> write_array(ExportWork& work, NumberArray one, path file) {
+  const std::vector<NumberArray> arrays(1, one);
+  const auto written = exporting::open_npy(file, one.array);
+  Task<void> write = write_arrays(work, arrays, *written);
+  co_await std::move(write);
   work.arrays.push_back(describe(one, file));
 }
 
@@ -67,52 +86,53 @@ struct PlannedArray {
 };
 
 /// All arrays, and what run.json says, in one file.
-void write_container(ExportWork& work, const std::vector<PlannedArray>& planned, ExportFormat format, const path& file) {
+Task<void> write_container(ExportWork& work, std::vector<PlannedArray> planned, ExportFormat format, path file) {
   exporting::Json written = exporting::Json::array(), axes = exporting::Json::object();
-  std::vector<exporting::FileArray> arrays;
+  std::vector<NumberArray> arrays;
   for (const PlannedArray& one : planned) {
-    NumberArray made = one.make(work);
+    const NumberArray& made = arrays.emplace_back(one.make(work));
     written.push_back(describe(made, file));
-    axes[made.array.name] = std::move(made.axes);
-    arrays.push_back(std::move(made.array));
+    axes[made.array.name] = made.axes;
   }
   const std::string about = encode_run_record(work, written);
   const model::ModelInput& input = *work.source.input;
   const bool is_npz = format == ExportFormat::Npz;
-  std::ranges::move(is_npz ? token_arrays(input) : id_arrays(input), std::back_inserter(arrays));
+  for (exporting::FileArray& one : is_npz ? token_arrays(input) : id_arrays(input))
+    arrays.push_back({.array = std::move(one)});
+  std::vector<exporting::FileArray> files;
+  for (const NumberArray& one : arrays) files.push_back(one.array);
+  std::unique_ptr<exporting::ArrayFile> container;
   if (is_npz) {
-    exporting::write_npz(file, arrays, {{"run.json", about}}, work.checkpoint);
+    container = exporting::open_npz(file, files, {{"run.json", about}});
   } else {
     std::map<std::string, std::string> metadata = {{"format", "headlight 1"},
                                                    {"tokens", to_text(exporting::Json(input.source.texts), -1)},
                                                    {"axes", to_text(axes, -1)},
                                                    {"run", about}};
     if (input.target) metadata["target_tokens"] = to_text(exporting::Json(input.target->texts), -1);
-    exporting::write_safetensors(file, arrays, metadata, work.checkpoint);
+    container = exporting::open_safetensors(file, files, metadata);
   }
+  Task<void> write = write_arrays(work, arrays, *container);
+  co_await std::move(write);
   work.arrays.insert(work.arrays.end(), written.begin(), written.end());
 }
 
-void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind& kind, const MatrixRef& matrix,
-                  const path& file) {
-  if (work.options.write_view && !kind.view.empty()) return work.options.write_view(kind, file);
+Task<void> write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind& kind, MatrixRef matrix, path file) {
+  if (work.options.write_view && !kind.view.empty()) {
+    work.options.write_view(kind, file);
+    co_return;
+  }
   const exporting::DrawingFormat format = *exporting::drawing_format(file);
-  const RunSource::Source& source = work.source;
-  RunNumbers numbers(work.both_runs(),
-                     {.network = source.network,
-                      .input = source.input,
-                      .inputs = std::make_shared<const RunInputs>(work.options.inputs),
-                      .shapes = shapes_of(*work.run),
-                      .has_logits = work.run->has_logits()},
-                     work.checkpoint);
-  const FigureSubject subject{.source = source,
-                              .baseline_input = work.baseline ? work.baseline->source.input.get() : nullptr,
+  FigureNumbers numbers{.evaluated = work.evaluated, .subject = work.subject, .checkpoint = work.checkpoint};
+  const FigureSubject subject{.source = work.source,
+                              .baseline_input = work.baseline_input.get(),
                               .blocks = blocks,
                               .matrix = matrix,
                               .options = work.options,
                               .format = format,
                               .changes = work.changes()};
-  const std::unique_ptr<exporting::Drawing> drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
+  DrawingTask drawn = draw_figure(kind, subject, numbers);
+  const std::unique_ptr<exporting::Drawing> drawing = co_await std::move(drawn);
   if (!drawing) throw Error("{} can't be drawn: its numbers aren't known", utf8(file.filename()));
   write_file_atomically(file, exporting::encode(*drawing, format));
   for (std::string& note : exporting::notes_of(*drawing)) {
@@ -167,7 +187,7 @@ class Planner {
     plan_.numbers += numbers;
     const std::string array = utf8(path(naming(blocks).stage(blocks.kind, stage, "npy")).stem());
     arrays_.push_back({.name = array, .numbers = numbers, .make = [&blocks, stage, array](const ExportWork& work) {
-                         return stage_array(work.runs(), blocks, stage, array);
+                         return stage_array(work.evaluated, blocks, stage, array);
                        }});
   }
 
@@ -204,13 +224,11 @@ class Planner {
     const auto add_stack = [&](const char* name, inference::Stack stack) {
       const bool is_decoder = stack == inference::Stack::Decoder;
       const std::size_t states = 1 + (is_decoder ? layers.decoder.size() : layers.encoder.size());
-      add_result(
-          name, true, states * tokens_of(input_, is_decoder) * width,
-          [stack](const ExportWork& work, const std::string& array) { return hidden_array(work.runs(), stack, array); });
+      add_result(name, true, states * tokens_of(input_, is_decoder) * width,
+                 [stack](const ExportWork& work, const std::string& array) { return hidden_array(work, stack, array); });
     };
     if (!is_model(options_.inputs.source)) {
-      add_result("encoder_output", !layers.encoder.empty(), tokens_of(input_, false) * width,
-                 [](const ExportWork& work, const std::string& array) { return encoder_output_array(work.runs(), array); });
+      add_result("encoder_output", !layers.encoder.empty(), tokens_of(input_, false) * width, encoder_output_array);
     } else if (layers.decoder.empty()) {
       add_stack("hidden", inference::Stack::Encoder);
     } else {
@@ -223,9 +241,7 @@ class Planner {
     const auto& unembedding = network_.layers->unembedding;
     const std::uint64_t vocabulary = unembedding ? unembedding->linear.out() : 0;
     add_result("logits", unembedding.has_value(), tokens_of(input_, !network_.layers->decoder.empty()) * vocabulary,
-               [](const ExportWork& work, const std::string& array) {
-                 return logits_array(work.runs(), *work.source.network, *work.source.input, array);
-               });
+               logits_array);
   }
 
   /// Weights of the network, which a run doesn't change: arrays, or a file for each layer.
@@ -255,8 +271,10 @@ class Planner {
       for (std::size_t i = 0; i < one.values.size(); ++i) {
         const std::string layer = one.layers.empty() ? "" : fmt::format("layer-{:02}_", one.layers[i]);
         add(fmt::format("{}{}.{}", layer, one.name, to_string(format)),
-            static_cast<double>(one.values[i].element_count()) * kTextBytes,
-            [one, i](ExportWork&, const path& file) { write_parameter(one, i, file); });
+            static_cast<double>(one.values[i].element_count()) * kTextBytes, [one, i](ExportWork&, const path& file) {
+              write_parameter(one, i, file);
+              return written();
+            });
       }
     }
   }
@@ -271,7 +289,7 @@ class Planner {
     add(name, static_cast<double>(cells_of(blocks, matrix.stage)) * cell,
         [&blocks, matrix, format](ExportWork& work, const path& file) {
           if (format == ExportFormat::Tiles) return write_matrix_tiles(work, blocks, matrix, file);
-          write_matrix_text(work, blocks, matrix, file);
+          return write_matrix_text(work, blocks, matrix, file);
         });
   }
 
@@ -285,7 +303,7 @@ class Planner {
             add(figure_file(*kind, naming(blocks), matrix, blocks.mean, to_string(format)),
                 figure_bytes(*kind, blocks, stage, format, options_.dpi),
                 [&blocks, kind, matrix](ExportWork& work, const path& file) {
-                  write_figure(work, blocks, *kind, matrix, file);
+                  return write_figure(work, blocks, *kind, matrix, file);
                 });
           }
         }
@@ -296,7 +314,7 @@ class Planner {
   void plan_arrays(ExportFormat) {
     for (const PlannedArray& one : arrays_) {
       add(one.name + ".npy", one.bytes(),
-          [make = one.make](ExportWork& work, const path& file) { write_array(work, make(work), file); });
+          [make = one.make](ExportWork& work, const path& file) { return write_array(work, make(work), file); });
     }
   }
 
@@ -305,7 +323,9 @@ class Planner {
     double bytes = 0.0;
     for (const PlannedArray& one : arrays_) bytes += one.bytes();
     add(options_.file.empty() ? fmt::format("numbers.{}", to_string(format)) : options_.file, bytes,
-        [arrays = arrays_, format](ExportWork& work, const path& file) { write_container(work, arrays, format, file); });
+        [arrays = arrays_, format](ExportWork& work, const path& file) {
+          return write_container(work, arrays, format, file);
+        });
   }
 
   void plan_page(ExportFormat) {
@@ -326,21 +346,17 @@ class Planner {
 
   /// Last of all, because it runs another forward pass.
   void plan_untransposed() {
-    bool is_first = true;
+    const auto pass = std::make_shared<const inference::PassInputs>(
+        inference::PassInputs{.network = without_transpose(network_), .input = input_, .masks = options_.inputs.masks});
     for (const Stage stage : options_.stages) {
       if (stage != Stage::Merged && stage != Stage::Output) continue;
       const std::string name = std::string(attention::to_string(stage)) + "_as_the_notebook_does";
       const double bytes = static_cast<double>(numbers_of(blocks_.front(), stage)) * sizeof(float) + kArrayHeader;
-      add(name + ".npy", bytes, [stage, name, is_first](ExportWork& work, const path& file) {
-        if (is_first) {
-          work.run = work.runner.run({.network = without_transpose(*work.source.network),
-                                      .input = *work.source.input,
-                                      .masks = work.options.inputs.masks},
-                                     std::move(work.run));
-        }
-        write_array(work, stage_array(work.runs(), work.blocks.front(), stage, name), file);
+      add(name + ".npy", bytes, [stage, name, pass](ExportWork& work, const path& file) {
+        EvaluationSubject subject = work.evaluated;
+        subject.own_pass = pass;
+        return write_array(work, stage_array(subject, work.blocks.front(), stage, name), file);
       });
-      is_first = false;
     }
   }
 
@@ -364,7 +380,7 @@ std::string ExportWork::changes() const {
     return run_changes(inputs, of.model.get(), *of.network);
   };
   std::optional<std::string> compared;
-  if (baseline != nullptr) compared = changes_in(options.baseline->inputs, baseline->source);
+  if (baseline) compared = changes_in(options.baseline->inputs, *baseline);
   return changes_note(options.inputs.source, changes_in(options.inputs, source), compared);
 }
 

@@ -9,28 +9,27 @@ namespace headlight::app {
 
 /// What files are written from.
 struct ExportWork {
-  Runner& runner;
-  const RunSource::Source& source;
   const ExportOptions& options;
-  const KnownRun* baseline = nullptr;  ///< what is compared with, and its source; null where the options have none
-  std::shared_ptr<const inference::Run> run;
+  RunSource::Source source = {};
+  std::optional<RunSource::Source> baseline = {};                ///< what is compared with; none where the options have none
+  std::shared_ptr<const model::ModelInput> baseline_input = {};  ///< by the run's positions
+  std::shared_ptr<const AnalysisSubject> subject = {};
+  EvaluationSubject evaluated = {};  ///< both runs
+  std::string device = {};
   std::vector<ExportBlocks> blocks = {};  ///< what is selected of the run
   Checkpoint checkpoint = {};
   std::vector<std::string> notes = {};
   exporting::Json arrays = exporting::Json::array();  ///< that are written, as run.json lists them
   std::set<std::string> files = {}, earlier = {};     ///< names in the folder: of this export, and of others before it
 
-  /// Of figures, which may show both.
-  Runs both_runs() const { return {.run = *run, .baseline = baseline ? baseline->run.get() : nullptr}; }
-  /// Of numbers, which are differences where there is a baseline.
-  Runs runs() const { return writes_difference(options) ? both_runs() : Runs{.run = *run}; }
+  /// Of the run, or of both.
+  Evaluation tile(const TileQuery& query) const { return quantity(query.quantity).evaluate(query, evaluated); }
   /// changes_note() of figures and pages.
   std::string changes() const;
 };
 
 /// A matrix as RFC 4180 text.
-void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const std::filesystem::path& path);
+Task<void> write_matrix_text(ExportWork& work, const ExportBlocks& blocks, MatrixRef matrix, std::filesystem::path path);
 
 /// Edge of the images in pixels: a pixel for each cell.
 inline constexpr std::uint32_t kExportTileEdge = 1024;
@@ -38,19 +37,22 @@ inline constexpr std::uint32_t kExportTileEdge = 1024;
 /// range of its colours and the name and place of each image. Images that the mask hides as a whole are left out. One image
 /// is in memory at a time. Weights are coloured up to the map's largest, other stages symmetrically around 0, which takes
 /// another pass over the map; limits of the options go before. Where it is cancelled finished images stay, without an index.
-void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-                        const std::filesystem::path& folder);
+Task<void> write_matrix_tiles(ExportWork& work, const ExportBlocks& blocks, MatrixRef matrix, std::filesystem::path folder);
 
 /// The selected weights as a page for browsers, a part of it for each kind of attention and line of the batch, without
 /// padding. Notes where the page is large. Throws Error where it would be too large, or has nothing to show.
-void write_attention_page(ExportWork& work, const std::filesystem::path& path);
+Task<void> write_attention_page(ExportWork& work, std::filesystem::path path);
 
 /// A file, or a folder of tiles.
 struct PlannedFile {
   std::string name;
   double bytes = 0.0;  ///< an estimate where it is text or an image; of arrays exact
-  std::function<void(ExportWork& work, const std::filesystem::path& path)> write;
+  /// Reads of the run that the task is of.
+  std::function<Task<void>(ExportWork& work, const std::filesystem::path& path)> write;
 };
+
+/// What nothing needs to be read for.
+inline Task<void> written() { co_return; }
 
 /// What an export writes, in its order, without run.json.
 struct ExportPlan {

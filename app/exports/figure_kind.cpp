@@ -69,21 +69,20 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
 
 namespace {
 
-/// The figure with maps as large as its width leaves room for. Null: its numbers aren't known yet.
-std::unique_ptr<exporting::Drawing> draw_as_wide(const FigureKind& kind, const FigureSubject& subject,
-                                                 FigureNumbers& numbers) {
+/// The figure with maps as large as its width leaves room for.
+DrawingTask draw_as_wide(const FigureKind& kind, const FigureSubject& subject, FigureNumbers& numbers) {
   constexpr int kTries = 10;  // to less than a hundredth of the largest
   const float width_mm = subject.options.width_mm, width = width_mm * exporting::kUnitsPerMillimetre;
+  ExportOptions sized = subject.options;
+  const FigureSubject own{subject.source, subject.baseline_input, subject.blocks, subject.matrix, sized, subject.format};
   const auto draw = [&](float edge) {
-    ExportOptions sized = subject.options;
     sized.map_edge_mm = edge;
-    return kind.draw({subject.source, subject.baseline_input, subject.blocks, subject.matrix, sized, subject.format},
-                     numbers);
+    return kind.draw(own, numbers);
   };
   const auto fits = [&](const exporting::Drawing& drawing) { return drawing.size().x < width + 0.01F; };
   float fitting = kMinMapEdge_mm, largest = 4.0F * width_mm;  // of several panels in a row each has a part of it
-  std::unique_ptr<exporting::Drawing> drawing = draw(fitting);
-  if (!drawing) return nullptr;
+  std::unique_ptr<exporting::Drawing> drawing = co_await draw(fitting);
+  if (!drawing) co_return nullptr;
   if (!fits(*drawing)) {
     throw UsageError(
         "{}: {:g} mm are too narrow, at least {:.0f} mm are needed; choose a larger --width, fewer heads, or --hide "
@@ -92,27 +91,28 @@ std::unique_ptr<exporting::Drawing> draw_as_wide(const FigureKind& kind, const F
   }
   for (int i = 0; i < kTries; ++i) {
     const float middle = 0.5F * (fitting + largest);
-    std::unique_ptr<exporting::Drawing> larger = draw(middle);
+    std::unique_ptr<exporting::Drawing> larger = co_await draw(middle);
     const bool is_better = larger && fits(*larger);
     (is_better ? fitting : largest) = middle;
     if (is_better) drawing = std::move(larger);
   }
-  return drawing;
+  co_return drawing;
 }
 
 }  // namespace
 
-std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
-                                                FigureNumbers& numbers) {
+DrawingTask draw_figure(const FigureKind& kind, const FigureSubject& subject, FigureNumbers& numbers) {
   if (kind.draw == nullptr) throw Error("{}: only headlight export --views and the view {} draw it", kind.id, kind.view);
   const ExportOptions& options = subject.options;
   FigureSubject own = subject;
   own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
   const bool shows_both = options.baseline && (options.writes_differences || &kind == &kPairFigure);
-  return exporting::with_note(options.width_mm > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers),
-                              caption(subject.changes, subject.input(), subject.matrix.batch, options.inputs.source,
-                                      shows_both ? &*options.baseline : nullptr),
-                              options.is_dark, options.parts.settings);
+  DrawingTask task = options.width_mm > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers);
+  std::unique_ptr<exporting::Drawing> drawing = co_await std::move(task);
+  co_return exporting::with_note(std::move(drawing),
+                                 caption(subject.changes, subject.input(), subject.matrix.batch, options.inputs.source,
+                                         shows_both ? &*options.baseline : nullptr),
+                                 options.is_dark, options.parts.settings);
 }
 
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {

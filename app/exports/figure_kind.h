@@ -13,59 +13,28 @@ class CaptureFile;
 
 namespace headlight::app {
 
-/// Where a figure's numbers come from: a run, at once, or a window, whose engine answers when it can.
-class FigureNumbers {
- public:
-  virtual ~FigureNumbers() = default;
-  /// Null: it is being evaluated, and the figure can't be drawn yet. Ask for the others all the same.
-  virtual std::shared_ptr<const attention::Tile> tile(const TileQuery& query) = 0;
-  /// What an analysis of tiles found, complete; null likewise. Throws Error where it can't be done.
-  virtual std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) = 0;
-  /// The logits of a position as a layer's state gives them; null likewise. Only where the run has any.
-  virtual std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) = 0;
-  /// Values along an edge of each of so many matrices that are worth reading: fewer than `most` where the figure is drawn
-  /// small.
-  virtual std::uint32_t edge(std::uint32_t most, std::size_t /*maps*/) const { return most; }
-  /// How many cells the figure reads in all, so that progress can be reported.
-  virtual void expect(double /*cells*/) {}
+/// Where a figure's numbers come from: of the run that the task is of, which begin() is told. What was read is kept, so that
+/// a figure may be drawn again. Without begin() all numbers are 0 and there are no others: they lay a figure out as its own
+/// would.
+struct FigureNumbers {
+  EvaluationSubject evaluated = {};
+  std::shared_ptr<const AnalysisSubject> subject = {};
+  Checkpoint checkpoint = {};  ///< may be empty
+  /// Values along an edge of each of so many matrices that are worth reading: fewer than `most` where the figure is small.
+  std::uint32_t (*edge)(std::uint32_t most, std::size_t maps) = [](std::uint32_t most, std::size_t) { return most; };
+  double expected = 0.0, read = 0.0;  ///< cells
+  std::map<TileQuery, std::shared_ptr<const attention::Tile>> tiles = {};
+  std::map<AnalysisQuery, std::shared_ptr<const AnalysisResult>> analyses = {};
 
- protected:
-  FigureNumbers() = default;
-  FigureNumbers(const FigureNumbers&) = default;
-  FigureNumbers& operator=(const FigureNumbers&) = default;
+  Task<void> begin();
+  /// Evaluates what isn't known, together.
+  Task<std::vector<std::shared_ptr<const attention::Tile>>> tiles_of(std::vector<TileQuery> queries);
+  /// What an analysis found, complete. Throws Error where it can't be done.
+  Task<std::shared_ptr<const AnalysisResult>> analysis(AnalysisQuery query);
+  /// The logits of a position as a layer's state gives them. Only where the run has any.
+  Task<std::shared_ptr<const Prediction>> prediction(PredictionQuery query);
 };
-
-/// Of runs that are computed. The run's network and input are needed by analyses alone. Tiles are null until answer() has
-/// evaluated all that were asked for, together.
-class RunNumbers final : public FigureNumbers {
- public:
-  explicit RunNumbers(Runs runs, AnalysisSubject subject = {}, Checkpoint checkpoint = {});
-
-  std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override;
-  std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
-  std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) override;
-  void expect(double cells) override { expected_ = cells; }
-  /// Evaluates what was asked for and isn't known. False: there is nothing of that kind.
-  bool answer();
-  /// What `draw` returns once all that it asks for is known: a pointer or an optional.
-  template <typename Draw>
-  auto drawn(const Draw& draw) {
-    auto result = draw();
-    while (!result && answer()) result = draw();
-    return result;
-  }
-
- private:
-  void tell(double more) const;
-
-  Runs runs_;
-  AnalysisSubject subject_;
-  Checkpoint checkpoint_;
-  std::map<TileQuery, std::shared_ptr<const attention::Tile>> known_;
-  std::map<AnalysisQuery, std::shared_ptr<const AnalysisResult>> analysed_;
-  std::vector<TileQuery> asked_;
-  double expected_ = 0.0, read_ = 0.0;  ///< cells
-};
+using DrawingTask = Task<std::unique_ptr<exporting::Drawing>>;
 
 /// What one figure is of.
 struct FigureSubject {
@@ -106,7 +75,7 @@ struct FigureKind {
   std::string (*refusal)(const ExportBlocks& blocks) = nullptr;
   std::string_view view = {};  ///< whose own figure it is, which ExportOptions::write_view writes; empty: `draw` draws it
   /// As draw_figure(), which calls it, without what is said of every figure.
-  std::unique_ptr<exporting::Drawing> (*draw)(const FigureSubject& subject, FigureNumbers& numbers) = nullptr;
+  DrawingTask (*draw)(const FigureSubject& subject, FigureNumbers& numbers) = nullptr;
 };
 
 extern const FigureKind kHeadFigure, kHeadsFigure, kGridFigure, kModelFigure, kLinesFigure, kTextFigure, kStepsFigure,
@@ -122,10 +91,9 @@ std::vector<const FigureKind*> figure_kinds_of(const ExportOptions& options);
 
 /// Why the selection has no such figure; empty: it has.
 std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks);
-/// The figure of a line's own tokens, without padding, with what its run was changed by in caption and metadata. Null: its
-/// numbers aren't all known yet. Throws Error in one line where it can't be drawn.
-std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
-                                                FigureNumbers& numbers);
+/// The figure of a line's own tokens, without padding, with what its run was changed by in caption and metadata. Null: there
+/// are no numbers to lay it out by. Throws Error in one line where it can't be drawn.
+DrawingTask draw_figure(const FigureKind& kind, const FigureSubject& subject, FigureNumbers& numbers);
 /// The figures of a stage, by layer, batch item and head.
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage);
 /// What a file of it takes: what the kind has beside values, and the cells of the heads that it shows. An estimate.
@@ -148,12 +116,12 @@ ExportOptions options_of_figure(const nlohmann::json& figure, const SharedValue<
 
 /// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
 inline constexpr std::uint32_t kFigureEdge = 1024, kPanelEdge = 256;
-/// A matrix with at most `edge` values an edge, each side pooled on the device as far as it needs; `instead`: another
-/// quantity of the same places. Of several ranges of rows, which have no squares in common, every value is a cell. Nullopt:
-/// it isn't all known yet.
-std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
-                                             std::uint32_t edge, std::optional<QuantityId> instead = {});
-/// Cells that read_map() evaluates of a stage's matrix.
+/// Matrices with at most `edge` values an edge, each side pooled on the device as far as it needs; `instead`: other
+/// quantities of the same places. Of several ranges of rows, which have no squares in common, every value is a cell.
+Task<std::vector<exporting::FigureMap>> read_maps(FigureNumbers& numbers, const ExportBlocks& blocks,
+                                                  std::vector<MatrixRef> matrices, std::uint32_t edge,
+                                                  std::vector<QuantityId> instead);
+/// Cells that read_maps() evaluates of a stage's matrix.
 double figure_cells(const ExportBlocks& blocks, attention::Stage stage);
 
 /// Throws Error where the options name no colour map.
@@ -180,9 +148,9 @@ exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::Mo
                                        const MatrixRef& matrix, const ExportOptions& options,
                                        const capture::CaptureFile* capture = nullptr);
 
-/// Adds maps with their titles, and what their axes are. False: they aren't all known yet.
-bool add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const ExportBlocks& blocks,
-                const std::vector<std::pair<MatrixRef, std::string>>& maps, std::uint32_t edge);
+/// Adds maps with their titles, and what their axes are.
+Task<void> add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const ExportBlocks& blocks,
+                      const std::vector<std::pair<MatrixRef, std::string>>& maps, std::uint32_t edge);
 
 /// changes_note() of the run on screen, beside the one that it is compared with.
 std::string changes_on_screen(const State& state, const EngineResult& result);

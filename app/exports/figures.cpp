@@ -111,32 +111,39 @@ std::string changes_on_screen(const State& state, const EngineResult& result) {
   return changes_note(result.inputs->source, changes(*result.inputs), compared);
 }
 
-std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
-                                             std::uint32_t edge, std::optional<QuantityId> instead) {
-  std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  const auto [rows, columns] = extent_of(blocks, matrix.stage);
-  if (parts.size() == 1) {
-    pool_sides(parts.front(), glm::uvec2(edge));
-  } else if (std::max(rows, columns) > edge) {
-    throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
-                     edge);
-  }
-  std::optional<attention::Tile> tile;
-  bool is_complete = true;
-  for (TileQuery& part : parts) {
-    if (instead) part.quantity = *instead;
-    const std::shared_ptr<const attention::Tile> found = numbers.tile(part);
-    is_complete = is_complete && found != nullptr;
-    if (!found) continue;
-    if (!tile) {
-      tile = *found;
-      continue;
+Task<std::vector<exporting::FigureMap>> read_maps(FigureNumbers& numbers, const ExportBlocks& blocks,
+                                                  std::vector<MatrixRef> matrices, std::uint32_t edge,
+                                                  std::vector<QuantityId> instead) {
+  std::vector<TileQuery> queries;
+  std::vector<std::size_t> ends;  // of each matrix's
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const MatrixRef& matrix = matrices[i];
+    std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+    const auto [rows, columns] = extent_of(blocks, matrix.stage);
+    if (parts.size() == 1) {
+      pool_sides(parts.front(), glm::uvec2(edge));
+    } else if (std::max(rows, columns) > edge) {
+      throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
+                       edge);
     }
-    tile->request.rows += part.rows;
-    std::ranges::copy(found->values, std::back_inserter(tile->values));
-    std::ranges::copy(found->masked, std::back_inserter(tile->masked));
+    for (TileQuery& part : parts) {
+      if (!instead.empty()) part.quantity = instead[i];
+      queries.push_back(part);
+    }
+    ends.push_back(queries.size());
   }
-  return is_complete ? std::optional(exporting::make_map(*tile)) : std::nullopt;
+  const auto tiles = co_await numbers.tiles_of(queries);
+  std::vector<exporting::FigureMap> maps;
+  for (std::size_t i = 0, at = 0; i < ends.size(); ++i) {
+    attention::Tile tile = *tiles[at];
+    for (++at; at < ends[i]; ++at) {
+      tile.request.rows += queries[at].rows;
+      std::ranges::copy(tiles[at]->values, std::back_inserter(tile.values));
+      std::ranges::copy(tiles[at]->masked, std::back_inserter(tile.masked));
+    }
+    maps.push_back(exporting::make_map(tile));
+  }
+  co_return maps;
 }
 
 double figure_cells(const ExportBlocks& blocks, Stage stage) {
@@ -275,19 +282,19 @@ void share_scale(std::vector<exporting::HeatmapFigure>& panels) {
   }
 }
 
-bool add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const ExportBlocks& blocks,
-                const std::vector<std::pair<MatrixRef, std::string>>& maps, std::uint32_t edge) {
+Task<void> add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const ExportBlocks& blocks,
+                      const std::vector<std::pair<MatrixRef, std::string>>& maps, std::uint32_t edge) {
   const attention::Stage stage = maps.front().first.stage;
-  numbers.expect(figure_cells(blocks, stage) * static_cast<double>(maps.size()));
-  for (const auto& [matrix, title] : maps) {
-    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(edge, maps.size()));
-    if (map) sheet.panels.push_back({.title = title, .map = std::move(*map)});
-  }
+  numbers.expected = figure_cells(blocks, stage) * static_cast<double>(maps.size());
+  std::vector<MatrixRef> matrices;
+  for (const auto& [matrix, title] : maps) matrices.push_back(matrix);
+  std::vector<exporting::FigureMap> read =
+      co_await read_maps(numbers, blocks, matrices, numbers.edge(edge, maps.size()), {});
+  for (std::size_t i = 0; i < maps.size(); ++i) sheet.panels.push_back({.title = maps[i].second, .map = std::move(read[i])});
   const Quantity& shown = quantity(quantity_of(blocks, stage));
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
-  return sheet.panels.size() == maps.size();
 }
 
 }  // namespace headlight::app

@@ -46,33 +46,27 @@ FigureChoice figure_choice(const State& state) {
   return choice;
 }
 
-ExportJob::ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
-                     std::function<void(ExportReport&)> finish) {
-  const ExportObserver observer = [this, wake](const ExportProgress& progress) {
-    {
-      const std::lock_guard lock(mutex_);
-      progress_ = progress;
-    }
-    if (wake) wake();
-    return !is_cancelled_;
+namespace {
+
+Task<ExportJob> export_job(ExportOptions options, std::function<void(ExportReport&)> finish,
+                           AskedFor<ExportJob>::Tell tell) {
+  ExportJob job;
+  NamedRun named{.inputs = std::make_shared<const RunInputs>(options.inputs)};
+  if (options.baseline) named.baseline = std::make_shared<const RunInputs>(options.baseline->inputs);
+  const ExportObserver observe = [&](const ExportProgress& progress) {
+    job.progress = progress;
+    tell(job);
+    return true;
   };
-  thread_ = std::jthread([=, this, open = std::move(open), device = std::move(device), options = std::move(options)] {
-    try {
-      const std::unique_ptr<Runner> runner = open(device);
-      ExportReport report = run_export(*runner, options, observer);
-      if (finish) finish(report);
-      promise_.set_value(std::move(report));
-    } catch (const std::exception& error) {
-      const std::string message = error.what();
-      promise_.set_value(Failure{message.substr(0, message.find('\n'))});
-    }
-    if (wake) wake();
-  });
+  job.report = co_await write_export(options, observe).of(std::make_shared<const NamedRun>(std::move(named)));
+  if (finish) finish(job.report);
+  co_return job;
 }
 
-ExportProgress ExportJob::progress() const {
-  const std::lock_guard lock(mutex_);
-  return progress_;
+}  // namespace
+
+Asked<ExportJob> export_in_background(Engine& engine, ExportOptions options, std::function<void(ExportReport&)> finish) {
+  return engine.ask<ExportJob>([=](AskedFor<ExportJob>::Tell tell) { return export_job(options, finish, std::move(tell)); });
 }
 
 }  // namespace headlight::app

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <future>
-#include <thread>
-
-#include "app/engine/runner.h"
+#include "app/engine/engine.h"
 #include "app/exports/contents.h"
 #include "app/exports/index_set.h"
 #include "app/state/state.h"
@@ -118,34 +115,15 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
 /// What run_export() would write, without computing it: no device is needed. Throws Error in one line.
 ExportReport plan_run(const ExportOptions& options);
 
-/// The same of a run that the runner has made of `source` already.
-ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,
-                        const ExportOptions& options, const ExportObserver& observer = {});
+/// The same of the run that the task is of, and of the one that that is compared with.
+Task<ExportReport> write_export(const ExportOptions& options, ExportObserver observer);
 
-/// run_export on its own thread, so that the window stays live meanwhile.
-class ExportJob {
- public:
-  /// `finish`: called with the files on the job's thread; an error that it throws is the job's result.
-  ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
-            std::function<void(ExportReport&)> finish = {});
-  /// Cancels and waits.
-  ~ExportJob() { cancel(); }
-  ExportJob(const ExportJob&) = delete;
-  ExportJob& operator=(const ExportJob&) = delete;
-
-  ExportProgress progress() const;
-  void cancel() { is_cancelled_ = true; }
-  bool is_done() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
-  /// Only when is_done(): the written files, or the error.
-  Result<ExportReport> result() const { return done_.get(); }
-
- private:
-  mutable std::mutex mutex_;
-  ExportProgress progress_;
-  std::atomic<bool> is_cancelled_{false};
-  std::promise<Result<ExportReport>> promise_;
-  std::shared_future<Result<ExportReport>> done_ = promise_.get_future().share();
-  std::jthread thread_;  ///< last: it ends before what it uses goes
+/// An export that an engine writes in the background.
+struct ExportJob {
+  ExportProgress progress = {};
+  ExportReport report = {};  ///< when it is done
 };
+/// `finish`: called with the files on the engine's thread; an error that it throws is the job's.
+Asked<ExportJob> export_in_background(Engine& engine, ExportOptions options, std::function<void(ExportReport&)> finish = {});
 
 }  // namespace headlight::app

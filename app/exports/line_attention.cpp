@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/engine/runner.h"
+#include "app/engine/query_queue.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
@@ -39,6 +39,32 @@ void write_alignment(const inference::Run& run, const RunSource::Source& source,
   write_file_atomically(path, to_text(document) + "\n");
 }
 
+/// All but the numbers, of the run that the task is of.
+Task<bool> draw_line_attention(ExportOptions options, RunSource::Source source) {
+  FigureNumbers numbers;
+  co_await numbers.begin();
+  const bool has_target = source.input->target.has_value();
+  if (has_target) options.kind = model::BlockKind::Cross;
+  const RunShapes run{.blocks = source.network->blocks(), .shapes = numbers.evaluated.shapes, .input = source.input.get()};
+  ExportBlocks blocks = select_blocks(run, *source.network, options).front();
+  const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
+  std::vector<std::pair<model::BlockRef, std::string>> figures;
+  for (const model::BlockRef layer : blocks.layers)
+    figures.emplace_back(layer, naming.contact_sheet(layer, 0, attention::Stage::Weights, "png"));
+  if (has_target) figures.emplace_back(blocks.layers.back(), "alignment.png");
+  for (const auto& [layer, name] : figures) {
+    const bool is_alignment = has_target && name == figures.back().second;
+    if (is_alignment) blocks.mean = HeadMean::Layer;
+    const auto format = exporting::DrawingFormat::Png;
+    const FigureSubject subject{
+        .source = source, .blocks = blocks, .matrix = {.block = layer}, .options = options, .format = format};
+    const auto drawing = co_await draw_figure(is_alignment ? kHeadFigure : kHeadsFigure, subject, numbers);
+    write_file_atomically(options.directory / name, exporting::encode(*drawing, format));
+    numbers.tiles.clear();
+  }
+  co_return has_target;
+}
+
 }  // namespace
 
 void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& models, const RunInputs& inputs,
@@ -50,26 +76,12 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   options.directory = directory;
   RunSource sources(models);
   const RunSource::Source& source = sources.build(inputs);
-  const std::shared_ptr<const inference::Run> run = compute_run(runner, source, inputs, nullptr);
-  export_run(runner, run, source, options);
-  const bool has_target = source.input->target.has_value();
-  if (has_target) options.kind = model::BlockKind::Cross;
-  ExportBlocks blocks = select_blocks(*run, *source.network, options).front();
-  const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
-  const auto draw = [&](const FigureKind& kind, model::BlockRef layer, const std::string& name) {
-    const auto format = exporting::DrawingFormat::Png;
-    RunNumbers numbers({.run = *run});
-    const FigureSubject subject{
-        .source = source, .blocks = blocks, .matrix = {.block = layer}, .options = options, .format = format};
-    const auto drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
-    write_file_atomically(directory / name, exporting::encode(*drawing, format));
-  };
-  for (const model::BlockRef layer : blocks.layers)
-    draw(kHeadsFigure, layer, naming.contact_sheet(layer, 0, attention::Stage::Weights, "png"));
-  if (!has_target) return;
-  blocks.mean = HeadMean::Layer;
-  draw(kHeadFigure, blocks.layers.back(), "alignment.png");
-  write_alignment(*run, source, directory / "alignment.json");
+  FoundRuns found;
+  found.device = runner.device_name();
+  found.take(compute_run(runner, source, inputs, nullptr), source, inputs);
+  answer_at_once(write_export(options, {}), found);
+  const bool has_target = answer_at_once(draw_line_attention(options, source), found);
+  if (has_target) write_alignment(*found.run, source, directory / "alignment.json");
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,6 @@
 #include "app/exports/export_plan.h"
 
 #include "app/quantities/shown_map.h"
-#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
@@ -48,31 +47,30 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   return axes;
 }
 
-void write_rows(const std::filesystem::path& path, const MatrixAxes& axes, const ReadRows& read) {
-  AtomicFile file(path);
-  const std::string corner = axes.column_name.empty() ? axes.row_name : axes.row_name + "/" + axes.column_name;
-  exporting::CsvWriter writer(exporting::sink_of(file), corner, axes.columns);
-  const std::size_t columns = axes.columns.size();
-  std::size_t row = 0;
-  read([&](std::span<const float> values) {
-    for (; !values.empty(); values = values.subspan(columns)) writer.append_row(axes.rows.at(row++), values.first(columns));
-  });
-  file.finish();
+MatrixText::MatrixText(const std::filesystem::path& path, MatrixAxes axes)
+    : axes_(std::move(axes)),
+      file_(path),
+      writer_(exporting::sink_of(file_), axes_.row_name + (axes_.column_name.empty() ? "" : "/") + axes_.column_name,
+              axes_.columns) {}
+
+void MatrixText::append(std::span<const float> values) {
+  const std::size_t columns = axes_.columns.size();
+  for (; !values.empty(); values = values.subspan(columns)) writer_.append_row(axes_.rows.at(row_++), values.first(columns));
 }
 
-void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const std::filesystem::path& path) {
-  const inference::BlockShape::Extent extent = extent_of(blocks, matrix.stage);
-  write_rows(path, matrix_axes(*work.source.input, blocks, matrix), [&](const UseRows& use) {
-    std::uint32_t first = 0;
-    for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head)) {
-      read_strips(work.runs(), part, [&](const attention::Tile& strip) {
-        work.checkpoint(static_cast<double>(first) / static_cast<double>(std::max(extent.rows, 1U)));
-        use(strip.values);
-        first += strip.request.rows;
-      });
+Task<void> write_matrix_text(ExportWork& work, const ExportBlocks& blocks, MatrixRef matrix, std::filesystem::path path) {
+  const double rows = std::max(extent_of(blocks, matrix.stage).rows, 1U);
+  MatrixText text(path, matrix_axes(*work.source.input, blocks, matrix));
+  std::uint32_t first = 0;
+  for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head)) {
+    for (const TileQuery& query : strips_of(part)) {
+      const attention::Tile strip = co_await work.tile(query);
+      work.checkpoint(first / rows);
+      text.append(strip.values);
+      first += strip.request.rows;
     }
-  });
+  }
+  text.finish();
 }
 
 }  // namespace headlight::app

@@ -18,16 +18,16 @@ using attention::Stage;
 /// What is evaluated for a page.
 class PageReader {
  public:
-  PageReader(const inference::Run& run, const model::ModelInput& input, const Checkpoint& checkpoint)
-      : runs_{.run = run, .norms = std::make_shared<HeadNormsCache>()}, input_(input), checkpoint_(checkpoint) {}
+  explicit PageReader(const ExportWork& work) : work_(work) {}
 
   /// Empty where the item's selected tokens are all padding.
-  exporting::PageSet read(const ExportBlocks& blocks, std::uint32_t item) {
+  Task<exporting::PageSet> read(const ExportBlocks& blocks, std::uint32_t item) {
     exporting::PageSet set;
-    ExportBlocks own = without_padding(blocks, input_, item);
-    if (own.line_queries.count() == 0) return set;
+    const model::ModelInput& input = *work_.source.input;
+    ExportBlocks own = without_padding(blocks, input, item);
+    if (own.line_queries.count() == 0) co_return set;
     own.batch = {.first = item, .end = item + 1};
-    MatrixAxes axes = matrix_axes(input_, own, {.block = own.layers.front(), .batch = item});
+    MatrixAxes axes = matrix_axes(input, own, {.block = own.layers.front(), .batch = item});
     set.rows = std::move(axes.rows);
     set.columns = std::move(axes.columns);
     set.row_positions = own.queries.indices();
@@ -39,9 +39,12 @@ class PageReader {
     expect_room(set);
     for (const MatrixRef& matrix : matrices_of(own, Stage::Weights)) {
       for (const TileQuery& part : selected_parts(own, matrix.block, matrix.stage, item, matrix.head))
-        read_strips(runs_, part, [&](const attention::Tile& strip) { add(strip, set); });
+        for (const TileQuery& query : strips_of(part)) {
+          const attention::Tile strip = co_await work_.tile(query);
+          add(strip, set);
+        }
     }
-    return set;
+    co_return set;
   }
 
  private:
@@ -57,12 +60,10 @@ class PageReader {
     std::ranges::copy(strip.masked, std::back_inserter(set.masked));
     set.masked.resize(set.values.size());
     read_ += strip.values.size();
-    checkpoint_(static_cast<double>(read_) / static_cast<double>(std::max<std::uint64_t>(cells_, 1)));
+    work_.checkpoint(static_cast<double>(read_) / static_cast<double>(std::max<std::uint64_t>(cells_, 1)));
   }
 
-  Runs runs_;
-  const model::ModelInput& input_;
-  const Checkpoint& checkpoint_;
+  const ExportWork& work_;
   std::uint64_t cells_ = 0, read_ = 0;
 };
 
@@ -90,7 +91,7 @@ bool has_saved_weights(const capture::CaptureFile* capture) {
 
 }  // namespace
 
-void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
+Task<void> write_attention_page(ExportWork& work, std::filesystem::path path) {
   const ExportOptions& options = work.options;
   const model::ModelInput& input = *work.source.input;
   const capture::CaptureFile* capture = work.source.capture.get();
@@ -99,15 +100,14 @@ void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
       options.title.empty() ? quantity(quantity_of(work.blocks.front(), Stage::Weights)).figure_title : options.title;
   page.subtitle = settings_in_words(work.blocks.front(), options);
   if (const std::string changes = work.changes(); !changes.empty()) page.subtitle += "; " + changes;
-  page.made =
-      fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
-                  has_saved_weights(capture) ? "weights as they were saved" : "computed on " + work.runner.device_name());
+  page.made = fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
+                          has_saved_weights(capture) ? "weights as they were saved" : "computed on " + work.device);
   page.color_map = color_map_of(options);
   page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
-  PageReader reader(*work.run, input, work.checkpoint);
+  PageReader reader(work);
   for (const ExportBlocks& blocks : work.blocks) {
     for (std::uint32_t item = blocks.batch.first; item < blocks.batch.end; ++item) {
-      exporting::PageSet set = reader.read(blocks, item);
+      exporting::PageSet set = co_await reader.read(blocks, item);
       if (set.values.empty()) continue;
       const auto patches = [&](const model::TokenBatch& tokens) {
         return page_patches(patch_images_of(capture, input, tokens, item), page.images);

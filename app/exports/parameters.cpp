@@ -189,11 +189,12 @@ NumberArray parameter_array(const WrittenParameter& parameter) {
 void write_parameter(const WrittenParameter& parameter, std::size_t index, const std::filesystem::path& path) {
   const Tensor tensor = parameter.values.at(index).tensor();
   const bool is_matrix = tensor.shape.size() == 2;
-  const MatrixAxes axes{.row_name = parameter.axes.front(),
-                        .column_name = is_matrix ? parameter.axes.back() : std::string(),
-                        .rows = exporting::index_names(tensor.shape.front()),
-                        .columns = exporting::index_names(is_matrix ? tensor.shape.back() : 1)};
-  write_rows(path, axes, [&](const UseRows& use) { use(tensor.values); });
+  MatrixText text(path, {.row_name = parameter.axes.front(),
+                         .column_name = is_matrix ? parameter.axes.back() : std::string(),
+                         .rows = exporting::index_names(tensor.shape.front()),
+                         .columns = exporting::index_names(is_matrix ? tensor.shape.back() : 1)});
+  text.append(tensor.values);
+  text.finish();
 }
 
 }  // namespace headlight::app

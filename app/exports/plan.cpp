@@ -270,10 +270,4 @@ std::vector<TileQuery> strips_of(const TileQuery& matrix) {
   return strips;
 }
 
-void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use) {
-  Runs kept = runs;
-  if (!kept.norms) kept.norms = std::make_shared<HeadNormsCache>();
-  for (const TileQuery& strip : strips_of(matrix)) use(evaluate(kept, strip));
-}
-
 }  // namespace headlight::app

@@ -3,6 +3,8 @@
 #include "app/exports/job.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/usage.h"
+#include "core/atomic_file.h"
+#include "export/csv.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -89,8 +91,6 @@ TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, att
 
 /// The selected matrix in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
 std::vector<TileQuery> strips_of(const TileQuery& matrix);
-/// Evaluates them one after the other.
-void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use);
 
 /// Called between parts of a file with the share of it that is written, 0 … 1; throws to cancel.
 using Checkpoint = std::function<void(double share)>;
@@ -111,11 +111,19 @@ struct MatrixAxes {
   std::string row_name, column_name;  ///< "query", "key", "token", "feature"
   std::vector<std::string> rows, columns;
 };
-/// Reads a matrix from the first row on, some rows at a time.
-using UseRows = std::function<void(std::span<const float> values)>;
-using ReadRows = std::function<void(const UseRows& use)>;
-/// Writes it as RFC 4180 text.
-void write_rows(const std::filesystem::path& path, const MatrixAxes& axes, const ReadRows& read);
+/// A matrix as RFC 4180 text, whose rows come some at a time; without finish() nothing is written.
+class MatrixText {
+ public:
+  MatrixText(const std::filesystem::path& path, MatrixAxes axes);
+  void append(std::span<const float> values);
+  void finish() { file_.finish(); }
+
+ private:
+  MatrixAxes axes_;
+  AtomicFile file_;
+  exporting::CsvWriter writer_;
+  std::size_t row_ = 0;
+};
 
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
 

@@ -152,7 +152,7 @@ void describe_input(const model::ModelInput& input, Json& about) {
 /// The run that is subtracted: what it is called, its source, tokens and masks.
 Json describe_baseline(const ExportWork& work) {
   const BaselineRun& baseline = *work.options.baseline;
-  const RunSource::Source& source = work.baseline->source;
+  const RunSource::Source& source = *work.baseline;
   Json about = {{"name", baseline.name},
                 {"model", describe_source(baseline.inputs, source.model.get(), *source.network, work.options.directory)}};
   describe_input(*source.input, about);
@@ -208,14 +208,14 @@ Json describe_settings(const ExportOptions& options) {
 std::string encode_run_record(const ExportWork& work, const Json& arrays) {
   const ExportOptions& options = work.options;
   Json document = {{"program", "headlight " HEADLIGHT_VERSION}};
-  if (const std::string device = work.runner.device_name(); !device.empty()) document["device"] = device;
+  if (!work.device.empty()) document["device"] = work.device;
   document["model"] = describe_model(work);
   describe_input(*work.source.input, document);
   document["masks"] = describe_masks(options.inputs, work.blocks);
-  if (work.baseline != nullptr && writes_difference(options)) document["minus"] = describe_baseline(work);
+  if (work.baseline && writes_difference(options)) document["minus"] = describe_baseline(work);
   document["selection"] = describe_selection(options);
   document["selection"]["notes"] = work.notes;
-  if (work.baseline != nullptr && !writes_difference(options)) document["selection"]["beside"] = describe_baseline(work);
+  if (work.baseline && !writes_difference(options)) document["selection"]["beside"] = describe_baseline(work);
   if (std::ranges::any_of(options.formats, is_figure)) document["view"] = describe_figures(options);
   document["stages"] = arrays;
   if (!work.files.empty()) document["files"] = work.files;

@@ -1,3 +1,4 @@
+#include "app/engine/changed_runs.h"
 #include "app/engine/compared_run.h"
 #include "app/engine/runner.h"
 #include "app/exports/export_plan.h"
@@ -13,20 +14,8 @@ namespace {
 
 using attention::Stage;
 
-/// Numbers that are all 0 and cost nothing: they lay a figure out as its own would.
-class NoNumbers final : public FigureNumbers {
- public:
-  std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override {
-    auto blank = std::make_shared<attention::Tile>();
-    blank->request = stage_request(query);
-    blank->values.resize(std::size_t{query.tile_rows()} * query.tile_columns());
-    return blank;
-  }
-  std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& /*query*/) override { return nullptr; }
-  std::shared_ptr<const Prediction> prediction(const PredictionQuery& /*query*/) override { return nullptr; }
-  /// A sheet's panels have their size whatever they show.
-  std::uint32_t edge(std::uint32_t most, std::size_t maps) const override { return maps > 1 ? std::min(most, 16U) : most; }
-};
+/// Of numbers that lay figures out alone: a sheet's panels have their size whatever they show.
+std::uint32_t layout_edge(std::uint32_t most, std::size_t maps) { return maps > 1 ? std::min(most, 16U) : most; }
 
 /// Does a figure show other layers than the chosen ones, or what the network makes of them?
 bool needs_whole_network(const FigureKind& kind) {
@@ -104,7 +93,7 @@ std::shared_ptr<const model::Network> needed_network(const RunSource::Source& so
 void expect_room_for_figures(const RunSource::Source& source, const ExportOptions& options,
                              const std::vector<ExportBlocks>& blocks) {
   if (!writes_figures_of(options)) return;
-  NoNumbers numbers;
+  FigureNumbers numbers{.edge = &layout_edge};
   for (const FigureKind* kind : figure_kinds_of(options)) {
     for (const ExportBlocks& selected : blocks) {
       if (kind->scope == FigureScope::Head || !kind->view.empty() || !figure_refusal(*kind, selected).empty()) continue;
@@ -115,10 +104,10 @@ void expect_room_for_figures(const RunSource::Source& source, const ExportOption
         const Stage stage = kind->is_of_stages ? options.stages.front() : Stage::Weights;
         const std::vector<MatrixRef> figures = figures_of(*kind, selected, stage);
         if (figures.empty() || !selected.shape.extent(stage)) continue;
-        const std::unique_ptr<exporting::Drawing> drawing = draw_figure(
-            *kind, {.source = source, .blocks = selected, .matrix = figures.front(), .options = options, .format = as},
-            numbers);
-        if (drawing) expect_room(*kind, *drawing, as);
+        const FigureSubject subject{
+            .source = source, .blocks = selected, .matrix = figures.front(), .options = options, .format = as};
+        const DrawingTask drawn = draw_figure(*kind, subject, numbers);  // reads nothing
+        if (const auto drawing = drawn.is_done() ? drawn.answer() : nullptr) expect_room(*kind, *drawing, as);
       }
     }
   }
@@ -141,7 +130,8 @@ std::vector<std::string> notes_of_run(const RunSource::Source& source, const Exp
   return notes;
 }
 
-/// What is selected of a run. A network's blocks are known before its run, which may be of its first layers alone.
+/// What is selected of a run. A network's blocks are known before its run, which may be of its first layers alone; `run`: a
+/// capture's.
 std::vector<ExportBlocks> blocks_of(const RunSource::Source& source, const inference::Run* run,
                                     const ExportOptions& options) {
   return source.capture && run != nullptr
@@ -198,12 +188,34 @@ std::uint64_t bytes_on_disk(const std::filesystem::path& path) {
   return sum;
 }
 
-/// Files are planned first, so that progress knows how many there are.
-ExportReport write(ExportWork work, const ExportObserver& observer) {
-  const RunSource::Source& source = work.source;
-  const ExportOptions& options = work.options;
-  work.blocks = blocks_of(source, work.run.get(), options);
-  ExportPlan plan = plan_files(source, options, work.blocks);
+/// Notes what is odd about a capture's numbers besides weights; a window tells it of those that it shows.
+Task<void> note_odd_numbers(ExportWork& work) {
+  Reads reads;
+  reads.visit = [&](const FoundRuns& found) {
+    const auto* captured = dynamic_cast<const capture::CapturedRun*>(found.run.get());
+    const std::string warning = captured != nullptr ? captured->warning() : "";
+    if (!warning.empty()) work.notes.push_back(fmt::format("of the capture's rows that were read: {}", warning));
+  };
+  co_await std::move(reads);
+}
+
+}  // namespace
+
+Task<ExportReport> write_export(const ExportOptions& options, ExportObserver observer) {
+  ExportWork work{.options = options};
+  Reads facts;
+  facts.visit = [&](const FoundRuns& found) {
+    work.source = found.source;
+    if (found.baseline) work.baseline = found.baseline_source;
+    work.baseline_input = found.baseline_input;
+    work.subject = found.subject;
+    work.evaluated = subject_of({.run = *found.run, .baseline = found.baseline.get()});
+    work.device = found.device;
+    work.blocks = blocks_of(found.source, found.run.get(), options);
+  };
+  co_await std::move(facts);
+  // Files are planned first, so that progress knows how many there are.
+  ExportPlan plan = plan_files(work.source, options, work.blocks);
   work.notes = std::move(plan.notes);
   make_directories(options.directory);
   ExportProgress progress;
@@ -223,55 +235,26 @@ ExportReport write(ExportWork work, const ExportObserver& observer) {
     }
     plan.files.push_back({.name = kRecord, .write = [](ExportWork& of, const std::filesystem::path& path) {
                             write_file_atomically(path, encode_run_record(of, of.arrays));
+                            return written();
                           }});
   }
-  const auto note_odd_numbers = [&] {  // besides weights; a window tells it of those that it shows
-    const auto* captured = dynamic_cast<const capture::CapturedRun*>(work.run.get());
-    const std::string warning = captured != nullptr ? captured->warning() : "";
-    if (!warning.empty()) work.notes.push_back(fmt::format("of the capture's rows that were read: {}", warning));
-  };
   progress.total = plan.files.size();
   for (const PlannedFile& file : plan.files) {
     if (!progress.file.empty()) ++progress.done;
-    if (has_record && &file == &plan.files.back()) note_odd_numbers();
+    if (has_record && &file == &plan.files.back()) co_await note_odd_numbers(work);
     progress.file = file.name;
     work.checkpoint(0.0);
+    co_await read_nothing();
     report.files.push_back(options.directory / file.name);
-    file.write(work, report.files.back());
+    co_await file.write(work, report.files.back());
     report.bytes.push_back(bytes_on_disk(report.files.back()));
   }
-  if (!has_record) note_odd_numbers();
+  if (!has_record) co_await note_odd_numbers(work);
   report.notes = std::move(work.notes);
-  return report;
+  co_return report;
 }
-
-/// The run that is compared with. Throws Error where the two have no differences.
-KnownRun computed_baseline(Runner& runner, const ExportOptions& options, const RunSource& sources,
-                           const std::shared_ptr<const inference::Run>& run) {
-  const RunInputs& inputs = options.baseline->inputs;
-  ComparedRun compared;
-  compared.update(inputs, {.inputs = options.inputs, .source = sources, .run = run}, runner);
-  if (!compared.run()) throw Error("the runs can't be compared: {}", compared.refusal());
-  RunSource source = sources;
-  return {.run = compared.run(), .source = source.build(inputs)};
-}
-
-}  // namespace
 
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
-  const std::optional<KnownRun> known = runner.find(options.inputs);
-  std::optional<KnownRun> known_other = known && options.baseline ? runner.find(options.baseline->inputs) : std::nullopt;
-  if (known_other) {
-    known_other->run = by_positions_of(options.inputs, *known->run, options.baseline->inputs, std::move(known_other->run));
-  }
-  if (known && (known_other || !options.baseline)) {
-    return write({.runner = runner,
-                  .source = known->source,
-                  .options = options,
-                  .baseline = known_other ? &*known_other : nullptr,
-                  .run = known->run},
-                 observer);
-  }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
   const RunSource::Source& source = sources.build(
       options.inputs,
@@ -291,11 +274,22 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
       return !observer || observer(progress);
     });
   }
-  std::shared_ptr<const inference::Run> run = compute_run(runner, computed, options.inputs, nullptr);
-  if (!options.baseline) return export_run(runner, std::move(run), source, options, observer);
-  const KnownRun baseline = computed_baseline(runner, options, sources, run);
-  return write({.runner = runner, .source = source, .options = options, .baseline = &baseline, .run = std::move(run)},
-               observer);
+  FoundRuns found;
+  found.device = runner.device_name();
+  found.take(compute_run(runner, computed, options.inputs, nullptr), source, options.inputs);
+  if (options.baseline) {
+    const RunInputs& inputs = options.baseline->inputs;
+    ComparedRun compared;
+    compared.update(inputs, {.inputs = options.inputs, .source = sources, .run = found.run}, runner);
+    if (!compared.run()) throw Error("the runs can't be compared: {}", compared.refusal());
+    RunSource source_of_other = sources;
+    found.compare_with({.run = compared.itself(), .source = source_of_other.build(inputs)}, inputs);
+  }
+  ChangedRuns changes;
+  return answer_at_once(write_export(options, observer), found,
+                        [&](const Reads& reads, std::uint32_t line, std::size_t most) {
+                          return changes.compute(runner, found, reads, line, most);
+                        });
 }
 
 ExportReport plan_run(const ExportOptions& options) {
@@ -316,11 +310,6 @@ ExportReport plan_run(const ExportOptions& options) {
     report.bytes.push_back(2'000 + 40 * source.input->source.length + 60 * plan.files.size());  // by tokens and files, about
   }
   return report;
-}
-
-ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,
-                        const ExportOptions& options, const ExportObserver& observer) {
-  return write({.runner = runner, .source = source, .options = options, .run = std::move(run)}, observer);
 }
 
 }  // namespace headlight::app

@@ -21,27 +21,28 @@ bool is_signed(const TileQuery& matrix) { return quantity(matrix.quantity).color
 
 /// The largest finite value, or of signed stages the largest magnitude; masked scores without masked cells. 1 where there is
 /// none. The whole map passes through.
-float reach_of(const Runs& runs, const TileQuery& matrix, Stage stage, const Checkpoint& checkpoint) {
+Task<float> reach_of(const ExportWork& work, TileQuery matrix, Stage stage, double share) {
   float reach = 0.0F;
-  read_strips(runs, matrix, [&](const attention::Tile& strip) {
-    checkpoint(static_cast<double>(strip.request.row - matrix.row) / matrix.rows);
+  for (const TileQuery& query : strips_of(matrix)) {
+    const attention::Tile strip = co_await work.tile(query);
+    work.checkpoint(share * (query.row - matrix.row) / matrix.rows);
     for (std::size_t i = 0; i < strip.values.size(); ++i) {
       const bool counts = std::isfinite(strip.values[i]) && (stage != Stage::Masked || strip.masked[i] == 0);
       if (counts) reach = std::max(reach, std::abs(strip.values[i]));
     }
-  });
-  return reach > 0.0F ? reach : 1.0F;
+  }
+  co_return reach > 0.0F ? reach : 1.0F;
 }
 
 /// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows.
-float largest_weight(const Runs& runs, const TileQuery& matrix) {
-  TileQuery column = matrix;
+Task<float> largest_weight(const ExportWork& work, TileQuery column) {
   column.columns = 1;
+  const attention::Tile tile = co_await work.tile(column);
   float largest = 0.0F;
-  for (const float sum : evaluate(runs, column).row_sum) {
+  for (const float sum : tile.row_sum) {
     if (sum > 0.0F) largest = std::max(largest, 1.0F / sum);
   }
-  return largest > 0.0F ? largest : 1.0F;
+  co_return largest > 0.0F ? largest : 1.0F;
 }
 
 bool is_norm(Stage stage, const ExportOptions& options) { return stage == Stage::Weights && options.weighs_values; }
@@ -51,19 +52,24 @@ bool looks_for_limits(const TileQuery& matrix, Stage stage, const ExportOptions&
   return is_norm(stage, options) || (is_signed(matrix) && !options.color_limits.contains(stage));
 }
 
-view::ValueLimits limits_of(const Runs& runs, const TileQuery& matrix, Stage stage, const ExportOptions& options,
-                            const Checkpoint& checkpoint) {
-  if (looks_for_limits(matrix, stage, options)) {
-    const float reach = reach_of(runs, matrix, stage, checkpoint);
-    return {.low = is_signed(matrix) ? -reach : 0.0F, .high = reach};
+/// `share`: of the file's work, that looking for them is.
+Task<view::ValueLimits> limits_of(const ExportWork& work, TileQuery matrix, Stage stage, double share) {
+  view::ValueLimits limits;
+  const auto chosen = work.options.color_limits.find(stage);
+  if (looks_for_limits(matrix, stage, work.options)) {
+    limits.high = co_await reach_of(work, matrix, stage, share);
+    limits.low = is_signed(matrix) ? -limits.high : 0.0F;
+  } else if (is_signed(matrix)) {
+    const float reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
+    limits.high = reach > 0.0F ? reach : 1.0F;
+    limits.low = -limits.high;
+  } else if (chosen != work.options.color_limits.end()) {
+    limits = chosen->second;
+  } else {
+    limits.low = 0.0F;
+    limits.high = co_await largest_weight(work, matrix);
   }
-  const auto chosen = options.color_limits.find(stage);
-  if (!is_signed(matrix)) {
-    if (chosen != options.color_limits.end()) return chosen->second;
-    return {.low = 0.0F, .high = largest_weight(runs, matrix)};
-  }
-  const float reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
-  return {.low = reach > 0.0F ? -reach : -1.0F, .high = reach > 0.0F ? reach : 1.0F};
+  co_return limits;
 }
 
 /// The tile's colours; nullopt: it has no value to show.
@@ -87,16 +93,11 @@ std::optional<exporting::Pixels> paint(const attention::Tile& tile, bool has_bot
 
 }  // namespace
 
-void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-                        const std::filesystem::path& folder) {
-  const Runs runs = work.runs();
+Task<void> write_matrix_tiles(ExportWork& work, const ExportBlocks& blocks, MatrixRef matrix, std::filesystem::path folder) {
   const ExportOptions& options = work.options;
-  const Checkpoint& checkpoint = work.checkpoint;
   const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   const double begin = looks_for_limits(whole, matrix.stage, options) ? 0.5 : 0.0;  // of the file's work
-  const view::ValueLimits limits =
-      limits_of(runs, whole, matrix.stage, options, [&](double share) { checkpoint(begin * share); });
-  const auto norms = std::make_shared<HeadNormsCache>();
+  const view::ValueLimits limits = co_await limits_of(work, whole, matrix.stage, begin);
   make_directories(folder);
   exporting::Json index = {
       {"stage", blocks.weighs_values || blocks.is_difference ? quantity(whole.quantity).id
@@ -113,14 +114,13 @@ void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, cons
     for (std::uint32_t column = 0; column < whole.columns; column += kExportTileEdge) {
       const std::uint32_t rows = std::min(kExportTileEdge, whole.rows - row);
       const double share = (row + rows * static_cast<double>(column) / whole.columns) / whole.rows;
-      const auto tell = [&] { checkpoint(begin + (1.0 - begin) * share); };
       TileQuery part = whole;
       part.row += row;
       part.rows = rows;
       part.column += column;
       part.columns = std::min(kExportTileEdge, whole.columns - column);
-      const attention::Tile cells = evaluate({.run = runs.run, .baseline = runs.baseline, .norms = norms}, part,
-                                             [&](std::size_t /*cells*/) { tell(); });
+      work.checkpoint(begin + (1.0 - begin) * share);
+      const attention::Tile cells = co_await work.tile(part);
       const std::optional<exporting::Pixels> pixels = paint(cells, is_signed(whole), limits, options);
       if (!pixels) continue;
       const std::string name = fmt::format("y{:03}_x{:03}.png", row / kExportTileEdge, column / kExportTileEdge);

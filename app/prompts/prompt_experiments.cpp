@@ -33,11 +33,13 @@ class PromptCells {
 };
 
 template <typename Found>
-std::shared_ptr<const Found> found_by(const PromptAnswer& answer, const AnalysisQuery& query) {
-  return std::dynamic_pointer_cast<const Found>(answer(query));
+Task<std::shared_ptr<const Found>> found_by(AnalysisSubject subject, AnalysisQuery query) {
+  const auto found = co_await analyse_any(std::move(query), std::move(subject));
+  co_return std::dynamic_pointer_cast<const Found>(found);
 }
 
-void keep_knockouts(const PromptQuestion& question, const PromptItem& item, const PromptAnswer& answer, PromptCells& cells) {
+Task<void> keep_knockouts(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
+                          PromptCells& cells) {
   const MeasuredToken measured = item.measured();
   KnockoutsQuestion asked{.ablation = question.ablation, .measures_loss = question.measures_loss, .batch = measured.batch};
   if (!question.measures_loss) {
@@ -45,7 +47,7 @@ void keep_knockouts(const PromptQuestion& question, const PromptItem& item, cons
     asked.token = measured.token;
     asked.other = measured.other;
   }
-  const auto found = found_by<HeadKnockouts>(answer, asked);
+  const auto found = co_await found_by<HeadKnockouts>(subject, asked);
   for (const auto& [head, numbers] : found->without) {
     for (std::size_t i = 0; i < kMeasures; ++i) {
       const auto measure = static_cast<KnockoutMeasure>(i);
@@ -72,18 +74,22 @@ std::optional<std::uint32_t> patched_token(const PromptQuestion& question, const
   return position ? std::optional(item.start + *position) : std::nullopt;
 }
 
-void keep_patches(const PromptQuestion& question, const PromptFindings& findings, const PromptItem& item,
-                  const PromptAnswer& answer, PromptCells& cells) {
+Task<void> keep_patches(const PromptQuestion& question, const PromptFindings& findings, const PromptItem& item,
+                        const AnalysisSubject& subject, PromptCells& cells) {
   PatchingQuestion asked{.site = patched_site(question.patching),
                          .kind = kKind,
                          .into_baseline = question.patching.into_baseline,
                          .token = patched_token(question, item),
                          .measured = item.measured()};
-  if (question.patching.map == PatchMap::Heads) return keep_heads(*found_by<PatchEffects>(answer, asked), cells);
+  if (question.patching.map == PatchMap::Heads) {
+    const auto found = co_await found_by<PatchEffects>(subject, asked);
+    keep_heads(*found, cells);
+    co_return;
+  }
   for (const auto& [name, token] : item.prompt.positions) asked.tokens.push_back(item.start + token);
   std::ranges::sort(asked.tokens);
   asked.tokens.erase(std::unique(asked.tokens.begin(), asked.tokens.end()), asked.tokens.end());
-  const auto found = found_by<PatchEffects>(answer, asked);
+  const auto found = co_await found_by<PatchEffects>(subject, asked);
   for (std::size_t row = 0; row < found->rows(); ++row) {
     for (const auto& [name, token] : item.prompt.positions) {
       const auto column = std::ranges::find(findings.columns, name) - findings.columns.begin();
@@ -92,27 +98,28 @@ void keep_patches(const PromptQuestion& question, const PromptFindings& findings
   }
 }
 
-void keep_paths(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
-                const PromptAnswer& answer, PromptCells& cells) {
+Task<void> keep_paths(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
+                      PromptCells& cells) {
   const PathReceiver& receiver = question.patching.receiver;
   const std::optional<HeadRef> end = receiver_in(receiver, subject.shapes);
   if (!end) throw Error("the model has no attention of the receiver's kind");
-  const auto found = found_by<PatchEffects>(answer, PathQuestion{.receiver = *end,
-                                                                 .input = receiver.input,
-                                                                 .senders = kKind,
-                                                                 .into_baseline = question.patching.into_baseline,
-                                                                 .recomputes_mlps = receiver.recomputes_mlps,
-                                                                 .token = patched_token(question, item),
-                                                                 .measured = item.measured()});
+  const PathQuestion asked{.receiver = *end,
+                           .input = receiver.input,
+                           .senders = kKind,
+                           .into_baseline = question.patching.into_baseline,
+                           .recomputes_mlps = receiver.recomputes_mlps,
+                           .token = patched_token(question, item),
+                           .measured = item.measured()};
+  const auto found = co_await found_by<PatchEffects>(subject, asked);
   keep_heads(*found, cells);
 }
 
-void keep_attribution(const PromptFindings& findings, const PromptItem& item, const PromptAnswer& answer,
-                      PromptCells& cells) {
+Task<void> keep_attribution(const PromptFindings& findings, const PromptItem& item, const AnalysisSubject& subject,
+                            PromptCells& cells) {
   const MeasuredToken measured = item.measured();
-  const auto found = found_by<LogitAttribution>(
-      answer, LogitQuestion{
-                  .batch = measured.batch, .position = measured.position, .token = measured.token, .other = measured.other});
+  const LogitQuestion asked{
+      .batch = measured.batch, .position = measured.position, .token = measured.token, .other = measured.other};
+  const auto found = co_await found_by<LogitAttribution>(subject, asked);
   for (std::size_t row = 0; row < found->layers.size(); ++row) {
     const attribution::LayerLogits& layer = found->layers[row];
     for (std::size_t head = 0; head < layer.heads.size(); ++head) cells.keep(0, row, head, layer.heads[head]);
@@ -120,18 +127,19 @@ void keep_attribution(const PromptFindings& findings, const PromptItem& item, co
   }
 }
 
-void keep_lens(const PromptQuestion& question, const PromptFindings& findings, const PromptItem& item,
-               const PromptAnswer& answer, PromptCells& cells) {
+Task<void> keep_lens(const PromptQuestion& question, const PromptFindings& findings, const PromptItem& item,
+                     const AnalysisSubject& subject, PromptCells& cells) {
   const MeasuredToken measured = item.measured();
   for (std::size_t column = 0; column < 2; ++column) {
     const std::optional<std::uint32_t> token = column == 0 ? std::optional(measured.token) : measured.other;
     if (!token) continue;
     for (std::size_t first = 0; first < findings.layers.size(); first += kLensLayers) {
-      const auto found = found_by<LensCells>(answer, LensQuestion{.batch = measured.batch,
-                                                                  .token = measured.position,
-                                                                  .first = static_cast<std::uint32_t>(first),
-                                                                  .ranked = token,
-                                                                  .lens = question.lens});
+      const LensQuestion asked{.batch = measured.batch,
+                               .token = measured.position,
+                               .first = static_cast<std::uint32_t>(first),
+                               .ranked = token,
+                               .lens = question.lens};
+      const auto found = co_await found_by<LensCells>(subject, asked);
       for (std::size_t at = 0; at < found->layers.size(); ++at) {
         const LensCell& cell = found->layers[at];
         cells.keep(static_cast<std::size_t>(LensMeasure::Probability), first + at, column, cell.probability);
@@ -142,8 +150,10 @@ void keep_lens(const PromptQuestion& question, const PromptFindings& findings, c
   }
 }
 
-void keep_metrics(const PromptQuestion& question, const PromptItem& item, const PromptAnswer& answer, PromptCells& cells) {
-  const auto found = found_by<HeadMetricsFound>(answer, HeadMetricsQuestion{.kind = kKind, .batch = item.batch});
+Task<void> keep_metrics(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
+                        PromptCells& cells) {
+  const HeadMetricsQuestion asked{.kind = kKind, .batch = item.batch};
+  const auto found = co_await found_by<HeadMetricsFound>(subject, asked);
   for (const auto& [head, metrics] : found->heads) {
     for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
       if (const auto value = metrics.value(static_cast<evaluation::HeadMetric>(i), question.scoring))
@@ -184,19 +194,18 @@ void name_cells(const PromptQuestion& question, const model::Network& network, P
   if (question.experiment == PromptExperiment::Attribution) findings.columns.emplace_back(kMlp);
 }
 
-std::vector<std::vector<float>> measure_prompt(const PromptQuestion& question, const PromptFindings& findings,
-                                               const PromptItem& item, const AnalysisSubject& subject,
-                                               const PromptAnswer& answer) {
+Task<std::vector<std::vector<float>>> measure_prompt(const PromptQuestion& question, const PromptFindings& findings,
+                                                     const PromptItem& item, const AnalysisSubject& subject) {
   PromptCells cells(findings, question.experiment == PromptExperiment::Metrics ? evaluation::kHeadMetrics : kMeasures);
   using enum PromptExperiment;
   const PromptExperiment experiment = question.experiment;
-  if (experiment == Knockouts) keep_knockouts(question, item, answer, cells);
-  if (experiment == Patching) keep_patches(question, findings, item, answer, cells);
-  if (experiment == Paths) keep_paths(question, item, subject, answer, cells);
-  if (experiment == Attribution) keep_attribution(findings, item, answer, cells);
-  if (experiment == Lens) keep_lens(question, findings, item, answer, cells);
-  if (experiment == Metrics) keep_metrics(question, item, answer, cells);
-  return cells.take();
+  if (experiment == Knockouts) co_await keep_knockouts(question, item, subject, cells);
+  if (experiment == Patching) co_await keep_patches(question, findings, item, subject, cells);
+  if (experiment == Paths) co_await keep_paths(question, item, subject, cells);
+  if (experiment == Attribution) co_await keep_attribution(findings, item, subject, cells);
+  if (experiment == Lens) co_await keep_lens(question, findings, item, subject, cells);
+  if (experiment == Metrics) co_await keep_metrics(question, item, subject, cells);
+  co_return cells.take();
 }
 
 }  // namespace headlight::app

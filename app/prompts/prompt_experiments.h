@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/engine/query_queue.h"
+#include "app/analyses/analysis_query.h"
 #include "app/prompts/prompt_meter.h"
 
 namespace headlight::app {
@@ -22,15 +22,12 @@ PatchMap patched_map(const PatchingChoices& choices);
 /// Gives the findings their rows and columns.
 void name_cells(const PromptQuestion& question, const model::Network& network, PromptFindings& findings);
 
-/// PromptNumbers::cells of one prompt. `answer`: answers a question about the run; throws what analyses throw.
-using PromptAnswer = std::function<std::shared_ptr<const AnalysisResult>(const AnalysisQuery&)>;
-std::vector<std::vector<float>> measure_prompt(const PromptQuestion& question, const PromptFindings& findings,
-                                               const PromptItem& item, const AnalysisSubject& subject,
-                                               const PromptAnswer& answer);
+/// PromptNumbers::cells of one prompt of the run that the task is of; whoever awaits it keeps what it is given. Throws what
+/// analyses throw.
+Task<std::vector<std::vector<float>>> measure_prompt(const PromptQuestion& question, const PromptFindings& findings,
+                                                     const PromptItem& item, const AnalysisSubject& subject);
 
 /// measure_set() of paths without a chosen receiver.
-void measure_found_paths(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
-                         PromptFindings& findings, const std::function<void()>& checkpoint,
-                         const std::function<void()>& tell);
+Task<PromptFindings> measure_found_paths(PromptQuestion question, PromptFindings findings, TellPrompts tell);
 
 }  // namespace headlight::app

@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "app/engine/changed_runs.h"
 #include "app/prompts/prompt_experiments.h"
 #include "app/state/predictions_settings.h"
 #include "core/error.h"
@@ -14,137 +13,49 @@ namespace {
 /// Items of one run, and their tokens with padding, at most.
 constexpr std::size_t kMaxItems = 32, kMaxBatchTokens = 4'096;
 
-using IdLists = std::vector<std::vector<std::uint32_t>>;
+/// Prompts that are in and have no numbers, in their order, as many as are one run of `most` items.
+std::vector<std::size_t> next_items(const PromptFindings& findings, std::size_t most) {
+  std::vector<std::size_t> items;
+  std::size_t longest = 0;
+  for (std::size_t at = 0; at < findings.prompts() && items.size() < most; ++at) {
+    if (findings.numbers[at] || !findings.left_out[at].empty()) continue;
+    longest = std::max(longest, (*findings.fitted)[at].ids.size());
+    if (!items.empty() && longest * (items.size() + 1) > kMaxBatchTokens) break;
+    items.push_back(at);
+  }
+  return items;
+}
 
-/// Runs of some prompts, an item each.
-struct PromptRuns {
-  RunSource::Source source;
-  std::shared_ptr<const RunInputs> inputs;
-  std::shared_ptr<const inference::Run> run, corrupted;
-};
+std::shared_ptr<const NamedRun> run_of(const PromptQuestion& question, const PromptFindings& findings,
+                                       const std::vector<std::size_t>& items) {
+  const auto inputs_of = [&](std::vector<std::uint32_t> FittedPrompt::*ids) {
+    auto inputs = std::make_shared<RunInputs>(question.inputs);
+    for (const std::size_t at : items) std::get<Model>(inputs->source).ids.push_back((*findings.fitted)[at].*ids);
+    return inputs;
+  };
+  NamedRun named{.inputs = inputs_of(&FittedPrompt::ids)};
+  if (question.reads_corrupted()) named.baseline = inputs_of(&FittedPrompt::corrupted);
+  return std::make_shared<const NamedRun>(std::move(named));
+}
 
-class PromptMeter {
- public:
-  PromptMeter(Runner& runner, std::shared_ptr<ModelCache> models, const PromptQuestion& question, PromptFindings& findings,
-              const std::function<void()>& checkpoint)
-      : runner_(runner), question_(question), findings_(findings), checkpoint_(checkpoint), sources_(std::move(models)) {}
-
-  /// Prompts that are in and have no numbers, in their order, as many as are one run.
-  std::vector<std::size_t> next_items() const {
-    std::vector<std::size_t> items;
-    std::size_t longest = 0;
-    for (std::size_t at = 0; at < findings_.prompts() && items.size() < most_; ++at) {
-      if (findings_.numbers[at] || !findings_.left_out[at].empty()) continue;
-      longest = std::max(longest, fitted(at).ids.size());
-      if (!items.empty() && longest * (items.size() + 1) > kMaxBatchTokens) break;
-      items.push_back(at);
+/// What one prompt of the run that the task is of says.
+Task<std::shared_ptr<const PromptNumbers>> numbers_of(const PromptQuestion& question, const PromptFindings& findings,
+                                                      const PromptItem& item, const AnalysisSubject& subject) {
+  auto numbers = std::make_shared<PromptNumbers>();
+  try {
+    if (item.prompt.answer_problem.empty()) {
+      Reads reads;
+      reads.logits.push_back(measured_state(item.measured(), subject));
+      const Answers read = co_await std::move(reads);
+      numbers->own = patched_numbers(read.logits, item.measured());
     }
-    return items;
+    numbers->cells = co_await measure_prompt(question, findings, item, subject);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Other && error.kind() != ErrorKind::InvalidInput) throw;
+    numbers->error = error.what();
   }
-
-  /// Where the device has no memory for all of them, fewer are taken from then on.
-  PromptRuns compute(std::vector<std::size_t>& items) {
-    for (;;) {
-      try {
-        return compute_all(items);
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::OutOfDeviceMemory || items.size() == 1) throw;
-        items.resize(most_ = items.size() / 2);
-      }
-    }
-  }
-
-  void measure(const std::vector<std::size_t>& items, const std::function<void()>& tell) {
-    std::vector<std::size_t> together = items;
-    PromptRuns runs;
-    try {
-      runs = compute(together);
-    } catch (const Error& error) {
-      // What one prompt can't be computed for costs its own numbers only.
-      const bool is_of_prompt = error.kind() == ErrorKind::OutOfDeviceMemory || error.kind() == ErrorKind::InvalidInput;
-      if (!is_of_prompt || together.size() > 1) throw;
-      PromptNumbers failed;
-      failed.error = error.what();
-      findings_.numbers[together.front()] = std::make_shared<const PromptNumbers>(std::move(failed));
-      return tell();
-    }
-    const AnalysisSubject subject{.network = runs.source.network,
-                                  .input = runs.source.input,
-                                  .inputs = runs.inputs,
-                                  .shapes = shapes_of(*runs.run),
-                                  .has_logits = runs.run->has_logits()};
-    changes_.clear();
-    const PassBases bases{.run = runs.run, .baseline = runs.corrupted, .baseline_itself = runs.corrupted};
-    const auto answer = [&](const AnalysisQuery& query) {
-      return answer_at_once(query, subject,
-                            {.run = *runs.run, .baseline = runs.corrupted.get(), .baseline_itself = runs.corrupted.get()},
-                            checkpoint_, [&](const Reads& reads, std::uint32_t line, std::size_t most) {
-                              return changes_.compute(runner_, bases, reads, line, most);
-                            });
-    };
-    for (std::uint32_t item = 0; item < together.size(); ++item) {
-      const FittedPrompt& prompt = fitted(together[item]);
-      auto numbers = std::make_shared<PromptNumbers>();
-      try {
-        const PromptItem asked{.prompt = prompt, .batch = item, .start = runs.source.input->source.start(item)};
-        if (prompt.answer_problem.empty()) numbers->own = predicted(*runs.run, asked.measured(), subject);
-        numbers->cells = measure_prompt(question_, findings_, asked, subject, answer);
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::Other && error.kind() != ErrorKind::InvalidInput) throw;
-        numbers->error = error.what();
-      }
-      findings_.numbers[together[item]] = std::move(numbers);
-      tell();
-      // Without copies of a line a change is a pass of all lines: then prompts are computed one by one.
-      if (changes_.refuses_copies() && most_ > 1) {
-        most_ = 1;
-        return;
-      }
-    }
-  }
-
- private:
-  const FittedPrompt& fitted(std::size_t prompt) const { return (*findings_.fitted)[prompt]; }
-
-  std::shared_ptr<const inference::Run> compute_text(const IdLists& ids, PromptRuns& runs) {
-    checkpoint_();
-    RunInputs inputs = question_.inputs;
-    std::get<Model>(inputs.source).ids = ids;
-    runs.source = sources_.build(
-        inputs, [&](const model::Network& network, const model::ModelInput& input) { runner_.expect_room(network, input); });
-    runs.inputs = std::make_shared<const RunInputs>(inputs);
-    runner_.load(runs.source.network->layers, precision_of(inputs.source), [&](std::size_t, std::size_t) {
-      checkpoint_();
-      return true;
-    });
-    return compute_run(runner_, runs.source, inputs, nullptr);
-  }
-
-  PromptRuns compute_all(const std::vector<std::size_t>& items) {
-    PromptRuns runs;
-    IdLists texts, corrupted;
-    for (const std::size_t at : items) {
-      texts.push_back(fitted(at).ids);
-      corrupted.push_back(fitted(at).corrupted);
-    }
-    if (question_.reads_corrupted()) runs.corrupted = compute_text(corrupted, runs);
-    runs.run = compute_text(texts, runs);
-    return runs;
-  }
-
-  static PatchedNumbers predicted(const inference::Run& run, const MeasuredToken& measured, const AnalysisSubject& subject) {
-    const inference::StateRef state = measured_state(measured, subject);
-    return patched_numbers(run.logits(std::span(&state, 1)).values, measured);
-  }
-
-  Runner& runner_;
-  const PromptQuestion& question_;
-  PromptFindings& findings_;
-  const std::function<void()>& checkpoint_;
-  RunSource sources_;
-  ChangedRuns changes_;
-  std::size_t most_ = kMaxItems;  ///< items of one run
-};
+  co_return numbers;
+}
 
 }  // namespace
 
@@ -239,15 +150,15 @@ std::optional<std::size_t> strongest_cell(const PromptFindings& findings, std::s
   return strongest;
 }
 
-PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const std::function<void()>& checkpoint) {
+Task<PromptFindings> fit_set(PromptQuestion question, std::shared_ptr<ModelCache> models) {
   PromptFindings findings;
   const auto& choice = std::get<Model>(question.inputs.source);
-  const auto model = models.open(choice.path);
+  const auto model = models->open(choice.path);
   if (!model->tokenizer) throw Error("{}", model->tokenizer_problem);
-  findings.set = std::make_shared<const PromptSet>(read_prompt_set(prompt_set_file(question.set), checkpoint));
+  findings.set = std::make_shared<const PromptSet>(read_prompt_set(prompt_set_file(question.set)));
   std::vector<FittedPrompt> fitted;
   for (const SetPrompt& prompt : findings.set->prompts) {
-    if (checkpoint) checkpoint();
+    co_await read_nothing();
     fitted.push_back(fit_prompt(prompt, *model, choice.adds_special));
     findings.left_out.push_back(fitted.back().why_out(question.experiment, question.reads_corrupted()));
     if (findings.left_out.back().empty() && !question.position.empty() && !fitted.back().position(question.position))
@@ -256,16 +167,62 @@ PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const
   findings.numbers.resize(fitted.size());
   findings.fitted = std::make_shared<const std::vector<FittedPrompt>>(std::move(fitted));
   name_cells(question, *model->network, findings);
-  return findings;
+  co_return findings;
 }
 
-void measure_set(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
-                 PromptFindings& findings, const std::function<void()>& checkpoint, const std::function<void()>& tell) {
-  if (question.experiment == PromptExperiment::Paths && !question.patching.receiver.is_chosen())
-    return measure_found_paths(runner, models, question, findings, checkpoint, tell);
-  PromptMeter meter(runner, models, question, findings, checkpoint);
-  for (std::vector<std::size_t> items = meter.next_items(); !items.empty(); items = meter.next_items())
-    meter.measure(items, tell);
+Task<PromptFindings> measure_set(PromptQuestion question, PromptFindings findings, TellPrompts tell) {
+  if (question.experiment == PromptExperiment::Paths && !question.patching.receiver.is_chosen()) {
+    PromptFindings found = co_await measure_found_paths(question, findings, tell);
+    co_return found;
+  }
+  std::size_t most = kMaxItems;  // items of one run
+  for (std::vector<std::size_t> items = next_items(findings, most); !items.empty(); items = next_items(findings, most)) {
+    const std::shared_ptr<const NamedRun> run = run_of(question, findings, items);
+    for (std::size_t item = 0; item < items.size(); ++item) {
+      std::shared_ptr<const PromptNumbers>& numbers = findings.numbers[items[item]];
+      try {
+        Reads facts;
+        facts.named = run;
+        const Answers known = co_await std::move(facts);
+        // Without copies of a line a change is a pass of all lines: then prompts are computed one by one.
+        if (known.refuses_copies && items.size() > 1) {
+          most = 1;
+          break;
+        }
+        const auto index = static_cast<std::uint32_t>(item);
+        const PromptItem asked{
+            .prompt = (*findings.fitted)[items[item]], .batch = index, .start = known.subject->input->source.start(index)};
+        numbers = co_await numbers_of(question, findings, asked, *known.subject).of(run);
+      } catch (const Error& error) {
+        // Where the device has no memory for all of them, fewer are taken from then on.
+        if (error.kind() == ErrorKind::OutOfDeviceMemory && items.size() > 1) {
+          most = items.size() / 2;
+          break;
+        }
+        // What one prompt can't be computed for costs its own numbers only.
+        const bool is_of_prompt = error.kind() == ErrorKind::OutOfDeviceMemory || error.kind() == ErrorKind::InvalidInput;
+        if (!is_of_prompt || items.size() > 1) throw;
+        PromptNumbers failed;
+        failed.error = error.what();
+        numbers = std::make_shared<const PromptNumbers>(std::move(failed));
+      }
+      tell(findings);
+    }
+  }
+  co_return findings;
+}
+
+Task<PromptFindings> measure_prompts(PromptQuestion question, std::shared_ptr<ModelCache> models, PromptFindings known,
+                                     TellPrompts tell) {
+  try {
+    if (!known.set) known = co_await fit_set(question, models);
+    tell(known);
+    const TellPrompts keep = [&](const PromptFindings& so_far) { tell(known = so_far); };
+    known = co_await measure_set(question, known, keep);
+  } catch (const std::exception& error) {
+    known.error = one_line(error.what());
+  }
+  co_return known;
 }
 
 }  // namespace headlight::app

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "app/analyses/patching.h"
-#include "app/engine/runner.h"
+#include "app/engine/model_cache.h"
 #include "app/prompts/fitted_prompt.h"
+#include "app/quantities/task.h"
 #include "app/state/state.h"
 #include "app/state/what_if_settings.h"
 
@@ -79,16 +80,21 @@ PromptSpread spread_of(const PromptFindings& findings, std::size_t measure, std:
 /// Whose mean is farthest from 0, of equal ones the first; none: no prompt has any.
 std::optional<std::size_t> strongest_cell(const PromptFindings& findings, std::size_t measure);
 
-/// Reads the set and fits it to the model. `checkpoint`: called often; throws to cancel. Throws Error in one line.
-PromptFindings fit_set(const PromptQuestion& question, ModelCache& models, const std::function<void()>& checkpoint = {});
+/// Reads the set and fits it to the model. Throws Error in one line.
+Task<PromptFindings> fit_set(PromptQuestion question, std::shared_ptr<ModelCache> models);
+
+/// What is known so far, after each prompt.
+using TellPrompts = std::function<void(const PromptFindings&)>;
 
 /// Measures the prompts that have no numbers yet: texts and corrupted texts of some dozens at a time are items of one run
-/// each, with padding, of which the analyses answer one item after the other. `checkpoint`: called before each step; throws
-/// to cancel. `tell`: called after each prompt. Throws what runs throw. Of paths without a chosen receiver one is found
-/// first, by the means of the logit: heads that others come before are tried from the one whose output of the other text
-/// changes it the most on, three at most, until a path into one changes it by a twentieth of that; the strongest path leads
-/// into the receiver.
-void measure_set(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
-                 PromptFindings& findings, const std::function<void()>& checkpoint, const std::function<void()>& tell);
+/// each, with padding, of which the analyses answer one item after the other. Throws what runs throw. Of paths without a
+/// chosen receiver one is found first, by the means of the logit: heads that others come before are tried from the one whose
+/// output of the other text changes it the most on, three at most, until a path into one changes it by a twentieth of that;
+/// the strongest path leads into the receiver.
+Task<PromptFindings> measure_set(PromptQuestion question, PromptFindings findings, TellPrompts tell);
+
+/// Both, from what is known. Never throws: an error is one of the findings.
+Task<PromptFindings> measure_prompts(PromptQuestion question, std::shared_ptr<ModelCache> models, PromptFindings known,
+                                     TellPrompts tell);
 
 }  // namespace headlight::app

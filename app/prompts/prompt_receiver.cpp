@@ -3,24 +3,21 @@
 
 namespace headlight::app {
 
-void measure_found_paths(Runner& runner, const std::shared_ptr<ModelCache>& models, const PromptQuestion& question,
-                         PromptFindings& findings, const std::function<void()>& checkpoint,
-                         const std::function<void()>& tell) {
+Task<PromptFindings> measure_found_paths(PromptQuestion question, PromptFindings findings, TellPrompts tell) {
   constexpr std::size_t kLogit = 0, kTriedReceivers = 3;
   constexpr double kVisibleShare = 0.05;  // of what the receiver's own output changes
   const auto measured = [&](const PromptQuestion& part, const std::string& what) {
-    PromptFindings found = findings;
-    measure_set(runner, models, part, found, checkpoint, [&] {
+    return measure_set(part, findings, [&findings, &tell, what](const PromptFindings& found) {
       findings.search = fmt::format("{}: {} of {} prompts\u2026", what, found.measured(), found.included());
-      tell();
+      tell(findings);
     });
-    return found;
   };
   PromptQuestion heads = question;
   heads.experiment = PromptExperiment::Patching;
   heads.patching.map = PatchMap::Heads;
   heads.patching.part = model::Site::HeadOutput;
-  const PromptFindings alone = measured(heads, "Patching heads by themselves, to find those in which paths can end");
+  const PromptFindings alone =
+      co_await measured(heads, "Patching heads by themselves, to find those in which paths can end");
   const std::size_t columns = findings.columns.size(), cells = findings.layers.size() * columns;
   std::vector<std::pair<double, std::size_t>> candidates;   // size of the mean, below 0, and cell
   for (std::size_t cell = columns; cell < cells; ++cell) {  // none comes before a head of the first layer
@@ -40,9 +37,9 @@ void measure_found_paths(Runner& runner, const std::shared_ptr<ModelCache>& mode
       receiver.input = input;
       PromptQuestion paths = question;
       paths.patching.receiver = receiver;
-      PromptFindings found =
-          measured(paths, fmt::format("Paths into the {} of L{} H{}", enum_name<PathInput>(kPathInputs, input),
-                                      receiver.layer, receiver.head));
+      const std::string what = fmt::format("Paths into the {} of L{} H{}", enum_name<PathInput>(kPathInputs, input),
+                                           receiver.layer, receiver.head);
+      PromptFindings found = co_await measured(paths, what);
       const std::optional<std::size_t> cell = strongest_cell(found, kLogit);
       const double size = cell ? std::abs(spread_of(found, kLogit, *cell).mean) : 0.0;
       if (size <= strongest) continue;
@@ -52,8 +49,7 @@ void measure_found_paths(Runner& runner, const std::shared_ptr<ModelCache>& mode
     }
   }
   best.search.clear();
-  findings = std::move(best);
-  tell();
+  co_return best;
 }
 
 }  // namespace headlight::app

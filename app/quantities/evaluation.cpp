@@ -1,5 +1,6 @@
 #include "app/quantities/evaluation.h"
 
+#include <array>
 #include <iterator>
 #include <limits>
 
@@ -104,13 +105,9 @@ EvaluationSubject baseline_of(const EvaluationSubject& subject) {
   return baseline;
 }
 
-attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe) {
-  return std::move(evaluate(runs, std::span(&query, 1), observe).front());
-}
-
-std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
-                                      const EvaluationObserver& observe) {
-  EvaluationSubject subject = subject_of(runs);
+Task<std::vector<attention::Tile>> evaluate_together(std::vector<TileQuery> queries, EvaluationSubject subject,
+                                                     EvaluationObserver observe) {
+  constexpr std::array kRuns = {WhichRun::Newest, WhichRun::Baseline};
   subject.most_cells = std::max(subject.most_cells, kCellsAtOnce / std::max<std::size_t>(queries.size(), 1));
   std::vector<Evaluation> evaluations;
   for (const TileQuery& query : queries) {
@@ -121,9 +118,9 @@ std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuer
   for (bool is_done = false; !is_done;) {
     if (observe) observe(cells);
     is_done = true;
-    for (const WhichRun of : {WhichRun::Newest, WhichRun::Baseline}) {
-      std::vector<attention::TileRequest> requests;
-      std::vector<std::pair<Evaluation*, std::size_t>> asked;  // of how many requests
+    for (const WhichRun of : kRuns) {
+      Reads together{.of = of, .own_pass = subject.own_pass};
+      std::vector<std::pair<Evaluation*, std::size_t>> asked;  // of how many tiles
       for (Evaluation& evaluation : evaluations) {
         if (evaluation.is_done()) continue;
         is_done = false;
@@ -131,13 +128,11 @@ std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuer
         if (reads.of != of) continue;
         for (const attention::TileRequest& request : reads.tiles) cells += request.cells();
         asked.emplace_back(&evaluation, reads.tiles.size());
-        std::ranges::copy(reads.tiles, std::back_inserter(requests));
+        std::ranges::copy(reads.tiles, std::back_inserter(together.tiles));
       }
       if (asked.empty()) continue;
-      const inference::Run* run = of == WhichRun::Newest ? &runs.run : runs.baseline;
-      if (run == nullptr) throw Error("{} need a run to compare with", quantity(queries.front().quantity).title);
-      std::vector<attention::Tile> tiles = run->evaluate(requests);
-      auto next = std::make_move_iterator(tiles.begin());
+      Answers answers = co_await std::move(together);
+      auto next = std::make_move_iterator(answers.tiles.begin());
       for (const auto& [evaluation, count] : asked) {
         const auto end = next + static_cast<std::ptrdiff_t>(count);
         evaluation->take({.tiles = {next, end}});
@@ -147,7 +142,7 @@ std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuer
   }
   std::vector<attention::Tile> results;
   for (const Evaluation& evaluation : evaluations) results.push_back(evaluation.answer());
-  return results;
+  co_return results;
 }
 
 std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first) {

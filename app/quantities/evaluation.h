@@ -26,6 +26,7 @@ struct EvaluationSubject {
   std::shared_ptr<HeadNormsCache> norms = {};
   WhichRun of = WhichRun::Newest;                 ///< `run`, whose tiles are read
   std::size_t most_cells = std::size_t{1} << 20;  ///< of one step, about; at least one row of squares, or one head's strip
+  std::shared_ptr<const inference::PassInputs> own_pass = {};  ///< Reads::own_pass, of tiles of one batch item
 };
 
 /// A tile of a quantity while it is made from tiles of runs. Its request is the query's rectangle of the quantity's stage.
@@ -75,13 +76,10 @@ EvaluationSubject subject_of(const Runs& runs);
 /// Called before each step of an evaluation with the cells that are asked for so far; throws to cancel.
 using EvaluationObserver = std::function<void(std::size_t cells)>;
 
-/// Evaluates a tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its
-/// matrix, or a difference has no baseline.
-attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe = {});
-
-/// Evaluates several tiles, whose steps are computed together: the device is waited for once a step and not once a tile.
-std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
-                                      const EvaluationObserver& observe = {});
+/// Evaluates several tiles, whose steps are read together: the device is waited for once a step and not once a tile.
+/// Throws Error where a query isn't inside its matrix.
+Task<std::vector<attention::Tile>> evaluate_together(std::vector<TileQuery> queries, EvaluationSubject subject,
+                                                     EvaluationObserver observe);
 
 /// Returns the end of a group of tiles that are evaluated together, one past the queries from `first` on: groups have about
 /// as many cells.

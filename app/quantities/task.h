@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -21,9 +22,23 @@ namespace headlight::app {
 /// The run whose numbers are read: the newest run's, or the baseline's by the newest run's token positions, or by its own.
 enum class WhichRun : std::uint8_t { Newest, Baseline, BaselineItself };
 
+struct AnalysisSubject;
+struct FoundRuns;
+struct RunInputs;
+
+/// A run that a task reads, whatever is on screen.
+struct NamedRun {
+  std::shared_ptr<const RunInputs> inputs;
+  std::shared_ptr<const RunInputs> baseline = {};  ///< of as many tokens a line; null: there is none
+  bool is_beside = false;  ///< with other weights than those on screen, which stay on the device; as its files are now
+};
+
 /// The numbers that a task reads next, of one run.
 struct Reads {
   WhichRun of = WhichRun::Newest;
+  /// Not null: of this run in place of the newest one, and of its baseline. It is found where it is on screen, else
+  /// computed, and kept while steps that follow each other have the same pointer.
+  std::shared_ptr<const NamedRun> named = {};
   std::vector<attention::TileRequest> tiles = {};
   std::vector<inference::StateRef> logits = {};  ///< whose logits are read, where the run has any
   std::vector<inference::ResidualRows> residuals = {};
@@ -37,7 +52,12 @@ struct Reads {
   /// else of the run. Steps that follow each other with the same pointer read of one pass.
   std::shared_ptr<const inference::PassInputs> own_pass = {};
 
+  /// Is called with the runs of `named` before the rest is read, for what nothing else here names; again where the device is
+  /// lost meanwhile. Keeps no run, which would outlive its device. Throws what the task gets.
+  std::function<void(const FoundRuns& runs)> visit = {};
+
   bool is_of_passes() const { return !passes.empty() || own_pass; }
+  bool is_empty() const { return tiles.empty() && logits.empty() && residuals.empty() && products.empty(); }
 };
 
 /// The numbers that were read.
@@ -48,6 +68,9 @@ struct Answers {
   std::vector<Tensor> residuals = {};  ///< [row, d_model] each
   std::vector<Tensor> products = {};   ///< [row, out] each
   std::size_t passes = 1;              ///< of Reads::passes, how many are answered
+  /// Of Reads::named: what is known of it without the device, and whether changed passes of a line of it were refused.
+  std::shared_ptr<const AnalysisSubject> subject = {};
+  bool refuses_copies = false;
 };
 
 /// Reads nothing: a task that only computes lets others go on.
@@ -58,8 +81,9 @@ struct TaskState {
   std::coroutine_handle<> coroutine = {};
   Reads reads = {};
   Answers answers = {};
-  std::exception_ptr refusal = {};  ///< instead of answers
-  std::exception_ptr failure = {};  ///< that ended it
+  std::exception_ptr refusal = {};             ///< instead of answers
+  std::exception_ptr failure = {};             ///< that ended it
+  std::shared_ptr<const NamedRun> named = {};  ///< Task::of()
   TaskState *parent = nullptr, *child = nullptr;
 
   /// Returns this task, or the awaited one that reads in its place.
@@ -135,8 +159,18 @@ class [[nodiscard]] Task {
     if (promise_->failure) std::rethrow_exception(promise_->failure);
     return promise_->coroutine.done();
   }
+  /// Makes this task and the tasks that it awaits read this run, where they name none.
+  Task of(std::shared_ptr<const NamedRun> run) && {
+    promise_->named = std::move(run);
+    return std::move(*this);
+  }
   /// Returns what the task reads next; the queue may move it away.
-  Reads& reads() { return promise_->innermost().reads; }
+  Reads& reads() {
+    TaskState& innermost = promise_->innermost();
+    for (const TaskState* state = &innermost; state != nullptr && !innermost.reads.named; state = state->parent)
+      innermost.reads.named = state->named;
+    return innermost.reads;
+  }
   void take(Answers answers) {  // NOLINT: they are moved
     promise_->innermost().answers = std::move(answers);
     promise_->go_on();

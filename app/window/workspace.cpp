@@ -78,8 +78,8 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       surveys_(options.engine.wake),
       lessons_(desk_),
       models_(desk_, lessons_, options.engine, std::move(options.find_models), std::move(options.model)),
-      checkpoints_(options.engine.open, options.engine.models, options.engine.wake),
-      prompts_(desk_.engine->shared_device(), options.engine.models, options.engine.wake),
+      checkpoints_(*desk_.engine, options.engine.models, options.engine.wake),
+      prompts_(*desk_.engine, options.engine.models),
       steps_(desk_, checkpoints_),
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session), options.kept),
       palette_(desk_, models_, lessons_, sessions_, *this),
@@ -87,7 +87,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !desk_.settings.device.empty()),
       shown_inputs_(run_inputs(State{})),
-      export_dialog_(desk_.engine->shared_device(), options.engine.wake) {
+      export_dialog_(*desk_.engine) {
   add(survey_feature(desk_, models_, surveys_));
   add(prompts_feature(desk_, prompts_));
   if (options.warning) desk_.warn(*options.warning);
@@ -336,6 +336,7 @@ std::string Workspace::pending() const {
   if (!waiting_.empty()) return "a key waits for a second one";
   if (desk_.ui.redraw_after_s() <= 0.0) return "a view moves: " + desk_.ui.redraw_reason();
   if (export_dialog_.is_running()) return "an export is written";
+  if (export_dialog_.is_drawing()) return "a preview is drawn";
   if (export_dialog_.is_picture_waiting()) return "a screenshot waits";
   for (const Feature* feature : features_) {
     if (std::string waits = feature->pending(); !waits.empty()) return waits;
@@ -352,11 +353,9 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     frame(size, content_scale, now_s);
     if (is_settled()) return now_s;
     now_s += now_s - began_s < kSmooth_s ? kFrame_s : kCoarseFrame_s;
-    export_dialog_.wait();
     models_.jobs().wait();
     surveys_.wait();
     checkpoints_.wait();
-    prompts_.wait();
     desk_.engine->wait_until_idle();
   }
   throw Error("the window never came to rest in {} simulated seconds: {}", kMaxRest_s, pending());

@@ -145,9 +145,7 @@ void Workspace::copy_as_text() {
   });
 }
 
-void Workspace::copy_figure() {
-  export_dialog_.copy_figure(desk_.state, desk_.transient, desk_.result, desk_.result.device);
-}
+void Workspace::copy_figure() { export_dialog_.copy_figure(desk_.state, desk_.transient, desk_.result); }
 
 void Workspace::toggle_sidebar() {
   if (desk_.is_presenting && lessons_.player().is_open()) {

@@ -24,6 +24,24 @@ FileArray array_in_memory(FileArray array, std::string bytes) {
   return array;
 }
 
+/// An npy, or a safetensors whose header is there.
+class PlainArrayFile final : public ArrayFile {
+ public:
+  PlainArrayFile(const std::filesystem::path& path, std::span<const FileArray> arrays, std::string_view header)
+      : ArrayFile(arrays), file_(path) {
+    file_.append(header);
+    // Numbers of 8 bytes first, so that each array begins at a multiple of its numbers' size.
+    std::ranges::stable_sort(order_, std::greater<>(), [&](std::size_t array) { return arrays_[array].value_size(); });
+  }
+  void finish() override { file_.finish(); }
+
+ protected:
+  void write(std::string_view bytes) override { file_.append(bytes); }
+
+ private:
+  AtomicFile file_;
+};
+
 const char* safetensors_type(const FileArray& array) {
   if (array.type == ArrayType::Text) throw Error("{} holds texts, and .safetensors has numbers only", array.name);
   return array.type == ArrayType::F32 ? "F32" : "I64";
@@ -43,37 +61,45 @@ std::size_t FileArray::value_size() const {
 
 std::uint64_t FileArray::byte_count() const { return std::uint64_t{element_count(shape)} * value_size(); }
 
-std::optional<std::string_view> ArrayReader::next() {
-  if (part_ < array_->parts) {
-    if (*observe_)
-      (*observe_)(static_cast<double>(before_ + found_) / static_cast<double>(std::max<std::uint64_t>(total_, 1)));
-    bytes_.clear();
-    array_->read(part_++, bytes_);
-    found_ += bytes_.size();
-    return bytes_;
+ArrayFile::ArrayFile(std::span<const FileArray> arrays) : arrays_(arrays.begin(), arrays.end()) {
+  for (FileArray& array : arrays_) {
+    array.read = {};
+    total_ += array.byte_count();
+    order_.push_back(order_.size());
   }
-  if (found_ == array_->byte_count()) return std::nullopt;
-  throw Error("{} got {} bytes, its shape needs {}", array_->name, found_, array_->byte_count());
+}
+
+std::optional<ArrayFile::Part> ArrayFile::next() const {
+  return at_ < order_.size() ? std::optional(Part{.array = order_[at_], .part = part_}) : std::nullopt;
+}
+
+void ArrayFile::append(std::string_view bytes) {
+  const FileArray& array = arrays_[order_[at_]];
+  if (part_ == 0) begin(array);
+  write(bytes);
+  found_ += bytes.size();
+  written_ += bytes.size();
+  if (++part_ < array.parts) return;
+  if (found_ != array.byte_count())
+    throw Error("{} got {} bytes, its shape needs {}", array.name, found_, array.byte_count());
+  end();
+  ++at_;
+  part_ = found_ = 0;
 }
 
 void append_numbers(std::span<const float> values, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-void write_npy(const std::filesystem::path& path, const FileArray& array, const WriteObserver& observe) {
-  AtomicFile file(path);
-  file.append(array.npy_header());
-  ArrayReader reader(array, 0, array.byte_count(), observe);
-  while (const auto part = reader.next()) file.append(*part);
-  file.finish();
+std::unique_ptr<ArrayFile> open_npy(const std::filesystem::path& path, const FileArray& array) {
+  return std::make_unique<PlainArrayFile>(path, std::span(&array, 1), array.npy_header());
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
-                       const std::map<std::string, std::string>& metadata, const WriteObserver& observe) {
+std::unique_ptr<ArrayFile> open_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
+                                            const std::map<std::string, std::string>& metadata) {
   Json header = {{"__metadata__", Json::object()}};
   for (const auto& [key, text] : metadata) header["__metadata__"][key] = text;
-  // Numbers of 8 bytes first, so that each array begins at a multiple of its numbers' size.
-  std::vector<const FileArray*> order;
+  std::vector<const FileArray*> order;  // PlainArrayFile's
   for (const FileArray& array : arrays) order.push_back(&array);
   std::ranges::stable_sort(order, std::greater<>(), &FileArray::value_size);
   std::uint64_t end = 0;
@@ -88,16 +114,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const FileAr
   std::string size(sizeof(std::uint64_t), '\0');
   const std::uint64_t length = text.size();
   std::memcpy(size.data(), &length, sizeof(length));
-  AtomicFile file(path);
-  file.append(size);
-  file.append(text);
-  std::uint64_t before = 0;
-  for (const FileArray* array : order) {
-    ArrayReader reader(*array, before, end, observe);
-    while (const auto part = reader.next()) file.append(*part);
-    before += array->byte_count();
-  }
-  file.finish();
+  return std::make_unique<PlainArrayFile>(path, arrays, size + text);
 }
 
 FileArray array_of(std::string name, Tensor tensor) {

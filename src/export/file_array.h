@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -19,8 +20,7 @@ struct FileArray {
   std::uint32_t text_length = 0;  ///< characters of each text; shorter ones end in zeros
   Shape shape;
   std::size_t parts = 1;
-  /// Appends the bytes of a part, row-major and little-endian as in memory; texts are UTF-32. Called for each part once, in
-  /// order; throws to cancel.
+  /// Appends the bytes of a part, row-major and little-endian as in memory; texts are UTF-32.
   std::function<void(std::size_t part, std::string& bytes)> read;
 
   std::size_t value_size() const;
@@ -28,46 +28,53 @@ struct FileArray {
   std::string npy_header() const;
 };
 
-/// Called between the parts of a file with the share of its bytes that is written, 0 … 1; throws to cancel.
-using WriteObserver = std::function<void(double share)>;
-
-/// Reads an array's bytes, part by part.
-class ArrayReader {
+/// A file of arrays while it is written, part by part. It is moved to its path when it is complete and on the disk. All
+/// throw Error in one line when it can't be written.
+class ArrayFile {
  public:
-  /// `total`: bytes of all arrays of the file; `before`: bytes of the arrays before this one.
-  ArrayReader(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
-      : array_(&array), before_(before), total_(total), observe_(&observe) {}
+  struct Part {
+    std::size_t array = 0, part = 0;
+  };
 
-  /// The next part, valid until the next call; nullopt after the last one. Throws Error where the parts aren't as many bytes
-  /// as the shape needs.
-  std::optional<std::string_view> next();
+  virtual ~ArrayFile() = default;
+  /// Whose bytes append() takes next; nullopt: all are there, and finish() is next.
+  std::optional<Part> next() const;
+  /// Throws Error where the parts of an array aren't as many bytes as its shape needs.
+  void append(std::string_view bytes);
+  virtual void finish() = 0;
+  /// Of all bytes, less than 1.
+  double share() const { return static_cast<double>(written_) / static_cast<double>(total_); }
+
+ protected:
+  explicit ArrayFile(std::span<const FileArray> arrays);
+  virtual void begin(const FileArray& /*array*/) {}
+  virtual void write(std::string_view bytes) = 0;
+  virtual void end() {}
+
+  std::vector<FileArray> arrays_;   ///< without what they read
+  std::vector<std::size_t> order_;  ///< of the arrays in the file
 
  private:
-  const FileArray* array_;
-  std::uint64_t before_, total_, found_ = 0;
-  const WriteObserver* observe_;
-  std::size_t part_ = 0;
-  std::string bytes_;
+  std::size_t at_ = 0, part_ = 0;  ///< the next one's place in order_, and its part
+  std::uint64_t found_ = 0, written_ = 0, total_ = 1;
 };
 
-/// Each file is moved to its path when it is complete and on the disk. All throw Error in one line when it can't be written,
-/// and when the parts of an array aren't as many bytes as its shape needs.
-void write_npy(const std::filesystem::path& path, const FileArray& array, const WriteObserver& observe);
+std::unique_ptr<ArrayFile> open_npy(const std::filesystem::path& path, const FileArray& array);
 /// A zip archive of "name.npy" and, as they are, of texts; stored, so that readers can map it.
-void write_npz(const std::filesystem::path& path, std::span<const FileArray> arrays,
-               const std::map<std::string, std::string>& texts, const WriteObserver& observe);
+std::unique_ptr<ArrayFile> open_npz(const std::filesystem::path& path, std::span<const FileArray> arrays,
+                                    std::map<std::string, std::string> texts);
+/// No array may be of texts: the format has numbers only. `metadata`: "__metadata__".
+std::unique_ptr<ArrayFile> open_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
+                                            const std::map<std::string, std::string>& metadata);
+
 /// A file that becomes a member of an archive as it is.
 struct StoredFile {
   std::string name;
   std::filesystem::path path;
 };
-/// A zip archive of files and texts; stored.
+/// A zip archive of files and texts; stored. It is moved to its path likewise.
 void write_zip(const std::filesystem::path& path, std::span<const StoredFile> files,
                const std::map<std::string, std::string>& texts);
-/// No array may be of texts: the format has numbers only. `metadata`: "__metadata__".
-void write_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
-                       const std::map<std::string, std::string>& metadata, const WriteObserver& observe);
-
 /// Appends numbers as they are in memory.
 void append_numbers(std::span<const float> values, std::string& bytes);
 

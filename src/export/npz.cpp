@@ -58,23 +58,27 @@ class NewArchive {
     expect_written(error);
   }
 
-  /// `next`: the bytes, part by part, and nullopt after the last one.
-  void add(const std::string& name, std::uint64_t size, const std::function<std::optional<std::string_view>()>& next) {
-    ZipEntry member{.name = name, .size = size, .begin = end_};
+  void begin(const std::string& name, std::uint64_t size) {
+    members_.push_back({.name = name, .size = size, .begin = end_});
+    const ZipEntry& member = members_.back();
     append(zip_bytes(kLocalHeader) + member.fields(true) + name + member.extra(true));
-    const std::uint64_t begin = end_;
-    while (const auto part = next()) {
-      member.crc =
-          static_cast<std::uint32_t>(crc32_z(member.crc, reinterpret_cast<const Bytef*>(part->data()), part->size()));
-      append(*part);
-    }
-    if (end_ - begin != size) throw Error("{} of {} changed while it was written; write it again", name, utf8(path_));
+    begin_ = end_;
+  }
+  void add(std::string_view part) {
+    ZipEntry& member = members_.back();
+    member.crc = static_cast<std::uint32_t>(crc32_z(member.crc, reinterpret_cast<const Bytef*>(part.data()), part.size()));
+    append(part);
+  }
+  void end() {
+    const ZipEntry& member = members_.back();
+    if (end_ - begin_ != member.size)
+      throw Error("{} of {} changed while it was written; write it again", member.name, utf8(path_));
     expect_written(platform::write_at(file_.number(), zip_bytes(member.crc), member.begin + kCrcAt));
-    members_.push_back(member);
   }
   void add(const std::string& name, std::string_view text) {
-    std::optional<std::string_view> rest = text;
-    add(name, text.size(), [&] { return std::exchange(rest, std::nullopt); });
+    begin(name, text.size());
+    add(text);
+    end();
   }
 
   void close() {
@@ -109,27 +113,38 @@ class NewArchive {
   std::filesystem::path path_;
   StagedPath staged_;
   Descriptor file_;
-  std::uint64_t end_ = 0;
+  std::uint64_t begin_ = 0, end_ = 0;  ///< of the last member's bytes
   std::vector<ZipEntry> members_;
+};
+
+class NpzFile final : public ArrayFile {
+ public:
+  NpzFile(const std::filesystem::path& path, std::span<const FileArray> arrays, std::map<std::string, std::string> texts)
+      : ArrayFile(arrays), archive_(path), texts_(std::move(texts)) {}
+  void finish() override {
+    for (const auto& [name, text] : texts_) archive_.add(name, text);
+    archive_.close();
+  }
+
+ protected:
+  void begin(const FileArray& array) override {
+    const std::string header = array.npy_header();
+    archive_.begin(array.name + ".npy", header.size() + array.byte_count());
+    archive_.add(header);
+  }
+  void write(std::string_view bytes) override { archive_.add(bytes); }
+  void end() override { archive_.end(); }
+
+ private:
+  NewArchive archive_;
+  std::map<std::string, std::string> texts_;
 };
 
 }  // namespace
 
-void write_npz(const std::filesystem::path& path, std::span<const FileArray> arrays,
-               const std::map<std::string, std::string>& texts, const WriteObserver& observe) {
-  std::uint64_t total = 1, before = 0;
-  for (const FileArray& array : arrays) total += array.byte_count();
-  NewArchive archive(path);
-  for (const FileArray& array : arrays) {
-    ArrayReader reader(array, before, total, observe);
-    const std::string header = array.npy_header();
-    bool is_first = true;
-    archive.add(array.name + ".npy", header.size() + array.byte_count(),
-                [&] { return std::exchange(is_first, false) ? std::optional<std::string_view>(header) : reader.next(); });
-    before += array.byte_count();
-  }
-  for (const auto& [name, text] : texts) archive.add(name, text);
-  archive.close();
+std::unique_ptr<ArrayFile> open_npz(const std::filesystem::path& path, std::span<const FileArray> arrays,
+                                    std::map<std::string, std::string> texts) {
+  return std::make_unique<NpzFile>(path, arrays, std::move(texts));
 }
 
 void write_zip(const std::filesystem::path& path, std::span<const StoredFile> files,
@@ -139,10 +154,10 @@ void write_zip(const std::filesystem::path& path, std::span<const StoredFile> fi
   for (const StoredFile& file : files) {
     const Descriptor from = open_to_read(file.path);
     const std::uint64_t size = platform::stamp_of(from.number()).value_or(platform::FileStamp{}).bytes;
-    archive.add(file.name, size, [&]() -> std::optional<std::string_view> {
-      const std::size_t count = read_some(from.number(), part.data(), part.size(), utf8(file.path));
-      return count == 0 ? std::nullopt : std::optional(std::string_view(part).substr(0, count));
-    });
+    archive.begin(file.name, size);
+    while (const std::size_t count = read_some(from.number(), part.data(), part.size(), utf8(file.path)))
+      archive.add(std::string_view(part).substr(0, count));
+    archive.end();
   }
   for (const auto& [name, text] : texts) archive.add(name, text);
   archive.close();

@@ -10,6 +10,7 @@
 
 #include "app/quantities/evaluation.h"
 #include "app/quantities/map_tiles.h"
+#include "engine/evaluate.h"
 #include "inference/random_network.h"
 #include "inference/session.h"
 #include "support/deviation.h"

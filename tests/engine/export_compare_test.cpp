@@ -118,6 +118,20 @@ TEST_SUITE("cpu") {
     CHECK(record["selection"]["beside"]["tokens"]["texts"][0][2] == "four");
   }
 
+  TEST_CASE("a pair whose other text has another length shows that by the run's positions") {
+    ComparedExport work;
+    ExportOptions options = work.options(small_state("one two three four"), "pair");
+    options.layers = options.heads = IndexSet(1);
+    options.formats = {ExportFormat::Svg};
+    options.views = {&kPairFigure};
+    options.baseline = make_baseline(small_state("one two"));
+    options.writes_differences = false;
+    const std::string pair = read_file(run_export(work.runner, options).files.front());
+    CHECK(pair.find(">four<") != std::string::npos);
+    const auto record = nlohmann::json::parse(read_file(work.directory.path() / "pair/run.json"));
+    CHECK(record["selection"]["beside"]["tokens"]["texts"][0].size() == 2);
+  }
+
   TEST_CASE("figures, tables, tiles and means of differences are written under their own names, as they are told") {
     ComparedExport work;
     const State now = small_state("one two three");

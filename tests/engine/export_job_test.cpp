@@ -1,8 +1,8 @@
-// An export on a thread of its own, beside an engine that goes on.
+// An export in the background of an engine that goes on.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -21,92 +21,107 @@ namespace export_job_test {
 using namespace headlight;
 using namespace headlight::app;
 
+namespace {
+
+void wait_for(const std::function<bool()>& is_there) {
+  for (int patience = 0; patience < 2000 && !is_there(); ++patience)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  REQUIRE(is_there());
+}
+
+struct Bench {
+  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
+  TemporaryDirectory directory;
+  ExportOptions options = small_options(directory.path());
+  std::atomic<int> wakes{0};
+  Engine engine{{.open = fake_factory(log), .device = "fake", .wake = [this] { ++wakes; }}};
+
+  void request(const RunInputs& inputs) {
+    engine.request({.revision = 1, .inputs = inputs});
+    engine.wait_until_idle();
+    REQUIRE(engine.poll()->error == "");
+  }
+};
+
+}  // namespace
+
 TEST_SUITE("cpu") {
-  TEST_CASE("a job does the same beside the window, and can be cancelled or fail") {
-    const auto log = std::make_shared<FakeLog>();
-    const TemporaryDirectory directory;
-    const ExportOptions options = small_options(directory.path());
-    std::atomic<int> wakes{0};
-    const auto wait = [](const ExportJob& job) {
-      while (!job.is_done()) std::this_thread::yield();
-      return job.result();
-    };
-    {
-      const ExportJob job(fake_factory(log), "other", options, [&] { ++wakes; });
-      const Result<ExportReport> result = wait(job);
-      REQUIRE(result);
-      CHECK(result->files.size() == 2);
-      CHECK(job.progress().total == 2);
-    }
-    CHECK(wakes >= 3);
-    {
-      const ExportJob job(fake_factory(log), "missing", options, {});
-      const Result<ExportReport> result = wait(job);
-      REQUIRE_FALSE(result);
-      CHECK(result.error() == "no device \"missing\"");
-    }
-    log->is_held = true;
-    ExportJob job(fake_factory(log), "", options, {});
-    job.cancel();
-    log->is_held = false;
-    log->is_held.notify_all();
-    CHECK_FALSE(wait(job));
+  TEST_CASE("an export of what is on screen opens no device, runs no pass, and tells how far it is") {
+    Bench bench;
+    bench.options.stages = {attention::Stage::Weights, attention::Stage::Scores};
+    bench.request(bench.options.inputs);
+    bench.wakes = 0;
+    const Asked<ExportJob> job = export_in_background(bench.engine, bench.options);
+    bench.engine.wait_until_idle();
+    REQUIRE(job.is_done());
+    CHECK(job.error() == "");
+    CHECK(job.result()->report.files.size() == 3);
+    CHECK(job.result()->progress.total == 3);
+    CHECK(bench.wakes >= 3);
+    CHECK(bench.log->opened == 1);
+    CHECK(bench.log->runs == 1);
   }
 
-  TEST_CASE("an export of what the engine computed opens no device, runs no pass, and the engine answers meanwhile") {
-    const auto log = std::make_shared<FakeLog>();
-    const TemporaryDirectory directory;
-    ExportOptions options = small_options(directory.path());
-    options.stages = {attention::Stage::Weights, attention::Stage::Scores};
-    std::unique_ptr<ExportJob> job;
+  TEST_CASE("its run stays what it was while the user goes on, whose requests are answered first") {
+    Bench bench;
+    bench.request(bench.options.inputs);
+    bench.log->is_held = true;
+    const Asked<ExportJob> job = export_in_background(bench.engine, bench.options);
+    wait_for([&] { return job.result() != nullptr; });
+    RunInputs other = bench.options.inputs;
+    std::get<Playground>(other.source).text = "another text";
+    bench.engine.request({.revision = 2, .inputs = other});
+    bench.log->is_held = false;
+    bench.log->is_held.notify_all();
+    CHECK(bench.engine.wait_for(2, std::chrono::seconds(5)));
+    bench.engine.wait_until_idle();
+    CHECK(std::get<Playground>(bench.engine.poll()->inputs->source).text == "another text");
+    CHECK(job.error() == "");
+    const Tensor weights = files::decode_npy(read_file(bench.directory.path() / "weights.npy"));
+    CHECK(weights.values.front() == 1000.0F);  // of the first run, head 0, row 0, column 0
+    CHECK(bench.log->runs == 2);
+  }
+
+  TEST_CASE("a device lost in the middle of a file is opened again, and the export goes on where it was") {
+    Bench bench;
+    bench.options.formats = {ExportFormat::Npz, ExportFormat::Csv, ExportFormat::Png};
+    bench.request(bench.options.inputs);
+    bench.log->lost_evaluations = 1;
+    const Asked<ExportJob> job = export_in_background(bench.engine, bench.options);
+    bench.engine.wait_until_idle();
+    REQUIRE(job.is_done());
+    CHECK(job.error() == "");
+    CHECK(bench.log->opened == 2);
+    for (const std::filesystem::path& file : job.result()->report.files) CHECK(std::filesystem::exists(file));
+  }
+
+  TEST_CASE("letting go of it cancels it, and leaves nothing half written") {
+    Bench bench;
+    bench.request(bench.options.inputs);
+    bench.log->is_held = true;
     {
-      Engine engine({.open = fake_factory(log), .device = "fake", .wake = {}});
-      engine.request({.revision = 1, .inputs = options.inputs});
-      engine.wait_until_idle();
-      REQUIRE(engine.poll()->error == "");
-      {
-        const ExportJob whole(engine.shared_device(), "fake", options, {});
-        while (!whole.is_done()) std::this_thread::yield();
-        const Result<ExportReport> result = whole.result();
-        REQUIRE(result);
-        CHECK(result->files.size() == 3);
-      }
-      CHECK(log->opened == 1);
-      CHECK(log->runs == 1);
-
-      // The run of the export stays what it was while the user goes on.
-      std::atomic<bool> is_first{true};
-      std::uint64_t revision = 1;
-      job = std::make_unique<ExportJob>(engine.shared_device(), "fake", options, [&] { is_first = false; });
-      while (is_first) std::this_thread::yield();
-      RunInputs other = options.inputs;
-      std::get<Playground>(other.source).text = "another text";
-      engine.request({.revision = ++revision, .inputs = other});
-      engine.wait_until_idle();
-      const std::optional<EngineResult> answered = engine.poll();
-      REQUIRE(answered);
-      CHECK(std::get<Playground>(answered->inputs->source).text == "another text");
-      while (!job->is_done()) std::this_thread::yield();
-      const Result<ExportReport> result = job->result();
-      REQUIRE(result);
-      const Tensor weights = files::decode_npy(read_file(directory.path() / "weights.npy"));
-      CHECK(weights.values.front() == 1000.0F);  // of the first run, head 0, row 0, column 0
-      CHECK(log->opened == 1);
-      CHECK(log->runs == 2);
-
-      log->is_held = true;
-      job = std::make_unique<ExportJob>(engine.shared_device(), "fake", options, [] {});
-      std::thread releases([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        log->is_held = false;
-        log->is_held.notify_all();
-      });
-      releases.join();
+      const Asked<ExportJob> job = export_in_background(bench.engine, bench.options);
+      wait_for([&] { return job.result() != nullptr; });
     }
-    // The engine has ended: the job ends too, with or without its files.
-    while (!job->is_done()) std::this_thread::yield();
-    const Result<ExportReport> result = job->result();
-    if (!result) CHECK(result.error() == "the engine has ended");
+    bench.log->is_held = false;
+    bench.log->is_held.notify_all();
+    bench.engine.wait_until_idle();
+    CHECK(std::filesystem::is_empty(bench.directory.path()));
+  }
+
+  TEST_CASE("what fails is its error in one line, also of what is done with the files, and without a device") {
+    Bench bench;
+    bench.request(bench.options.inputs);
+    const Asked<ExportJob> job = export_in_background(bench.engine, bench.options, [](ExportReport& report) {
+      throw Error("{} files, and no clipboard\nfor them", report.files.size());
+    });
+    bench.engine.wait_until_idle();
+    CHECK(job.is_done());
+    CHECK(job.error().starts_with("2 files, and no clipboard"));
+    Engine none({.open = fake_factory(bench.log), .device = "missing"});
+    const Asked<ExportJob> nowhere = export_in_background(none, bench.options);
+    none.wait_until_idle();
+    CHECK(nowhere.error() == "no device \"missing\"");
   }
 }
 

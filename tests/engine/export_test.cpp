@@ -12,6 +12,7 @@
 #include "app/state/mask_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "engine/evaluate.h"
 #include "engine/fake_runner.h"
 #include "engine/reference_runner.h"
 #include "engine/small_export.h"

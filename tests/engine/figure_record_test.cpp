@@ -203,7 +203,7 @@ TEST_SUITE("cpu") {
     const RunSource::Source& source = sources.build(options.inputs);
     const std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
     std::vector<std::string> written;
-    for (const fs::path& file : export_run(runner, run, source, options).files) written.push_back(file.filename().string());
+    for (const fs::path& file : run_export(runner, options).files) written.push_back(file.filename().string());
     std::ranges::sort(written);
     const std::vector<ExportBlocks> blocks = select_blocks(*run, *source.network, options);
     CHECK(written == plan_export(options, blocks, *source.network, *source.input).names(options));

@@ -19,6 +19,7 @@
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
+#include "engine/evaluate.h"
 #include "engine/reference_runner.h"
 #include "engine/small_lesson.h"
 

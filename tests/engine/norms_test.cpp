@@ -9,6 +9,7 @@
 
 #include "app/engine/engine_worker.h"
 #include "app/quantities/evaluation.h"
+#include "engine/evaluate.h"
 #include "engine/reference_runner.h"
 
 namespace norms_test {

@@ -1,11 +1,8 @@
 // Measures of a set's prompts: parts that a model lacks are left out, and batches give the numbers of single runs.
-#include <future>
-#include <thread>
-
 #include <doctest/doctest.h>
 
 #include "app/analyses/head_knockouts.h"
-#include "app/engine/engine_tasks.h"
+#include "app/engine/engine.h"
 #include "app/prompts/prompt_room.h"
 #include "core/atomic_file.h"
 #include "engine/two_runs.h"
@@ -47,14 +44,15 @@ State state_of(const Set& set, PromptExperiment experiment) {
   return state;
 }
 
-PromptFindings measure(Runner& runner, const State& state) {
+PromptFindings measure(Engine& engine, const State& state) {
   const auto models = std::make_shared<ModelCache>();
   const auto held = models->open(kCaptions);
   const PromptQuestion question = prompt_question(state, run_inputs(state));
-  PromptFindings findings = fit_set(question, *models);
-  measure_set(
-      runner, models, question, findings, [] {}, [] {});
-  return findings;
+  const auto asked =
+      engine.ask<PromptFindings>([=](TellPrompts tell) { return measure_prompts(question, models, {}, std::move(tell)); });
+  engine.wait_until_idle();
+  REQUIRE(asked.is_done());
+  return *asked.result();
 }
 
 /// The prompt's text and corrupted text, each as a run of its own.
@@ -69,10 +67,14 @@ State single(const State& state, const std::vector<std::uint32_t>& ids) {
 TEST_SUITE("cpu") {
   TEST_CASE("prompts that don't fit a model are left out of what needs it, with the reason") {
     const Set set;
-    ModelCache models;
-    const auto held = models.open(kCaptions);
+    const auto models = std::make_shared<ModelCache>();
+    const auto held = models->open(kCaptions);
     State state = state_of(set, PromptExperiment::Knockouts);
-    const auto fit = [&] { return fit_set(prompt_question(state, run_inputs(state)), models); };
+    const auto fit = [&] {
+      auto task = fit_set(prompt_question(state, run_inputs(state)), models);
+      while (!task.is_done()) task.take({});
+      return task.answer();
+    };
     PromptFindings found = fit();
     REQUIRE(found.prompts() == 8);
     CHECK(found.included() == 7);
@@ -122,24 +124,24 @@ TEST_SUITE("cpu") {
     const Set set;
     const auto models = std::make_shared<ModelCache>();
     const auto held = models->open(kCaptions);
-    std::promise<void> is_forgotten;
     int opened = 0;
-    PromptRoom room(
-        [&](const std::string&) -> std::unique_ptr<Runner> {
-          if (++opened > 1) throw Error("the newer one");
-          is_forgotten.get_future().wait();
-          throw Error("the older one");
-        },
-        models, {});
+    Engine engine({.open = [&](const std::string&) -> std::unique_ptr<Runner> {
+                     ++opened;
+                     throw Error("there is no device");
+                   },
+                   .device = ""});
+    PromptRoom room(engine, models);
     const State state = state_of(set, PromptExperiment::Knockouts);
     const PromptQuestion question = prompt_question(state, run_inputs(state));
     room.want(question);
-    while (!room.findings()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     room.forget();
+    CHECK_FALSE(room.findings());
+    CHECK_FALSE(room.is_busy());
     room.want(question);
-    is_forgotten.set_value();
-    room.wait();
-    CHECK(room.findings()->error == "the newer one");
+    engine.wait_until_idle();
+    CHECK(room.findings()->error == "there is no device");
+    CHECK(room.findings()->set);
+    CHECK(opened == 1);
   }
 
   TEST_CASE("a question doesn't depend on the present text, nor on what the experiment doesn't read") {
@@ -161,10 +163,9 @@ TEST_SUITE("gpu") {
   TEST_CASE("the mean over a set is the mean of single runs: knock-outs, patches, attribution, lens, metrics") {
     const Set set;
     Engine engine({.open = open_gpu_runner, .device = ""});
-    const std::unique_ptr<Runner> runner = engine.shared_device()("");
     TwoRuns runs;
     const auto compare = [&](const State& state, std::size_t measure_of, const auto& of_single) {
-      const PromptFindings found = measure(*runner, state);
+      const PromptFindings found = measure(engine, state);
       CHECK(found.is_complete());
       double largest = 0.0;
       std::vector<std::vector<double>> alone(found.layers.size() * found.columns.size());
@@ -284,9 +285,9 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("paths without a chosen receiver end in the head and input into which the strongest one leads over the set") {
     const Set set;
-    const std::unique_ptr<Runner> runner = open_gpu_runner("");
+    Engine engine({.open = open_gpu_runner, .device = ""});
     State state = state_of(set, PromptExperiment::Paths);
-    const PromptFindings found = measure(*runner, state);
+    const PromptFindings found = measure(engine, state);
     REQUIRE(found.receiver);
     CHECK(found.is_complete());
     CHECK(found.search.empty());
@@ -297,7 +298,7 @@ TEST_SUITE("gpu") {
     // The receiver is, among the heads after the first layer, one of the three whose outputs change the logit the most.
     State alone = state_of(set, PromptExperiment::Patching);
     alone.patching.map = PatchMap::Heads;
-    const PromptFindings heads = measure(*runner, alone);
+    const PromptFindings heads = measure(engine, alone);
     const std::size_t receiver = found.receiver->layer * 8 + found.receiver->head;
     int stronger = 0;
     for (std::size_t cell = 8; cell < 32; ++cell)
@@ -306,7 +307,7 @@ TEST_SUITE("gpu") {
     for (const PathInput input : {PathInput::Query, PathInput::Key, PathInput::Value}) {
       state.patching.receiver = *found.receiver;
       state.patching.receiver.input = input;
-      const PromptFindings chosen = measure(*runner, state);
+      const PromptFindings chosen = measure(engine, state);
       CHECK_FALSE(chosen.receiver);
       CHECK(strongest(chosen) <= strongest(found));
       if (input != found.receiver->input) continue;
@@ -322,13 +323,13 @@ TEST_SUITE("gpu") {
     for (const nlohmann::json& line : golden.at("set")) lines += line.get<std::string>() + "\n";
     write_file_atomically(folder.path() / "set.jsonl", lines);
     const std::string model = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
-    const std::unique_ptr<Runner> runner = open_gpu_runner("");
+    Engine engine({.open = open_gpu_runner, .device = ""});
     const auto found_by = [&](PromptExperiment experiment) {
       State state;
       select_model(state, model, inference::open_model(model)->masks);
       state.set(kPromptsView.set, (folder.path() / "set.jsonl").string());
       state.set(kPromptsView.experiment, experiment);
-      return measure(*runner, state);
+      return measure(engine, state);
     };
     double largest = 0.0;
     const auto compare = [&](const PromptSpread& spread, const nlohmann::json& expected) {
@@ -355,7 +356,7 @@ TEST_SUITE("gpu") {
     Engine engine({.open = open_gpu_runner, .device = ""});
     const auto models = std::make_shared<ModelCache>();
     const auto held = models->open(kCaptions);
-    PromptRoom room(engine.shared_device(), models, {});
+    PromptRoom room(engine, models);
     CHECK_FALSE(room.is_busy());
     const State state = state_of(set, PromptExperiment::Attribution);
     const PromptQuestion question = prompt_question(state, run_inputs(state));
@@ -366,7 +367,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(room.is_busy());
     room.pause(false);
     room.want(question);
-    room.wait();
+    engine.wait_until_idle();
     const auto first = room.findings();
     REQUIRE(first);
     CHECK(first->error == "");
@@ -374,10 +375,10 @@ TEST_SUITE("gpu") {
     PromptQuestion other = question;
     other.set = "no-such-set";
     room.want(other);
-    room.wait();
+    engine.wait_until_idle();
     CHECK(room.findings()->error.find("no-such-set.jsonl") != std::string::npos);
     room.want(question);  // another set in between: it is read anew
-    room.wait();
+    engine.wait_until_idle();
     const auto again = room.findings();
     CHECK(again->measured() == 7);
     PromptQuestion metrics = question;
@@ -392,7 +393,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(room.is_busy());
     room.allow(true);
     room.want(metrics);
-    room.wait();
+    engine.wait_until_idle();
     CHECK(room.findings()->measured() == 8);
   }
 }

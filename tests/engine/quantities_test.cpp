@@ -8,6 +8,7 @@
 
 #include "app/engine/engine_worker.h"
 #include "app/quantities/evaluation.h"
+#include "engine/evaluate.h"
 #include "engine/reference_runner.h"
 
 namespace quantities_test {

@@ -74,15 +74,30 @@ class SmallDisk {
   void (*before_)(int) = nullptr;
 };
 
-using Write = void (*)(const fs::path& path, const FileArray& array, const WriteObserver& observe);
-constexpr Write kWriters[] = {
-    [](const fs::path& path, const FileArray& array, const WriteObserver& observe) { write_npy(path, array, observe); },
-    [](const fs::path& path, const FileArray& array, const WriteObserver& observe) {
-      write_npz(path, std::span(&array, 1), {}, observe);
-    },
-    [](const fs::path& path, const FileArray& array, const WriteObserver& observe) {
-      write_safetensors(path, std::span(&array, 1), {}, observe);
-    }};
+using Observe = std::function<void(double share)>;
+
+/// Reads the arrays of a file, part by part.
+void write_arrays(const std::unique_ptr<ArrayFile>& file, std::span<const FileArray> arrays, const Observe& observe = {}) {
+  while (const auto next = file->next()) {
+    if (observe) observe(file->share());
+    std::string bytes;
+    arrays[next->array].read(next->part, bytes);
+    file->append(bytes);
+  }
+  file->finish();
+}
+
+using Write = void (*)(const fs::path& path, const FileArray& array, const Observe& observe);
+constexpr Write kWriters[] = {[](const fs::path& path, const FileArray& array, const Observe& observe) {
+                                write_arrays(open_npy(path, array), std::span(&array, 1), observe);
+                              },
+                              [](const fs::path& path, const FileArray& array, const Observe& observe) {
+                                write_arrays(open_npz(path, std::span(&array, 1), {}), std::span(&array, 1), observe);
+                              },
+                              [](const fs::path& path, const FileArray& array, const Observe& observe) {
+                                write_arrays(open_safetensors(path, std::span(&array, 1), {}), std::span(&array, 1),
+                                             observe);
+                              }};
 
 }  // namespace
 
@@ -93,7 +108,7 @@ TEST_SUITE("cpu") {
     const float odd = -std::numeric_limits<float>::infinity();
     const std::vector<FileArray> arrays = {array_of("odd", Tensor({3}, {odd, 0.1F, 1e-42F})), counted("counted", 5, 7),
                                            array_of("ids", Shape{1, 2}, {-1, 50'256})};
-    write_safetensors(path, arrays, {{"tokens", R"([["</script>", "\"", "·猫"]])"}}, {});
+    write_arrays(open_safetensors(path, arrays, {{"tokens", R"([["</script>", "\"", "·猫"]])"}}), arrays);
     const model::SafetensorsFile file(path);
     CHECK(file.metadata().at("tokens") == R"([["</script>", "\"", "·猫"]])");
     REQUIRE(file.tensors().all().size() == 3);
@@ -120,7 +135,7 @@ TEST_SUITE("cpu") {
     const std::vector<FileArray> arrays = {counted("counted", 5, 7), array_of("tokens", {{"a", "·猫\xFF"}, {"b"}}),
                                            array_of("ids", Shape{2}, {-1, 7})};
     double share = -1.0;
-    write_npz(path, arrays, {{"run.json", "{}\n"}}, [&](double now) {
+    write_arrays(open_npz(path, arrays, {{"run.json", "{}\n"}}), arrays, [&](double now) {
       CHECK(now >= share);
       CHECK(now < 1.0);
       share = now;
@@ -140,7 +155,7 @@ TEST_SUITE("cpu") {
     CHECK(found == std::u32string(U"a\0\0·猫\uFFFDb\0\0\0\0\0", 12));
     CHECK(read_npy_header(entry_of(path, "ids.npy")).type == "<i8");
     const std::string bytes = read_file(path);
-    write_npz(path, arrays, {{"run.json", "{}\n"}}, {});
+    write_arrays(open_npz(path, arrays, {{"run.json", "{}\n"}}), arrays);
     CHECK(read_file(path) == bytes);  // no time of writing in it
   }
 
@@ -148,7 +163,7 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory folder;
     std::map<std::string, std::string> texts;
     for (int i = 0; i < 70'000; ++i) texts.emplace(fmt::format("{:05}.txt", i), std::to_string(i));
-    write_npz(folder.path() / "many.npz", {}, texts, {});
+    write_arrays(open_npz(folder.path() / "many.npz", {}, texts), {});
     const model::ZipFile zip(folder.path() / "many.npz", {.kind = ".npz", .advice = "", .part = "text"});
     CHECK(zip.members().size() == texts.size());
     CHECK(entry_of(folder.path() / "many.npz", "69999.txt") == "69999");

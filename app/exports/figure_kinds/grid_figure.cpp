@@ -8,7 +8,7 @@ constexpr std::uint32_t kGridEdge = 128;                                  // val
 constexpr float kGridWidth = 1'200.0F;                                    // units of all panels of a row, where they fit
 constexpr float kMinPanel = 48.0F, kLargestPanel = 150.0F, kGap = 18.0F;  // units
 
-std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_grid(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const attention::Stage stage = subject.matrix.stage;
   const Quantity& shown = quantity(quantity_of(blocks, stage));
@@ -27,14 +27,14 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
                         head_name({.block = block, .head = head}));
     }
   }
-  if (!add_panels(sheet, numbers, blocks, maps, kGridEdge)) return nullptr;
+  co_await add_panels(sheet, numbers, blocks, maps, kGridEdge);
   sheet.across = blocks.heads.size();
   if (sheet.style.map_edge <= 0.0F) {
     const auto across = static_cast<float>(sheet.across);
     const float panel = std::clamp((kGridWidth + kGap) / across - kGap, kMinPanel, kLargestPanel);
     sheet.style.map_edge = across * (panel + kGap) - kGap;
   }
-  return exporting::make_drawing(std::move(sheet), subject.format);
+  co_return exporting::make_drawing(std::move(sheet), subject.format);
 }
 
 }  // namespace

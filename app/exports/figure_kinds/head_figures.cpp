@@ -3,16 +3,17 @@
 namespace headlight::app {
 namespace {
 
-std::unique_ptr<exporting::Drawing> draw_head(const FigureSubject& subject, FigureNumbers& numbers) {
-  numbers.expect(figure_cells(subject.blocks, subject.matrix.stage));
-  std::optional<exporting::FigureMap> map = read_map(numbers, subject.blocks, subject.matrix, numbers.edge(kFigureEdge, 1));
-  if (!map) return nullptr;
-  return exporting::make_drawing(matrix_figure(std::move(*map), subject.input(), subject.blocks, subject.matrix,
-                                               subject.options, subject.source.capture.get()),
-                                 subject.format);
+DrawingTask draw_head(const FigureSubject& subject, FigureNumbers& numbers) {
+  numbers.expected = figure_cells(subject.blocks, subject.matrix.stage);
+  const std::vector<MatrixRef> matrix(1, subject.matrix);
+  std::vector<exporting::FigureMap> maps =
+      co_await read_maps(numbers, subject.blocks, matrix, numbers.edge(kFigureEdge, 1), {});
+  co_return exporting::make_drawing(matrix_figure(std::move(maps.front()), subject.input(), subject.blocks, subject.matrix,
+                                                  subject.options, subject.source.capture.get()),
+                                    subject.format);
 }
 
-std::unique_ptr<exporting::Drawing> draw_heads(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_heads(const FigureSubject& subject, FigureNumbers& numbers) {
   const MatrixRef& first = subject.matrix;
   exporting::ContactSheet sheet;
   begin_figure(sheet, subject, kHeadsFigure,
@@ -23,8 +24,8 @@ std::unique_ptr<exporting::Drawing> draw_heads(const FigureSubject& subject, Fig
     maps.emplace_back(first, fmt::format("head {}", head));
     maps.back().first.head = head;
   }
-  if (!add_panels(sheet, numbers, subject.blocks, maps, kPanelEdge)) return nullptr;
-  return exporting::make_drawing(std::move(sheet), subject.format);
+  co_await add_panels(sheet, numbers, subject.blocks, maps, kPanelEdge);
+  co_return exporting::make_drawing(std::move(sheet), subject.format);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::optional<LockedToken> locked_token(const FigureSubject& subject) {
   return token->token < count ? token : std::nullopt;
 }
 
-std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_line_figure(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const MatrixRef& matrix = subject.matrix;
   const LineChoices& choice = subject.options.choice.lines;
@@ -41,17 +41,11 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   exporting::LinesFigure shown;
   shown.heads = drawn_heads(subject);
   shown.is_difference = drawn.base && !drawn.is_of_baseline;
-  numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(shown.heads.size()));
-  std::vector<std::shared_ptr<const attention::Tile>> kept;
-  bool is_complete = true;
-  for (const std::uint32_t head : shown.heads) {
-    for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, head)) {
-      std::shared_ptr<const attention::Tile> tile = numbers.tile(part);
-      is_complete = is_complete && tile != nullptr;
-      if (tile) kept.push_back(std::move(tile));
-    }
-  }
-  if (!is_complete) return nullptr;
+  numbers.expected = figure_cells(blocks, matrix.stage) * static_cast<double>(shown.heads.size());
+  std::vector<TileQuery> parts;
+  for (const std::uint32_t head : shown.heads)
+    std::ranges::copy(selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, head), std::back_inserter(parts));
+  const auto kept = co_await numbers.tiles_of(parts);
   std::vector<const attention::Tile*> tiles;
   for (const auto& tile : kept) tiles.push_back(tile.get());
   const auto sentences = [&](const model::TokenBatch& tokens) {
@@ -78,7 +72,7 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   begin_figure(shown, subject, kLinesFigure,
                fmt::format("{} · {}", drawn.figure_title, figure_place(blocks, matrix, false)));
   shown.subtitle += "; " + lines_in_words(shown, set.found, choice.threshold, token);
-  return exporting::make_drawing(std::move(shown));
+  co_return exporting::make_drawing(std::move(shown));
 }
 
 }  // namespace

@@ -6,13 +6,14 @@
 namespace headlight::app {
 namespace {
 
-std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_metric_maps(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const std::size_t all = std::size_t{blocks.all_layers} * blocks.shape.heads;
-  numbers.expect(static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(all));
-  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
+  numbers.expected = static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(all);
+  const AnalysisQuery query = HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch};
+  const auto result = co_await numbers.analysis(query);
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
-  if (found == nullptr || !found->is_complete()) return nullptr;
+  if (found == nullptr) co_return nullptr;
   std::vector<HeadRef> heads;
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) heads.push_back({.block = block, .head = head});
@@ -23,7 +24,7 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
       "Heads by what they do" + (blocks.prefix.empty() ? "" : fmt::format(" \u00B7 {}", model::to_string(blocks.kind))));
   page.subtitle += "; " + metrics_subtitle(*found);
   const Table table = head_table(std::move(heads), found, nullptr, subject.options.choice.heads.scoring);
-  return exporting::make_drawing(head_grid(table, all_rows(table), std::move(page)));
+  co_return exporting::make_drawing(head_grid(table, all_rows(table), std::move(page)));
 }
 
 }  // namespace

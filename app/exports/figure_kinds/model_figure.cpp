@@ -28,29 +28,30 @@ std::size_t maps_across(const HeadMaps& maps, bool is_ordered) {
 
 constexpr std::uint32_t kModelEdge = 128;  // values of a panel
 
-std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_model(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const attention::Stage stage = subject.matrix.stage;
   const std::size_t heads = blocks.layers.size() * blocks.heads.size();
   // The maps, and every map again for the metrics of all heads.
-  numbers.expect(figure_cells(blocks, stage) *
-                 static_cast<double>(heads + std::size_t{blocks.all_layers} * blocks.shape.heads));
-  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
+  numbers.expected =
+      figure_cells(blocks, stage) * static_cast<double>(heads + std::size_t{blocks.all_layers} * blocks.shape.heads);
+  const AnalysisQuery query = HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch};
+  const auto result = co_await numbers.analysis(query);
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
-  const bool is_measured = found != nullptr && found->is_complete();
+  if (found == nullptr) co_return nullptr;
   const HeadChoices& choices = subject.options.choice.heads;
   std::vector<HeadRef> all;
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) all.push_back({.block = block, .head = head});
   }
-  const std::vector<HeadRef> listed = is_measured ? listed_heads(all, choices, found) : all;
+  const std::vector<HeadRef> listed = listed_heads(all, choices, found);
+  std::vector<MatrixRef> matrices;
+  for (const HeadRef& head : listed)
+    matrices.push_back({.block = head.block, .batch = subject.matrix.batch, .head = head.head, .stage = stage});
+  std::vector<exporting::FigureMap> read =
+      co_await read_maps(numbers, blocks, matrices, numbers.edge(kModelEdge, all.size()), {});
   HeadMaps maps;
-  for (const HeadRef& head : listed) {
-    const MatrixRef matrix{.block = head.block, .batch = subject.matrix.batch, .head = head.head, .stage = stage};
-    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kModelEdge, all.size()));
-    if (map) maps.emplace_back(head, std::move(*map));
-  }
-  if (!is_measured || maps.size() < listed.size()) return nullptr;
+  for (std::size_t i = 0; i < listed.size(); ++i) maps.emplace_back(listed[i], std::move(read[i]));
   exporting::ContactSheet sheet;
   begin_figure(sheet, subject, kModelFigure,
                fmt::format("attention weights · {}heads by what they do{}",
@@ -58,7 +59,7 @@ std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, Fig
                            blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
   sheet.subtitle += order_in_words(choices);
   sheet.value_title = quantity(quantity_of(blocks, stage)).value_title;
-  return exporting::make_drawing(model_sheet(std::move(sheet), std::move(maps), found, choices), subject.format);
+  co_return exporting::make_drawing(model_sheet(std::move(sheet), std::move(maps), found, choices), subject.format);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ std::string refuse_pair(const ExportBlocks& blocks) {
   return blocks.has_baseline ? "" : "there is no other run to compare with";
 }
 
-std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_pair(const FigureSubject& subject, FigureNumbers& numbers) {
   ExportBlocks blocks = subject.blocks;
   const QuantityId weights = weights_of(blocks.mean);
   exporting::PanelsFigure figure;
@@ -20,18 +20,16 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   blocks.is_difference = false;  // each side is a run of its own
   figure.subtitle = settings_in_words(blocks, subject.options);
   figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
-  numbers.expect(2.0 * figure_cells(blocks, subject.matrix.stage));
-  std::array<std::optional<exporting::FigureMap>, 2> maps;
-  for (std::size_t side = 0; side < 2; ++side) {
-    const QuantityId shown = side == 0 ? weights : baseline_of(weights);
-    maps[side] = read_map(numbers, blocks, subject.matrix, numbers.edge(kFigureEdge, maps.size()), shown);
-  }
-  if (!maps[0] || !maps[1]) return nullptr;
+  numbers.expected = 2.0 * figure_cells(blocks, subject.matrix.stage);
+  const std::vector<MatrixRef> matrices(2, subject.matrix);
+  const std::vector<QuantityId> sides = {weights, baseline_of(weights)};
+  std::vector<exporting::FigureMap> maps =
+      co_await read_maps(numbers, blocks, matrices, numbers.edge(kFigureEdge, sides.size()), sides);
   for (std::size_t side = 0; side < 2; ++side) {
     const bool is_other = side == 1 && subject.baseline_input != nullptr;
     const model::ModelInput& input = is_other ? *subject.baseline_input : subject.input();
     exporting::HeatmapFigure& panel =
-        figure.panels.emplace_back(matrix_figure(std::move(*maps[side]), input, blocks, subject.matrix, subject.options,
+        figure.panels.emplace_back(matrix_figure(std::move(maps[side]), input, blocks, subject.matrix, subject.options,
                                                  is_other ? nullptr : subject.source.capture.get()));
     panel.title = side == 0 ? "this run" : other != nullptr ? other->name : "the other run";
     panel.session.clear();
@@ -40,7 +38,7 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
     panel.style.map_edge = figure.style.map_edge * 0.5F;
   }
   share_scale(figure.panels);
-  return exporting::make_drawing(std::move(figure));
+  co_return exporting::make_drawing(std::move(figure));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::optional<std::uint32_t> chosen_row(const FigureSubject& subject) {
   return is_of_predicted ? std::optional(pinned->row) : std::nullopt;
 }
 
-std::unique_ptr<exporting::Drawing> draw_predictions(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_predictions(const FigureSubject& subject, FigureNumbers& numbers) {
   const PredictionPosition position = prediction_position({.input = subject.input(),
                                                            .model = subject.source.model.get(),
                                                            .batch = subject.matrix.batch,
@@ -28,23 +28,20 @@ std::unique_ptr<exporting::Drawing> draw_predictions(const FigureSubject& subjec
   exporting::PredictionsFigure figure;
   const std::uint32_t layers = predicting_layers(*subject.source.network);
   std::shared_ptr<const Prediction> last;
-  bool is_complete = true;
   for (std::uint32_t passed = layers + 1; passed-- > 0;) {
     const bool is_last = passed == layers;
-    std::shared_ptr<const Prediction> read =
-        numbers.prediction({.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = is_last});
-    is_complete = is_complete && read != nullptr;
-    if (!read) continue;
+    const PredictionQuery query{.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = is_last};
+    std::shared_ptr<const Prediction> read = co_await numbers.prediction(query);
+    if (!read) co_return nullptr;
     add_layer(figure, passed, layers, read->candidates, subject.source.model.get());
     if (is_last) last = std::move(read);
   }
-  if (!is_complete || last->logits == nullptr) return nullptr;
   const inference::SamplingSettings& sampling = subject.options.choice.sampling;
   const inference::Distribution distribution = inference::distribution(*last->logits, sampling);
   set_bars(figure, last->candidates, distribution, subject.source.model.get());
   begin_figure(figure, subject, kPredictionsFigure, position_in_words(subject.input(), position));
   figure.subtitle += "; " + distribution_in_words(distribution, sampling);
-  return exporting::make_drawing(std::move(figure));
+  co_return exporting::make_drawing(std::move(figure));
 }
 
 }  // namespace

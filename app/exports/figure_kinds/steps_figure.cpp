@@ -23,19 +23,20 @@ std::string refuse_steps(const ExportBlocks& blocks) {
   return blocks.shape.extent(Stage::Scores) || blocks.shape.extent(Stage::V) ? "" : "only weights are captured";
 }
 
-/// A stage's matrix; nullopt: it isn't all known yet.
-std::optional<StepPanel> step_panel(const FigureSubject& subject, FigureNumbers& numbers, Stage stage) {
+MatrixRef step_matrix(const FigureSubject& subject, Stage stage) {
   const ExportBlocks& blocks = subject.blocks;
   const std::uint32_t group = blocks.shape.kv_heads > 0 ? blocks.shape.heads / blocks.shape.kv_heads : 1;
   const bool is_of_keys = stage == Stage::K || stage == Stage::V;
   const std::uint32_t head = attention::is_per_head(stage) ? subject.matrix.head / (is_of_keys ? group : 1) : 0;
-  const MatrixRef matrix{.block = subject.matrix.block, .batch = subject.matrix.batch, .head = head, .stage = stage};
-  std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kStepEdge, attention::kStages));
-  if (!map) return std::nullopt;
+  return {.block = subject.matrix.block, .batch = subject.matrix.batch, .head = head, .stage = stage};
+}
+
+StepPanel step_panel(const FigureSubject& subject, const MatrixRef& matrix, exporting::FigureMap map) {
+  const Stage stage = matrix.stage;
+  const ExportBlocks& blocks = subject.blocks;
   FigureAxes axes = figure_axes(subject.input(), blocks, matrix, subject.options);
-  StepPanel panel{
-      .stage = stage, .of = quantity_of(blocks, stage), .matrix_rows = map->rows, .matrix_columns = map->columns};
-  panel.map = std::move(*map);
+  StepPanel panel{.stage = stage, .of = quantity_of(blocks, stage), .matrix_rows = map.rows, .matrix_columns = map.columns};
+  panel.map = std::move(map);
   panel.rows = std::move(axes.rows);
   panel.columns = std::move(axes.columns);
   panel.style = figure_style(blocks, stage, subject.options);
@@ -62,30 +63,27 @@ std::optional<StepPanel> weight_panel(const FigureSubject& subject, Stage stage)
   return panel;
 }
 
-std::unique_ptr<exporting::Drawing> draw_steps(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_steps(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
-  std::vector<Stage> stages;
+  std::vector<MatrixRef> matrices;
   double cells = 0.0;
   for (std::size_t i = 0; i < attention::kStages; ++i) {
     const auto stage = static_cast<Stage>(i);
     if (!blocks.shape.extent(stage)) continue;
-    stages.push_back(stage);
+    matrices.push_back(step_matrix(subject, stage));
     cells += figure_cells(blocks, stage);
   }
-  numbers.expect(cells);
+  numbers.expected = cells;
   std::vector<StepPanel> panels;
-  std::size_t known = 0;
-  for (const Stage stage : stages) {
-    std::optional<StepPanel> panel = step_panel(subject, numbers, stage);
-    if (!panel) continue;
-    ++known;
-    if (std::optional<StepPanel> weight = weight_panel(subject, stage)) panels.push_back(std::move(*weight));
-    panels.push_back(std::move(*panel));
+  std::vector<exporting::FigureMap> maps =
+      co_await read_maps(numbers, blocks, matrices, numbers.edge(kStepEdge, attention::kStages), {});
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    if (std::optional<StepPanel> weight = weight_panel(subject, matrices[i].stage)) panels.push_back(std::move(*weight));
+    panels.push_back(step_panel(subject, matrices[i], std::move(maps[i])));
   }
-  if (known < stages.size()) return nullptr;
   exporting::PanelsFigure page;
   begin_figure(page, subject, kStepsFigure, fmt::format("The steps of {}", figure_place(blocks, subject.matrix, true)));
-  return exporting::make_drawing(steps_figure(std::move(panels), std::move(page)));
+  co_return exporting::make_drawing(steps_figure(std::move(panels), std::move(page)));
 }
 
 }  // namespace

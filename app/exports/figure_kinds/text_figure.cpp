@@ -35,7 +35,7 @@ std::string refuse_text(const ExportBlocks& blocks) {
   return rows == 1 || rows == blocks.shape.queries ? "" : "it is shaded by one query: choose a single one";
 }
 
-std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, FigureNumbers& numbers) {
+DrawingTask draw_text(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const MatrixRef& matrix = subject.matrix;
   const model::TokenBatch& queries = subject.input().queries(blocks.kind);
@@ -46,21 +46,21 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   shown.key_images = patch_images_of(subject.source.capture.get(), subject.input(), keys, matrix.batch);
   shown.chosen = shading_token(subject, shown.queries.size());
   const bool is_row = shown.chosen.side == MapSide::Query;
-  const std::shared_ptr<const attention::Tile> tile = numbers.tile({.quantity = quantity_of(blocks, matrix.stage),
-                                                                    .block = matrix.block,
-                                                                    .batch = matrix.batch,
-                                                                    .head = matrix.head,
-                                                                    .row = is_row ? shown.chosen.token : 0,
-                                                                    .rows = is_row ? 1 : blocks.shape.queries,
-                                                                    .column = is_row ? 0 : shown.chosen.token,
-                                                                    .columns = is_row ? blocks.shape.keys : 1});
-  if (!tile) return nullptr;
-  shown.weights = tile->values;
+  const std::vector<TileQuery> shading_tile(1, {.quantity = quantity_of(blocks, matrix.stage),
+                                                .block = matrix.block,
+                                                .batch = matrix.batch,
+                                                .head = matrix.head,
+                                                .row = is_row ? shown.chosen.token : 0,
+                                                .rows = is_row ? 1 : blocks.shape.queries,
+                                                .column = is_row ? 0 : shown.chosen.token,
+                                                .columns = is_row ? blocks.shape.keys : 1});
+  const auto tiles = co_await numbers.tiles_of(shading_tile);
+  shown.weights = tiles.front()->values;
   const Quantity& shading = quantity(quantity_of(blocks, matrix.stage));
   shown.is_difference = shading.base && !shading.is_of_baseline;
   begin_figure(shown, subject, kTextFigure,
                fmt::format("{} · {}", shading.figure_title, figure_place(blocks, matrix, true)));
-  return exporting::make_drawing(text_figure(shown));
+  co_return exporting::make_drawing(text_figure(shown));
 }
 
 }  // namespace

@@ -158,10 +158,9 @@ class CheckpointsView final : public ViewPanel {
   }
 
   static void measure(Frame& frame, std::size_t shown) {
-    const std::string& device = frame.result.device;
     frame.checkpoints->measure(
         {.inputs = *frame.result.inputs, .kind = frame.state.selection.block.kind, .batch = frame.state.selection.batch},
-        shown, device == inference::kProcessorName ? std::string(kWithoutDevice) : device);
+        shown);
   }
 
   void draw_title(Frame& frame) {
