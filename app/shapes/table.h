@@ -29,13 +29,13 @@ struct Column {
   BarKind bar = BarKind::None;
   std::optional<int> decimals = 2;  ///< on screen; none: as many as fit into six characters
   double least_end = 1e-9;          ///< bars are measured by this number at least
-  bool is_wide = false;             ///< takes what room is left, with bars as high as a line before its numbers
+  bool is_wide = false;             ///< takes what room is left; bars are as high as a line and before the numbers
   bool is_shown = true, is_copied = true;
   std::optional<NumberRef> origin = {};  ///< what is asked about a number, without subject and value; none: nothing is
 
   std::variant<std::vector<CellNumber>, std::vector<std::string>> cells = {};  ///< [row]
   std::vector<CellNumber> baseline = {};                                       ///< [row]; empty: nothing is compared
-  std::vector<bool> is_quiet = {};  ///< [row] paler though it is a number; empty: none is
+  std::vector<bool> is_quiet = {};  ///< [row] paler; empty: no number is, and all texts but the first column's are
 
   const std::string& file_name() const { return name.empty() ? title : name; }
   const std::string& key() const { return id.empty() ? file_name() : id; }

@@ -13,7 +13,10 @@ constexpr const char* kBothNumbers = "8.88 \u2192 8.88";
 }  // namespace
 
 TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(look)), compares_(table.is_compared()) {
-  float all = look_.gutter, numbers = 0.0F;
+  const auto is_wide = [](const Column& column) { return column.is_shown && column.is_wide; };
+  const bool has_wide = std::ranges::any_of(table.columns, is_wide);
+  const auto takes_spare = [=](const Column& column) { return has_wide ? column.is_wide : column.has_numbers(); };
+  float all = look_.gutter, sharing = 0.0F;
   std::vector<float> widths;
   for (const Column& column : table.columns) {
     if (!column.is_shown) continue;
@@ -22,23 +25,23 @@ TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(l
     columns_.push_back({&column, {}});
     if (const auto* texts = std::get_if<1>(&column.cells)) {
       const auto longest = std::ranges::max_element(*texts, {}, &std::string::size);  // it alone is measured
-      if (longest != texts->end()) slot = look_.width(TableFont::Strong, *longest);
+      if (longest != texts->end() && !column.is_wide) slot = look_.width(TableFont::Strong, *longest);
     } else {
       const auto [low, high] = columns_.back().second = column.ends();
       for (const double end : {low, high})
         slot = std::max(slot, look_.width(TableFont::Mono, column.written(end, column.has_signs())));
       least = look_.least + (column.is_compared() ? 14.0F : 0.0F);
       most = most_of(column);
-      numbers += 1.0F;
     }
+    sharing += takes_spare(column) ? 1.0F : 0.0F;
     slots_.push_back(std::ceil(slot));
     widths.push_back(std::max({title, least, std::min(slots_.back() + kNumberGap, most)}));
     all += widths.back();
   }
-  const float spare = std::floor(std::max(look_.room - all, 0.0F) / std::max(numbers, 1.0F));
+  const float spare = std::floor(std::max(look_.room - all, 0.0F) / std::max(sharing, 1.0F));
   edges_.push_back(look_.gutter);
   for (std::size_t i = 0; i < count(); ++i) {
-    const float more = column(i).has_numbers() ? std::min(spare, std::max(most_of(column(i)) - widths[i], 0.0F)) : 0.0F;
+    const float more = takes_spare(column(i)) ? std::min(spare, std::max(most_of(column(i)) - widths[i], 0.0F)) : 0.0F;
     edges_.push_back(edges_.back() + widths[i] + more);
   }
 }
@@ -70,7 +73,9 @@ std::vector<TableItem> TableLayout::row(std::size_t row, bool is_chosen, bool is
     if (column(i).has_numbers()) {
       put_number(items, i, row);
     } else {
-      write(items, i, edges_[i], {0.0F, row_height()}, column(i).text(row), font, i > 0 ? TableInk::Dim : TableInk::Text);
+      const std::vector<bool>& quiet = column(i).is_quiet;
+      write(items, i, edges_[i], {0.0F, row_height()}, column(i).text(row), font,
+            (quiet.empty() ? i > 0 : quiet[row]) ? TableInk::Dim : TableInk::Text);
     }
   }
   return items;

@@ -91,6 +91,7 @@ void TableView::draw_titles(Frame& frame, TableOrder& order) const {
   const shell::ControlGroup titles(frame.ui.keyboard(), "titles");
   for (std::size_t i = 0; i < layout_->count(); ++i) {
     const Column& column = layout_->column(i);
+    if (column.formula.empty()) continue;  // nothing is ordered by it
     const view::Rect box = layout_->title(i);
     const std::string mark = fmt::format("{}.order.{}", name_, column.key());
     const std::string key = column.has_numbers() ? column.key() : std::string();
@@ -112,6 +113,7 @@ TableEvents TableView::draw_listed(Frame& frame, const TableParts& parts, bool i
   TableEvents events;
   draw_rows(listed_.size(), height, 1.0F, [&](std::size_t place, float y) {
     const std::size_t row = listed_[place];
+    events.seen.push_back(row);
     const std::string mark =
         is_list ? fmt::format("{}.{}", name_, place) : fmt::format("{}.row.{}", name_, layout_->column(0).text(row));
     ImGui::SetCursorScreenPos({left + gutter_, y});

@@ -16,6 +16,7 @@ struct TableParts {
 
 struct TableEvents {
   std::optional<std::size_t> hovered, clicked;
+  std::vector<std::size_t> seen;      ///< rows that were drawn: of others no number needs to be known
   std::optional<std::size_t> opened;  ///< clicked twice, or with the keyboard once it was chosen
 };
 

@@ -182,7 +182,7 @@ constexpr Line kLines[] = {
     Line{"model.scale.0", "Scores are divided by the root of a head's width, as in the paper."},
     Line{"model.scale.1", "Scores stay as they are."},
     Line{"model.scale.2", "Scores are multiplied by a number of your own."},
-    Line{"neuron.copy", "Copies the numbers as tab-separated text: of this pair, or of every key."},
+    Line{"neuron.copy", "Copies the numbers as CSV: of this pair, or of every key."},
     Line{"notice.close", "Takes the message away (Esc)."},
     Line{"patching.at.0", "What is put of a head comes from the other run at every token."},
     Line{"patching.at.1",

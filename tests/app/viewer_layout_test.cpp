@@ -287,17 +287,17 @@ TEST_SUITE("gpu") {
   TEST_CASE("predictions at every position are listed on demand, and a click goes to one of them") {
     UiDriver ui(of_captions(), open_gpu_runner);
     ui.show("predictions");
-    CHECK_FALSE(ui.sees("prediction.position.3"));
+    CHECK_FALSE(ui.sees("prediction.position.row.3"));
     ui.click("predictions.part.1");
-    for (const char* row : {"prediction.position.0", "prediction.position.19"}) CHECK(ui.sees(row));
+    for (const char* row : {"prediction.position.row.0", "prediction.position.row.19"}) CHECK(ui.sees(row));
     check_tips(ui);
     std::size_t known = 0;
     for (const auto& [query, prediction] : ui.result().predictions) known += query.layer == 4 ? 1U : 0U;
     CHECK(known >= 20);
-    ui.click("prediction.position.3");
+    ui.click("prediction.position.row.3");
     REQUIRE(ui.state().view.pinned);
     CHECK(ui.state().view.pinned->query == 3);
-    CHECK_FALSE(ui.sees("prediction.position.0"));
+    CHECK_FALSE(ui.sees("prediction.position.row.0"));
   }
 
   TEST_CASE("the grid folds where the view shows all heads itself, and opens by choice; tabs stay where they are") {

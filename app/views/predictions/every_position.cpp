@@ -2,7 +2,6 @@
 
 #include "app/cells/provenance.h"
 #include "app/exports/view_figures.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -58,18 +57,7 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
   }
 }
 
-constexpr float kPositionRow = 24.0F;
 constexpr std::size_t kShownCandidates = 3;
-
-/// Left ends of the columns, in a page of this width: position, token, candidates, the text's own next token.
-struct PositionColumns {
-  explicit PositionColumns(float width) : token(44.0F), first(token + std::clamp(width * 0.2F, 70.0F, 220.0F)) {
-    const float own_width = std::clamp(width * 0.16F, 84.0F, 160.0F);
-    own = width - own_width;
-    candidate = std::max((own - first) / static_cast<float>(kShownCandidates), 1.0F);
-  }
-  float token, first, candidate = 1.0F, own = 0.0F;
-};
 
 /// The chance of the token that follows in the text, as far as it is among those that are kept.
 std::string own_chance(const Prediction& prediction, std::optional<std::uint32_t> id) {
@@ -85,87 +73,40 @@ std::optional<std::uint32_t> id_at(const model::TokenBatch& tokens, std::uint32_
   return token < tokens.length && at < tokens.ids.size() ? std::optional(tokens.ids[at]) : std::nullopt;
 }
 
-class PositionTable {
- public:
-  PositionTable(Frame& frame, const PredictionPosition& position)
-      : frame_(frame),
-        position_(position),
-        columns_(ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize),
-        is_next_(predicts_next(frame.result)) {}
-
-  void draw_titles() {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const shell::Color dim = frame_.ui.theme().text_dim;
-    write(at, 0.0F, columns_.token, "at", dim);
-    write(at, columns_.token, columns_.first, "token", dim);
-    write(at, columns_.first, columns_.own, is_next_ ? "likeliest next tokens" : "likeliest tokens in its place", dim);
-    write(at, columns_.own, columns_.own + 160.0F, is_next_ ? "the text's own" : "the token itself", dim);
-    ImGui::Dummy({1.0F, kPositionRow});
-  }
-
-  /// Returns whether it was clicked.
-  bool draw_row(std::uint32_t token, float y) {
-    const shell::Theme& theme = frame_.ui.theme();
-    const ImVec2 at(ImGui::GetCursorScreenPos().x, y);
-    const float width = ImGui::GetContentRegionAvail().x;
-    const std::string name = fmt::format("prediction.position.{}", token);
-    ImGui::SetCursorScreenPos(at);
-    const bool is_clicked = click_area(name.c_str(), {width, kPositionRow});
-    mark_last_item(frame_, name, "Shows this position with all its bars and layers.");
-    const bool is_shown = token == position_.token;
-    if (is_shown || ImGui::IsItemHovered()) {
-      fill_rect(to_glm(at), {at.x + width, at.y + kPositionRow}, is_shown ? theme.active : theme.hover, 3.0F);
-    }
-    write(at, 0.0F, columns_.token, std::to_string(token - position_.first), theme.text_dim);
-    write(at, columns_.token, columns_.first, predicted_token_text(frame_.result, position_.batch, token), theme.text);
-    const Prediction* known = frame_.ask(
-        PredictionQuery{.batch = position_.batch, .token = token, .layer = predicting_layers(*frame_.result.network)});
-    if (!known) {
-      write(at, columns_.first, columns_.own, "\u2026", theme.text_dim);
-      return is_clicked;
-    }
-    const std::uint32_t own = is_next_ ? token + 1 : token;
-    const std::optional<std::uint32_t> id =
-        own < position_.end ? id_at(predicted_tokens(frame_.result), position_.batch, own) : std::nullopt;
-    for (std::size_t i = 0; i < std::min(kShownCandidates, known->candidates.size()); ++i) {
-      const inference::Candidate& candidate = known->candidates[i];
-      const float left = columns_.first + static_cast<float>(i) * columns_.candidate;
-      const std::string text =
-          fmt::format("{}  {}", candidate_label(frame_.result, candidate.id), percent_text(candidate.probability));
-      write(at, left, left + columns_.candidate, text, id == candidate.id ? theme.accent : theme.text);
-    }
-    write(at, columns_.own, width, own_chance(*known, id), theme.text);
-    return is_clicked;
-  }
-
- private:
-  void write(ImVec2 at, float left, float right, const std::string& text, shell::Color color) {
-    ImFont* font = frame_.ui.fonts().small;
-    frame_.ui.ensure_glyphs(text);
-    put_text(font, {at.x + left, at.y + text_drop(font, kPositionRow)}, color,
-             fit_text(font, text, std::max(right - left - 8.0F, 1.0F)));
-  }
-
-  Frame& frame_;
-  const PredictionPosition& position_;
-  PositionColumns columns_;
-  bool is_next_;
-};
-
 }  // namespace
 
-std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position) {
-  PositionTable table(frame, position);
-  table.draw_titles();
-  ImGui::BeginChild("positions");
-  const shell::ControlGroup group(frame.ui.keyboard(), "positions");
-  std::optional<std::uint32_t> clicked;
-  draw_rows(position.end - position.first, kPositionRow, 1.0F, [&](std::size_t row, float y) {
-    const std::uint32_t token = position.first + static_cast<std::uint32_t>(row);
-    if (table.draw_row(token, y)) clicked = token;
-  });
-  ImGui::EndChild();
-  return clicked;
+std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position, TableView& view) {
+  const bool is_next = predicts_next(frame.result);
+  const auto question = [&](std::uint32_t token) {
+    return PredictionQuery{.batch = position.batch, .token = token, .layer = predicting_layers(*frame.result.network)};
+  };
+  Table table = named_columns({"at", "token", is_next ? "likeliest next token" : "likeliest token in its place", "second",
+                               "third", is_next ? "the text's own" : "the token itself"});
+  for (std::uint32_t token = position.first; token < position.end; ++token) {
+    table.columns[1].is_quiet.push_back(false);
+    table.put(std::to_string(token - position.first), predicted_token_text(frame.result, position.batch, token));
+    const Prediction* known = frame.result.prediction(question(token));
+    const std::uint32_t own = is_next ? token + 1 : token;
+    const std::optional<std::uint32_t> id =
+        own < position.end ? id_at(predicted_tokens(frame.result), position.batch, own) : std::nullopt;
+    for (std::size_t i = 0; i < kShownCandidates; ++i) {
+      const inference::Candidate* one = known && i < known->candidates.size() ? &known->candidates[i] : nullptr;
+      table.columns[2 + i].is_quiet.push_back(one == nullptr || id != one->id);
+      table.put(one ? fmt::format("{}  {}", candidate_label(frame.result, one->id), percent_text(one->probability))
+                    : std::string(known ? "" : "\u2026"));
+    }
+    table.put(known ? own_chance(*known, id) : std::string());
+  }
+  view.show(std::move(table));
+  view.list(all_rows(view.table()), {});
+  TableOrder order;
+  const TableEvents events =
+      view.draw(frame,
+                {.chosen = position.token - position.first,
+                 .about = [](std::size_t) { return "Shows this position with all its bars and layers."; }},
+                order);
+  for (const std::size_t row : events.seen) frame.ask(question(position.first + static_cast<std::uint32_t>(row)));
+  return events.clicked ? std::optional(position.first + static_cast<std::uint32_t>(*events.clicked)) : std::nullopt;
 }
 
 void draw_logit_lens(Frame& frame, const PredictionPosition& position) {

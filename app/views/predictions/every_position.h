@@ -1,13 +1,13 @@
 #pragma once
 
 #include "app/engine/predictions.h"
-#include "app/frame.h"
+#include "app/widgets/table_view.h"
 
 namespace headlight::app {
 
 /// What is predicted at every position of the text: a row each with its token, the likeliest tokens there, and the chance of
 /// the token that follows. Asks for the rows in view. Returns the position that was clicked.
-std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position);
+std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position, TableView& view);
 
 /// The prediction at one position as every layer would make it ("logit lens", nostalgebraist 2020): a row for each layer,
 /// the last one at the top, with its likeliest tokens coloured by their probability. Fills what is left of the current

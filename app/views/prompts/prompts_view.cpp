@@ -11,7 +11,7 @@ namespace headlight::app {
 namespace {
 
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
-constexpr float kPromptRow = 22.0F, kPromptNumber = 62.0F, kNameRow = 20.0F;
+constexpr float kNameRow = 20.0F;
 
 /// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
 std::string words_of(const PromptSpread& spread, const std::string& mean, double scale) {
@@ -190,20 +190,37 @@ class PromptsView final : public ViewPanel {
   void draw_prompts(Frame& frame, PromptRoom& room) {
     app::choose(frame, kPromptsView.order);
     const std::size_t cell = chosen_cell(frame.state);
-    std::vector<std::size_t> order(findings_->prompts());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    Table table;
+    table.columns = {{.title = "#"},
+                     {.title = "answer \u2212 wrong", .bar = BarKind::Signed, .decimals = 3},
+                     {.title = cell_name(cell),
+                      .name = "cell",
+                      .formula = "Orders by the chosen cell\u2019s number.",
+                      .bar = measure_.is_signed ? BarKind::Signed : BarKind::None,
+                      .decimals = 3},
+                     {.title = "prompt", .is_wide = true}};
+    TableParts parts{.about = [&](std::size_t prompt) { return about_prompt(frame, prompt); }};
+    TableRows rows, left_out;
+    for (std::size_t prompt = 0; prompt < findings_->prompts(); ++prompt) {
+      const PromptNumbers* numbers = findings_->numbers[prompt].get();
+      const std::string &out = why_out(prompt), line = prompt_line(findings_->set->prompts[prompt]);
+      (out.empty() ? rows : left_out).push_back(prompt);
+      if (frame.state.text() == findings_->set->prompts[prompt].text) parts.chosen = prompt;
+      table.put(std::to_string(prompt), numbers && numbers->own ? CellNumber(numbers->own->logit) : std::nullopt,
+                out.empty() ? shown_value(prompt, cell) : std::nullopt,
+                frame.ui.shaped(out.empty() ? line : fmt::format("{}: {}", out, line)));
+      table.columns.back().is_quiet.push_back(!out.empty());
+    }
+    rows.insert(rows.end(), left_out.begin(), left_out.end());
+    prompts_.show(std::move(table));
     const PromptOrder by = frame.state[kPromptsView.order];
-    std::ranges::stable_sort(order, {}, [&](std::size_t prompt) {
-      const auto value = by == PromptOrder::File ? std::optional(0.0) : shown_value(prompt, cell);
-      if (!why_out(prompt).empty() || !value) return std::numeric_limits<double>::infinity();
-      return by == PromptOrder::Highest ? -*value : *value;
-    });
-    write_note(frame, fmt::format("answer \u2212 wrong, and {}", cell_name(cell)));
-    begin_bare_region("prompts");
-    const shell::ControlGroup group(frame.ui.keyboard(), "prompts");
-    draw_rows(order.size(), kPromptRow, 1.0F,
-              [&](std::size_t row, float y) { draw_prompt(frame, room, order[row], cell, y); });
-    ImGui::EndChild();
+    TableOrder order;
+    if (by != PromptOrder::File) order = {.column = "cell", .lowest_first = by == PromptOrder::Lowest};
+    prompts_.list(std::move(rows), order);
+    const TableEvents events = prompts_.draw(frame, parts, order);
+    if (!order.column.empty())
+      frame.state.set(kPromptsView.order, order.lowest_first ? PromptOrder::Lowest : PromptOrder::Highest);
+    if (events.clicked) show(frame, room, *events.clicked, "");
   }
 
   /// Empty: it is in.
@@ -212,40 +229,14 @@ class PromptsView final : public ViewPanel {
     return numbers && !numbers->error.empty() ? numbers->error : findings_->left_out[prompt];
   }
 
-  void draw_prompt(Frame& frame, PromptRoom& room, std::size_t prompt, std::size_t cell, float y) const {
-    const PromptFindings& found = *findings_;
-    const SetPrompt& one = found.set->prompts[prompt];
-    const PromptNumbers* numbers = found.numbers[prompt].get();
+  std::string about_prompt(Frame& frame, std::size_t prompt) const {
+    const SetPrompt& one = findings_->set->prompts[prompt];
     const std::string& out = why_out(prompt);
-    const shell::Theme& theme = frame.ui.theme();
-    const float left = ImGui::GetCursorScreenPos().x, width = ImGui::GetContentRegionAvail().x;
-    ImGui::SetCursorScreenPos({left, y});
-    const std::string name = fmt::format("prompts.row.{}", prompt);
-    const bool is_clicked = click_area(name.c_str(), {width, kPromptRow});
-    const bool is_shown = frame.state.text() == one.text;
-    const std::string line = prompt_line(one);
     const std::string about =
-        fmt::format("{}\u201C{}\u201D \u2192 \u201C{}\u201D{}", out.empty() ? "" : fmt::format("Left out: {}. ", out), line,
-                    one.answer, one.wrong.empty() ? "" : fmt::format(", not \u201C{}\u201D", one.wrong));
+        fmt::format("{}\u201C{}\u201D \u2192 \u201C{}\u201D{}", out.empty() ? "" : fmt::format("Left out: {}. ", out),
+                    prompt_line(one), one.answer, one.wrong.empty() ? "" : fmt::format(", not \u201C{}\u201D", one.wrong));
     if (ImGui::IsItemHovered()) frame.ui.ensure_glyphs(about);
-    if (is_shown || ImGui::IsItemHovered())
-      fill_rect({left, y}, {left + width, y + kPromptRow}, is_shown ? theme.active : theme.hover, 3.0F);
-    mark_last_item(frame, name, about.c_str());
-    if (is_shown) frame.ui.keyboard().prefer_last();
-    if (is_clicked) show(frame, room, prompt, "");
-    const auto put = [&](ImFont* font, float x, shell::Color color, const std::string& text) {
-      put_text(font, {left + x, std::round(y + (kPromptRow - font_size(font)) * 0.5F)}, color, text);
-    };
-    ImFont* small = frame.ui.fonts().small;
-    const std::optional<double> value = shown_value(prompt, cell);
-    if (numbers && numbers->own)
-      put(small, 4.0F, numbers->own->logit > 0.0 ? theme.text : theme.warning, signed_text(numbers->own->logit));
-    if (value) put(small, 4.0F + kPromptNumber, theme.text, number(*value));
-    const std::string text = out.empty() ? line : fmt::format("{}: {}", out, line);
-    const float start = out.empty() ? 2.0F * kPromptNumber + 8.0F : 4.0F;
-    frame.ui.ensure_glyphs(text);
-    put(small, start, out.empty() ? theme.text : theme.text_dim,
-        fit_text(small, frame.ui.shaped(text), width - start - 4.0F));
+    return about;
   }
 
   void draw_cells(Frame& frame, PromptRoom& room) {
@@ -317,6 +308,7 @@ class PromptsView final : public ViewPanel {
   std::shared_ptr<const PromptFindings> findings_;
   PromptMeasure measure_;
   Matrix matrix_;
+  TableView prompts_{"prompts"};
   std::optional<std::size_t> strongest_;  ///< cell; none: no cell has a number
   std::string whole_;                     ///< what the model says of the set
 };
