@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kEdge = 132.0F;           // of the longer side
+constexpr float kMinimapEdge = 132.0F;           // of the longer side
 constexpr float kMinEdge = 24.0F;         // of the shorter side
 constexpr float kInset = 10.0F;           // from the map's corner
 constexpr float kMinRoom = 3.0F;          // times its size, of the map: less would be covered by it
@@ -23,7 +23,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   const view::Viewport viewport = room.viewport(transient.zoom, transient.pan);
   const view::Rect seen = viewport.visible();
   const std::uint32_t longest = std::max(room.rows, room.columns);
-  const glm::vec2 size = glm::max(glm::round(kEdge * count_ / static_cast<float>(longest)), glm::vec2(kMinEdge));
+  const glm::vec2 size = glm::max(glm::round(kMinimapEdge * count_ / static_cast<float>(longest)), glm::vec2(kMinEdge));
   const bool has_room = glm::all(glm::greaterThanEqual(seen.size, kMinRoom * size));
   is_shown_ = viewport.zoom() > kMinZoom && longest >= kMinCells && has_room;
   if (!is_shown_) return;
