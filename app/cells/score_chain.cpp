@@ -177,8 +177,6 @@ class ChainWriter {
   std::optional<double> value_;
 };
 
-std::string exact(double value) { return fmt::format("{:.9g}", value); }
-
 }  // namespace
 
 std::optional<double> position_bias(const CellQuestion& question, const model::Layers* layers) {
