@@ -9,7 +9,7 @@ namespace headlight::app {
 
 /// The places of drawn widgets by name: "mask.causal", "menu.File", "head.map" (all cells of the big heatmap),
 /// "grid.encoder.0.3" (a thumbnail: kind, layer, head). UI units.
-using ItemRects = std::map<std::string, view::Rect, std::less<>>;
+using ItemRects = std::map<std::string, chart::Rect, std::less<>>;
 
 /// The tooltips of controls, by the same names; empty: the control has none.
 using ItemTips = std::map<std::string, std::string, std::less<>>;
@@ -28,17 +28,17 @@ struct Frame {
   const EngineResult& result;
   /// The queries of what this frame shows, the most important first; the viewer hands them to the engine after the frame.
   std::vector<Query>& queries;
-  ItemRects* items = nullptr;                            ///< of this frame; null where no test reads them
-  SurveyRoom* surveys = nullptr;                         ///< the open survey and the one that is made; null in tests
-  CheckpointRoom* checkpoints = nullptr;                 ///< the steps of the training on show; null in tests
-  PromptRoom* prompts = nullptr;                         ///< what is measured over a set of prompts; null in tests
-  const Generation* generation = nullptr;                ///< of the text that the model continues; none: it never does
-  std::vector<std::string_view>* commands = nullptr;     ///< ids, for the window to run in the next frame; may be null
-  ItemTips* tips = nullptr;                              ///< of this frame; may be null
-  std::pair<std::string, view::Rect> last_control = {};  ///< what mark_last_item() noted last
+  ItemRects* items = nullptr;                             ///< of this frame; null where no test reads them
+  SurveyRoom* surveys = nullptr;                          ///< the open survey and the one that is made; null in tests
+  CheckpointRoom* checkpoints = nullptr;                  ///< the steps of the training on show; null in tests
+  PromptRoom* prompts = nullptr;                          ///< what is measured over a set of prompts; null in tests
+  const Generation* generation = nullptr;                 ///< of the text that the model continues; none: it never does
+  std::vector<std::string_view>* commands = nullptr;      ///< ids, for the window to run in the next frame; may be null
+  ItemTips* tips = nullptr;                               ///< of this frame; may be null
+  std::pair<std::string, chart::Rect> last_control = {};  ///< what mark_last_item() noted last
 
   /// Notes where something that a person can point at is, so that tests find it by name.
-  void mark(std::string name, const view::Rect& rect) {
+  void mark(std::string name, const chart::Rect& rect) {
     if (items) items->insert_or_assign(std::move(name), rect);
   }
 

@@ -1,9 +1,9 @@
 # headlight_vulkan_calls(TARGET) – gives the target a definition of every function of Vulkan 1.0, of surfaces and of swapchains that looks
-# it up in the loader's library at its first call (gpu/vulkan_library.h). Dear ImGui's archive calls them by name; so the program starts
+# it up in the loader's library at its first call (gpu/instance.h). Dear ImGui's archive calls them by name; so the program starts
 # where there is no libvulkan.so.1, and says what to install.
 function(headlight_vulkan_calls target)
   file(READ ${Vulkan_INCLUDE_DIR}/vulkan/vulkan_core.h header)
-  set(source "// Made by cmake/VulkanCalls.cmake.\n#include <vulkan/vulkan_core.h>\n\n#include \"gpu/vulkan_library.h\"\n")
+  set(source "// Made by cmake/VulkanCalls.cmake.\n#include <vulkan/vulkan_core.h>\n\n#include \"gpu/instance.h\"\n")
   # Sections of the header, and the one that follows.
   foreach(section VK_VERSION_1_0:VK_VERSION_1_1 VK_KHR_surface:VK_KHR_swapchain VK_KHR_swapchain:VK_KHR_display)
     string(REGEX MATCH "(.*):(.*)" _ ${section})

@@ -2,7 +2,7 @@
 // minutes: a block of 16 normals is Box–Muller of its first eight uniforms with its last eight
 // (src/model/torch_random.h), so the numbers 0 and 8 alone tell draws 0 and 8 of the generator. What it prints, some 10
 // seeds, are compared with the other numbers by hand: torch.manual_seed(seed); torch.randn(…). It found the seeds of
-// src/inference/notebook_seeded.cpp.
+// src/inference/notebook_builders.cpp.
 //
 //   ninja -C build/release find_torch_seed && build/release/bin/find_torch_seed -1.0202 -0.6834
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <set>
 #include <span>
 
-#include "app/check/check_line.h"
+#include "app/checks/check_line.h"
 #include "core/tensor.h"
 #include "gpu/stream.h"
 #include "ops/device_tensor.h"

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/checks/captions.h"
 #include "app/checks/checker.h"
+#include "app/checks/checks.h"
 #include "app/models/starter_view.h"
 #include "app/state/settings.h"
 #include "core/error.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-#include "app/check/check_run.h"
+#include "app/checks/check_run.h"
 #include "app/checks/checks.h"
 #include "app/cli/output.h"
 #include "app/state/settings.h"

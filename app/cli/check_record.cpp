@@ -3,10 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "app/analyses/run_sample.h"
 #include "app/cli/export_flags.h"
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
+#include "app/engine/analyses/run_sample.h"
 #include "app/engine/engine_worker.h"
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"

@@ -1,3 +1,4 @@
+
 #include "app/cli/command_line.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include "app/check/check_run.h"
+#include "app/checks/check_run.h"
 #include "app/cli/output.h"
 #include "app/cli/subcommands.h"
 #include "app/models/starter_view.h"
@@ -21,13 +22,12 @@
 #include "app/state/usage.h"
 #include "app/state/version.h"
 #include "core/error.h"
-#include "core/exception_line.h"
 #include "core/notes.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
-#include "platform/crash_report.h"
 #include "platform/folders.h"
 #include "platform/process.h"
+#include "platform/signals.h"
 
 namespace headlight::app {
 namespace {

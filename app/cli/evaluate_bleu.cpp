@@ -7,11 +7,10 @@
 
 #include "app/cli/evaluation_flags.h"
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "evaluation/bleu.h"
-#include "evaluation/words.h"
+#include "evaluation/perplexity.h"
 #include "inference/decoding.h"
 
 namespace headlight::app {

@@ -12,11 +12,10 @@
 
 #include "app/cli/evaluation_flags.h"
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "evaluation/head_maps.h"
 #include "evaluation/head_survey.h"
 #include "evaluation/needle.h"

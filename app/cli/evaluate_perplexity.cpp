@@ -6,7 +6,6 @@
 
 #include "app/cli/evaluation_flags.h"
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "evaluation/perplexity.h"

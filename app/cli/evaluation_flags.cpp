@@ -1,3 +1,5 @@
+
+
 #include "app/cli/evaluation_flags.h"
 
 #include <cstdlib>
@@ -5,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "core/line_reader.h"
 #include "evaluation/multi30k.h"
 

@@ -10,14 +10,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/checkpoints/step_series.h"
 #include "app/cli/export_flags.h"
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
+#include "app/data/checkpoints/step_series.h"
+#include "app/data/prompts/fitted_prompt.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
 #include "app/models/starter_view.h"
-#include "app/prompts/fitted_prompt.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "app/window/viewer.h"

@@ -9,8 +9,8 @@
 
 #include "app/cli/flags.h"
 #include "app/cli/state_flags.h"
-#include "app/exports/arrays.h"
-#include "app/exports/figure_kind.h"
+#include "app/figures/arrays.h"
+#include "app/figures/figure_kind.h"
 #include "app/state/comparison.h"
 #include "app/state/field_values.h"
 #include "app/state/usage.h"
@@ -279,7 +279,7 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
       "--color-scale", "linear|sqrt|log",
       "colours spread evenly over the weights, their square roots or their logarithms (default linear)",
       options.color_spread,
-      {{"linear", view::ScaleSpread::Linear}, {"sqrt", view::ScaleSpread::Root}, {"log", view::ScaleSpread::Log}});
+      {{"linear", chart::ScaleSpread::Linear}, {"sqrt", chart::ScaleSpread::Root}, {"log", chart::ScaleSpread::Log}});
 }
 
 }  // namespace

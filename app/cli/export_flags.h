@@ -6,7 +6,7 @@
 
 #include "app/cli/model_flags.h"
 #include "app/engine/runner.h"
-#include "app/exports/job.h"
+#include "app/figures/job.h"
 #include "app/state/field.h"
 #include "platform/signals.h"
 
@@ -15,18 +15,18 @@ namespace headlight::app {
 /// What `headlight export` was given.
 struct ExportFlags {
   ModelFlags model;
-  ExportOptions options;                   ///< without inputs; no formats: the command chooses
-  std::optional<view::ValueLimits> range;  ///< of every figure
-  std::optional<float> threshold;          ///< of lines
-  std::vector<StateEdit> comparisons;      ///< each sets the baseline that is subtracted; one at most
-  std::string texts;                       ///< file of --texts; "-": standard input; empty: one export
-  bool is_jsonl = false;                   ///< its lines are objects
-  std::string field = "text";              ///< of these objects, with the text
-  std::vector<StateEdit> edits;            ///< of what prompts and checkpoints show
-  bool has_session = true;                 ///< figures carry what they are made from
-  bool checks_record = false;              ///< compute the session anew, and compare it with its record
-  bool writes_record = false;              ///< the same, and write what was computed as its record
-  bool is_dry_run = false;                 ///< say what would be written, and write nothing
+  ExportOptions options;                    ///< without inputs; no formats: the command chooses
+  std::optional<chart::ValueLimits> range;  ///< of every figure
+  std::optional<float> threshold;           ///< of lines
+  std::vector<StateEdit> comparisons;       ///< each sets the baseline that is subtracted; one at most
+  std::string texts;                        ///< file of --texts; "-": standard input; empty: one export
+  bool is_jsonl = false;                    ///< its lines are objects
+  std::string field = "text";               ///< of these objects, with the text
+  std::vector<StateEdit> edits;             ///< of what prompts and checkpoints show
+  bool has_session = true;                  ///< figures carry what they are made from
+  bool checks_record = false;               ///< compute the session anew, and compare it with its record
+  bool writes_record = false;               ///< the same, and write what was computed as its record
+  bool is_dry_run = false;                  ///< say what would be written, and write nothing
   std::string device;
 };
 

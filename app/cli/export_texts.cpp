@@ -6,10 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
-#include "app/exports/export_plan.h"
-#include "app/exports/plan.h"
-#include "app/exports/text_index.h"
+#include "app/figures/export_plan.h"
+#include "app/figures/plan.h"
+#include "app/figures/text_index.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "core/error.h"

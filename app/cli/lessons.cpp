@@ -11,7 +11,7 @@
 #include "app/lessons/card_runner.h"
 #include "app/lessons/worksheet.h"
 #include "app/state/usage.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 
 namespace headlight::app {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "app/cli/model_flags.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/text_lines.h"
-#include "app/lessons/lesson_file.h"
+#include "app/lessons/lesson.h"
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
 #include "app/state/opened_file.h"

@@ -4,7 +4,7 @@
 
 #include "app/cli/flags.h"
 #include "app/cli/model_flags.h"
-#include "app/exports/index_set.h"
+#include "app/figures/index_set.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
 

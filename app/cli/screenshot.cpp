@@ -8,7 +8,6 @@
 
 #include "app/cli/model_flags.h"
 #include "app/cli/output.h"
-#include "app/cli/progress_bar.h"
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"

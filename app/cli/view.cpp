@@ -9,13 +9,13 @@
 #include "app/cli/model_flags.h"
 #include "app/cli/output.h"
 #include "app/cli/state_flags.h"
-#include "app/dialogs/help_dialogs.h"
 #include "app/models/starter_view.h"
 #include "app/state/kept_window.h"
 #include "app/state/model_changes.h"
+#include "app/window/dialogs/help_dialogs.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
-#include "platform/crash_report.h"
+#include "platform/signals.h"
 
 namespace headlight::app {
 namespace {

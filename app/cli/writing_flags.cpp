@@ -1,10 +1,11 @@
+
 #include "app/cli/writing_flags.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "app/exports/line_attention.h"
+#include "app/figures/line_set.h"
 #include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"

@@ -9,7 +9,7 @@
 
 #include "app/cli/expression_flags.h"
 #include "app/cli/flags.h"
-#include "app/cli/progress_bar.h"
+#include "app/cli/output.h"
 #include "app/engine/gpu_runner.h"
 #include "app/engine/model_cache.h"
 #include "app/state/state.h"

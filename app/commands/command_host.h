@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/state/mask_painting.h"
-#include "app/state/menu_target.h"
+#include "app/state/transient.h"
 
 namespace headlight::app {
 

@@ -1,6 +1,6 @@
+
 #include "app/commands/command_list.h"
 
-#include "app/commands/command_groups.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,8 +1,49 @@
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "app/commands/command.h"
 
 namespace headlight::app {
+
+/// Returns a command that gives one of the view's choices one of its values.
+template <typename Value>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see in a template
+Command view_choice(std::string id, std::string label, std::string help, MenuEntry menu, Value ViewChoices::*member,
+                    Value value) {
+  return {.id = std::move(id),
+          .label = std::move(label),
+          .help = std::move(help),
+          .menu = std::move(menu),
+          .works_while_loading = true,
+          .run = [member, value](const CommandContext& context) { context.state.view.*member = value; },
+          .is_checked = [member, value](const CommandContext& context) { return context.state.view.*member == value; }};
+}
+
+/// Returns a command that switches one of the view's choices on or off.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see through an aggregate
+inline Command view_toggle(std::string id, std::string label, std::string help, MenuEntry menu, bool ViewChoices::*member) {
+  Command command = view_choice(std::move(id), std::move(label), std::move(help), std::move(menu), member, true);
+  command.run = [member](const CommandContext& context) { context.state.view.*member ^= true; };
+  return command;
+}
+
+// Each file has one table. commands() joins them in the order of command_list.cpp and keeps them.
+std::vector<Command> move_commands();
+std::vector<Command> mask_commands();
+std::vector<Command> head_commands();
+std::vector<Command> compare_commands();
+std::vector<Command> edit_commands();
+std::vector<Command> file_commands();
+std::vector<Command> view_commands();
+std::vector<Command> map_commands();
+std::vector<Command> search_commands();
+std::vector<Command> find_commands();
+std::vector<Command> generation_commands();
+std::vector<Command> step_commands();
+std::vector<Command> help_commands();
 
 /// Returns every command, group by group in the order of the list under F1.
 std::span<const Command> commands();

@@ -1,5 +1,5 @@
 
-#include "app/commands/command_groups.h"
+#include "app/commands/command_list.h"
 #include "app/state/comparison.h"
 
 namespace headlight::app {

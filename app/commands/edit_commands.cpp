@@ -1,4 +1,4 @@
-#include "app/commands/command_groups.h"
+#include "app/commands/command_list.h"
 
 namespace headlight::app {
 namespace {

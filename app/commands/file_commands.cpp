@@ -1,5 +1,5 @@
-#include "app/commands/command_groups.h"
-#include "app/state/chosen_token.h"
+#include "app/commands/command_list.h"
+#include "app/state/transient.h"
 
 namespace headlight::app {
 namespace {

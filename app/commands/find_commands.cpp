@@ -1,5 +1,5 @@
 
-#include "app/commands/command_groups.h"
+#include "app/commands/command_list.h"
 #include "app/state/heads_settings.h"
 
 namespace headlight::app {

@@ -1,6 +1,6 @@
 
 
-#include "app/commands/command_groups.h"
+#include "app/commands/command_list.h"
 #include "app/state/model_changes.h"
 
 namespace headlight::app {

@@ -1,6 +1,6 @@
 
-#include "app/commands/command_groups.h"
-#include "view/color_map.h"
+#include "app/commands/command_list.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -60,9 +60,9 @@ void add_stages(std::vector<Command>& list) {
 }
 
 void add_color_maps(std::vector<Command>& list) {
-  for (const view::ColorMap map : view::kColorMaps) {
-    if (map == view::ColorMap::BlueRed) continue;  // diverging: of scores, never of weights
-    const std::string name(view::to_string(map));
+  for (const chart::ColorMap map : chart::kColorMaps) {
+    if (map == chart::ColorMap::BlueRed) continue;  // diverging: of scores, never of weights
+    const std::string name(chart::to_string(map));
     list.push_back(view_choice("map.color." + name, "Colour map " + name, "Draws the weights in these colours.",
                                {.menu = "View", .submenu = "Colour map", .label = name, .section = 1},
                                &ViewChoices::color_map, name));
@@ -97,7 +97,7 @@ void add_ranges(std::vector<Command>& list) {
                   entry("Fixed", 0), &ViewChoices::color_range, ColorRange::Absolute);
   fixed.run = [](const CommandContext& context) {
     context.state.view.color_range = ColorRange::Absolute;
-    context.state.view.color_limits.try_emplace(attention::Stage::Weights, view::ValueLimits{.low = 0.0F, .high = 1.0F});
+    context.state.view.color_limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
   };
   fixed.is_checked = [](const CommandContext& context) {
     const ViewChoices& view = context.state.view;
@@ -105,13 +105,13 @@ void add_ranges(std::vector<Command>& list) {
   };
   list.push_back(std::move(fixed));
   list.push_back(view_choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
-                             &ViewChoices::color_spread, view::ScaleSpread::Linear));
+                             &ViewChoices::color_spread, chart::ScaleSpread::Linear));
   list.push_back(view_choice("map.spread.sqrt", "Colour scale: square root",
                              "Colours follow the square roots of the weights, so that small ones can be told apart.",
-                             entry("Square root", 1), &ViewChoices::color_spread, view::ScaleSpread::Root));
+                             entry("Square root", 1), &ViewChoices::color_spread, chart::ScaleSpread::Root));
   list.push_back(view_choice("map.spread.log", "Colour scale: logarithmic",
                              "Colours follow the logarithms of the weights, so that small ones can be told apart.",
-                             entry("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
+                             entry("Logarithmic", 1), &ViewChoices::color_spread, chart::ScaleSpread::Log));
   list.push_back(
       view_choice("map.pool.max", "Where a pixel covers several cells: their largest weight",
                   "A pixel of a long text's map shows the largest weight of the cells under it: no peak vanishes.",

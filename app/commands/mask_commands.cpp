@@ -1,7 +1,7 @@
 #include <variant>
 
-#include "app/commands/command_groups.h"
-#include "attention/expression_presets.h"
+#include "app/commands/command_list.h"
+#include "attention/expression.h"
 
 namespace headlight::app {
 namespace {

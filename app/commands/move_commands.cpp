@@ -1,6 +1,6 @@
 #include <iterator>
 
-#include "app/commands/command_groups.h"
+#include "app/commands/command_list.h"
 #include "app/views/view_table.h"
 
 namespace headlight::app {

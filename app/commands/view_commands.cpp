@@ -1,6 +1,6 @@
 
 
-#include "app/commands/command_groups.h"
+#include "app/commands/command_list.h"
 #include "app/state/block_settings.h"
 #include "app/views/view_table.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <mutex>
 
-#include "app/quantities/task.h"
+#include "app/shapes/quantities/task.h"
 #include "core/error.h"
 
 namespace headlight::app {

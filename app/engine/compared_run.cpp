@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "core/error.h"
 #include "inference/aligned_run.h"
 #include "text/tokenizer.h"

@@ -5,7 +5,7 @@
 
 #include "app/engine/engine.h"
 #include "app/engine/query_queue.h"
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/state/run_interventions.h"
 
 namespace headlight::app {

@@ -1,3 +1,4 @@
+
 #include "app/engine/engine_worker.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 
 #include "capture/captured_run.h"
 #include "core/error.h"
-#include "core/exception_line.h"
 #include "platform/memory.h"
 
 namespace headlight::app {

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "app/analyses/analysis_query.h"
+#include "app/engine/analyses/analysis_query.h"
 #include "app/engine/predictions.h"
-#include "app/quantities/tile_query.h"
+#include "app/shapes/quantities/tile_query.h"
 
 namespace headlight::app {
 

@@ -4,7 +4,7 @@
 
 #include "app/engine/query.h"
 #include "app/engine/runner.h"
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "inference/intervention.h"
 #include "inference/run.h"
 

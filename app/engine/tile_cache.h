@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/state/state.h"
 #include "attention/mask.h"
 #include "attention/stage.h"

@@ -1,5 +1,5 @@
 // Tasks that are of no request, and the runs that they name.
-#include "app/analyses/analysis.h"
+#include "app/engine/analyses/analysis.h"
 #include "app/engine/engine_worker.h"
 #include "core/error.h"
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/quantities/tile_query.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "evaluation/head_metric.h"
 #include "export/canvas.h"
 
@@ -89,5 +89,12 @@ struct Lesson {
   std::set<std::string> languages;  ///< besides the file's own in which it has texts: "de"
   std::vector<LessonCard> cards;
 };
+
+/// Reads one lesson (docs/LESSONS.md has the format) with its texts in `language` ("de"), where it has them. Throws Error in
+/// one line that names the file, the member and what was expected; also where a card names a setting that there isn't.
+Lesson read_lesson(const std::filesystem::path& path, const std::string& language = {});
+
+/// Is it a key for texts in a language, two small letters ("de")?
+bool is_language(const std::string& key);
 
 }  // namespace headlight::app

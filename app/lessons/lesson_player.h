@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "app/lessons/lesson_file.h"
+#include "app/lessons/lesson.h"
 #include "app/lessons/observation.h"
 #include "app/state/settings.h"
 #include "app/state/transient.h"

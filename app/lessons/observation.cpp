@@ -1,8 +1,9 @@
+
 #include "app/lessons/observation.h"
 
-#include "app/analyses/head_knockouts.h"
-#include "app/analyses/head_metrics.h"
-#include "app/engine/prediction_place.h"
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/predictions.h"
 
 namespace headlight::app {
 namespace {

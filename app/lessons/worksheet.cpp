@@ -82,7 +82,7 @@ class Paper {
     expect((rows + 1.0F) * kCellHeight + 8.0F);
     const float left = kMargin + kNames, top = y_ + kCellHeight;
     const auto put = [&](glm::vec2 at, const std::string& text, float room, TextAlign align, Rgb color) {
-      const std::string fitting = view::shorten(exporting::printable(text), room, metrics_.measure(kSmall));
+      const std::string fitting = chart::shorten(exporting::printable(text), room, metrics_.measure(kSmall));
       write_at(at, fitting, {.size = kSmall, .color = color, .align = align});
     };
     for (std::size_t column = 0; column < grid.columns.size(); ++column) {
@@ -94,7 +94,7 @@ class Paper {
                   base = y + 0.5F * kCellHeight + kSmall * exporting::kHalfCapital;
       put({left - 8.0F, base}, grid.rows[row], kNames - 12.0F, TextAlign::End, kDim);
       for (std::size_t column = 0; column < grid.columns.size(); ++column) {
-        const view::Rect box{.origin = {left + static_cast<float>(column) * cell, y}, .size = {cell, kCellHeight}};
+        const chart::Rect box{.origin = {left + static_cast<float>(column) * cell, y}, .size = {cell, kCellHeight}};
         const bool is_marked =
             has_numbers && marked && marked->query == row + grid.query.row && marked->key == column + grid.query.column;
         pages_.back().push_back(

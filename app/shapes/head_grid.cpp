@@ -45,7 +45,7 @@ exporting::PanelsFigure head_grid(const Table& table, std::span<const std::size_
     exporting::HeatmapFigure panel = empty;
     panel.title = column.title;
     panel.value_title = column.title + (column.unit.empty() ? "" : ", " + column.unit);
-    panel.style.scale = column.bar == BarKind::Share ? view::ScaleKind::Unit : view::ScaleKind::Maximum;
+    panel.style.scale = column.bar == BarKind::Share ? chart::ScaleKind::Unit : chart::ScaleKind::Maximum;
     if (column.is_compared()) {
       panel.style = exporting::diverging(panel.style);
       panel.value_title = "change of " + panel.value_title;

@@ -5,9 +5,9 @@
 
 #include <fmt/ranges.h>
 
+#include "chart/number_format.h"
 #include "export/csv.h"
 #include "export/figure_text.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -69,7 +69,7 @@ std::pair<double, double> Column::ends() const {
 
 std::string Column::written(CellNumber number, bool has_sign) const {
   if (!number || !std::isfinite(*number)) return "\u2013";
-  if (!decimals) return view::format_number(static_cast<float>(*number), 6);
+  if (!decimals) return chart::format_number(static_cast<float>(*number), 6);
   const std::string size = fmt::format("{:.{}f}", std::abs(*number), *decimals);
   if (size.find_first_of("123456789") == std::string::npos) return size;  // never "-0.00"
   return (*number < 0.0 ? "\u2212" : has_sign ? "+" : "") + size;

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "app/quantities/compared.h"
-#include "app/state/number_ref.h"
+#include "app/shapes/quantities/compared.h"
+#include "app/state/transient.h"
 #include "evaluation/head_layout.h"
 
 namespace headlight::app {

@@ -46,7 +46,7 @@ class TableDrawing final : public exporting::FigureDrawing<TableFigure> {
                                                          more,       paper_.outline, paper_.blank, paper_.blank};
     for (const TableItem& item : items) {
       const exporting::Rgb ink = inks[static_cast<std::size_t>(item.ink)];
-      const view::Rect rect{.origin = origin + item.rect.origin, .size = item.rect.size};
+      const chart::Rect rect{.origin = origin + item.rect.origin, .size = item.rect.size};
       if (!item.text) {
         canvas.fill(rect, ink);
         continue;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "view/ellipsis.h"
+#include "chart/ellipsis.h"
 
 namespace headlight::app {
 namespace {
@@ -83,9 +83,9 @@ std::vector<TableItem> TableLayout::row(std::size_t row, bool is_chosen, bool is
 
 void TableLayout::write(std::vector<TableItem>& items, std::size_t i, float x, glm::vec2 y_and_height,
                         const std::string& text, TableFont font, TableInk ink) const {
-  const view::Rect rect{{x + kIndent, y_and_height.x}, {edges_[i + 1] - x - kIndent, y_and_height.y}};
+  const chart::Rect rect{{x + kIndent, y_and_height.x}, {edges_[i + 1] - x - kIndent, y_and_height.y}};
   const auto measure = [&](std::string_view part) { return look_.width(font, part); };
-  items.push_back({rect, ink, view::shorten(text, rect.size.x, measure), font});
+  items.push_back({rect, ink, chart::shorten(text, rect.size.x, measure), font});
 }
 
 void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::size_t row) const {
@@ -101,8 +101,8 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
     };
     const float zero = place(0.0), end = place(has_signs ? *number : std::abs(*number));
     // Below the number: it would end within a digit.
-    const view::Rect line = is_wide ? view::Rect{{zero, 4.0F}, {1.0F, look_.line - 8.0F}}
-                                    : view::Rect{{zero, look_.line - kBarHeight - 1.0F}, {1.0F, kBarHeight}};
+    const chart::Rect line = is_wide ? chart::Rect{{zero, 4.0F}, {1.0F, look_.line - 8.0F}}
+                                     : chart::Rect{{zero, look_.line - kBarHeight - 1.0F}, {1.0F, kBarHeight}};
     const float length = has_signs || is_wide ? std::abs(end - zero) : std::max(end - zero, 2.0F);
     items.push_back({{{std::min(zero, end), line.origin.y}, {length, line.size.y}},
                      !has_signs   ? TableInk::Bar

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "app/shapes/table.h"
-#include "view/rect.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -15,7 +15,7 @@ inline constexpr std::size_t kTableInks = 9;
 
 /// A filled rectangle, or a text in the middle of the rectangle's height, from its left edge.
 struct TableItem {
-  view::Rect rect;
+  chart::Rect rect;
   TableInk ink = TableInk::Text;
   std::optional<std::string> text = {};
   TableFont font = TableFont::Body;
@@ -40,7 +40,7 @@ class TableLayout {
   float header_height() const { return look_.line + 2.0F; }
   std::size_t count() const { return columns_.size(); }
   const Column& column(std::size_t i) const { return *columns_[i].first; }
-  view::Rect title(std::size_t i) const { return {{edges_[i], 0.0F}, {edges_[i + 1] - edges_[i], header_height()}}; }
+  chart::Rect title(std::size_t i) const { return {{edges_[i], 0.0F}, {edges_[i + 1] - edges_[i], header_height()}}; }
   /// Null: of no column.
   const Column* column_at(float x) const;
 

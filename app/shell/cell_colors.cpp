@@ -1,9 +1,10 @@
+
 #include "app/shell/cell_colors.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "view/not_finite.h"
+#include "chart/color.h"
 
 namespace headlight::shell {
 namespace {
@@ -33,7 +34,7 @@ class Colors {
  public:
   Colors(const HeatmapImage& image, const CellColoring& coloring)
       : image_(image), coloring_(coloring), range_(coloring.high - coloring.low) {
-    if (coloring.spread == view::ScaleSpread::Log && range_ > 0.0F) log_range_ = std::log(coloring.high / coloring.low);
+    if (coloring.spread == chart::ScaleSpread::Log && range_ > 0.0F) log_range_ = std::log(coloring.high / coloring.low);
   }
 
   Found cell(std::uint32_t row, std::uint32_t column) const {
@@ -60,7 +61,7 @@ class Colors {
 
   std::uint32_t of(const Found& found) const {
     if (!found.is_masked) {
-      return std::isfinite(found.value) ? mapped(found.value) & kRgb : view::kNotFinitePacked & kRgb;
+      return std::isfinite(found.value) ? mapped(found.value) & kRgb : chart::kNotFinitePacked & kRgb;
     }
     const std::uint32_t ground = std::isnan(found.value) ? coloring_.missing : mapped(found.value);
     return over(ground, coloring_.hatch_ground) | kStriped;
@@ -70,7 +71,7 @@ class Colors {
   std::uint32_t mapped(float value) const {
     const float inside = std::min(std::max(value, coloring_.low), coloring_.high);
     float part = range_ > 0.0F ? (inside - coloring_.low) / range_ : 0.0F;
-    if (coloring_.spread == view::ScaleSpread::Root) part = std::sqrt(part);
+    if (coloring_.spread == chart::ScaleSpread::Root) part = std::sqrt(part);
     if (log_range_ > 0.0F) part = std::log(inside / coloring_.low) / log_range_;
     const float place = part > 0.0F ? std::min(part, 1.0F) : 0.0F;  // NaN, of a range that isn't finite, is 0
     return image_.color_map[static_cast<std::size_t>(place * 255.0F + 0.5F)];
@@ -107,11 +108,11 @@ void copy_pixels(const HeatmapImage& image, const CellColoring& coloring, std::s
 }  // namespace
 
 CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, float pixels_per_row) {
-  const bool is_log = image.spread == view::ScaleSpread::Log;
+  const bool is_log = image.spread == chart::ScaleSpread::Log;
   const auto pooled = [](float pixels) {
     return static_cast<std::uint32_t>(std::clamp(std::ceil(1.0F / pixels - 0.01F), 1.0F, static_cast<float>(kMaxPooled)));
   };
-  return {.low = is_log ? view::log_floor(image.low, image.high) : image.low,
+  return {.low = is_log ? chart::log_floor(image.low, image.high) : image.low,
           .high = image.high,
           .spread = image.spread,
           .hatch_ground = image.hatch_ground,

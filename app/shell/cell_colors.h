@@ -8,7 +8,7 @@ namespace headlight::shell {
 struct CellColoring {
   float low = 0.0F;
   float high = 1.0F;  ///< of a logarithmic spread both are above 0
-  view::ScaleSpread spread = view::ScaleSpread::Linear;
+  chart::ScaleSpread spread = chart::ScaleSpread::Linear;
   Color hatch_ground = 0;  ///< over the colour of masked cells
   Color missing = 0;       ///< below it where a masked cell is NaN
   /// Cells that share a pixel, 1 … kMaxPooled: a cell has the colour of the largest value of so many rows and columns that

@@ -1,3 +1,4 @@
+
 #include "app/shell/drawn_shapes.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "app/shell/frame_hash.h"
+#include "app/shell/frame_tiles.h"
 #include "imgui.h"
 
 namespace headlight::shell {

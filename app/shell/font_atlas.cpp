@@ -1,3 +1,4 @@
+
 #include "app/shell/font_atlas.h"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 #include <ft2build.h>
 #include FT_FREETYPE_H
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace headlight::shell {
 

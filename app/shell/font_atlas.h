@@ -5,7 +5,6 @@
 #include <span>
 
 #include "app/shell/fonts.h"
-#include "app/shell/glyph_set.h"
 #include "app/shell/shaped_text.h"
 #include "imgui.h"
 

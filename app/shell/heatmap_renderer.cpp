@@ -1,9 +1,10 @@
+
 #include "app/shell/heatmap_renderer.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/shell/frame_hash.h"
+#include "app/shell/frame_tiles.h"
 #include "app/shell/heatmap_pipeline.h"
 #include "app/shell/imgui_vectors.h"
 #include "core/error.h"
@@ -60,15 +61,15 @@ HeatmapRenderer::HeatmapRenderer(std::unique_ptr<Pipeline> pipeline) : pipeline_
 HeatmapRenderer::~HeatmapRenderer() = default;
 void HeatmapRenderer::replace(std::unique_ptr<Pipeline> pipeline) { pipeline_ = std::move(pipeline); }
 
-std::optional<view::CellPosition> HeatmapRenderer::cell_at(const HeatmapImage& image, glm::vec2 point) {
+std::optional<chart::CellPosition> HeatmapRenderer::cell_at(const HeatmapImage& image, glm::vec2 point) {
   if (image.rows == 0 || image.columns == 0 || !image.area.contains(point)) return std::nullopt;
   if (image.clip && !image.clip->contains(point)) return std::nullopt;
   const glm::uvec2 count(image.columns, image.rows);
   const auto cell = glm::min(glm::uvec2((point - image.area.origin) / image.area.size * glm::vec2(count)), count - 1U);
-  return view::CellPosition{.row = cell.y, .column = cell.x};
+  return chart::CellPosition{.row = cell.y, .column = cell.x};
 }
 
-view::Rect HeatmapRenderer::cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column) {
+chart::Rect HeatmapRenderer::cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column) {
   const glm::vec2 size = image.area.size / glm::vec2(image.columns, image.rows);
   return {image.area.origin + glm::vec2(column, row) * size, size};
 }

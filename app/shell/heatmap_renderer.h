@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "app/shell/theme.h"
-#include "view/value_scale.h"
-#include "view/viewport.h"
+#include "chart/value_scale.h"
+#include "chart/viewport.h"
 
 struct ImDrawList;
 
@@ -24,7 +24,7 @@ struct HeatmapImage {
   std::uint64_t revision = 0;
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
-  std::span<const float> values;         ///< [rows, columns]; NaN and ±inf are drawn in view::kNotFinite
+  std::span<const float> values;         ///< [rows, columns]; NaN and ±inf are drawn in chart::kNotFinite
   std::span<const std::uint8_t> masked;  ///< [rows, columns] or empty; 1: hatched
   std::span<const float> row_scale;      ///< [rows] or empty; multiplies each row's values (1 / row maximum normalises rows)
   /// [rows, columns] of an image, packed as Color and opaque: drawn as they are, the mean of those that share a pixel. Then
@@ -33,12 +33,12 @@ struct HeatmapImage {
 
   float low = 0.0F;   ///< drawn in the table's first colour
   float high = 1.0F;  ///< drawn in its last one
-  /// Colours over values or over their logarithms; then a low end that isn't above 0 is view::log_floor().
-  view::ScaleSpread spread = view::ScaleSpread::Linear;
+  /// Colours over values or over their logarithms; then a low end that isn't above 0 is chart::log_floor().
+  chart::ScaleSpread spread = chart::ScaleSpread::Linear;
   std::span<const std::uint32_t> color_map;  ///< 256 entries, packed as Color
 
-  view::Rect area;                 ///< of all cells, UI units; may reach beyond the clip when zoomed in
-  std::optional<view::Rect> clip;  ///< inside ImGui's own clip rectangle of the draw list, which always applies
+  chart::Rect area;                 ///< of all cells, UI units; may reach beyond the clip when zoomed in
+  std::optional<chart::Rect> clip;  ///< inside ImGui's own clip rectangle of the draw list, which always applies
 
   Color hatch = 0;         ///< stripes of masked cells; their width is in UI units, at any zoom
   Color hatch_ground = 0;  ///< between the stripes; alpha 0 lets the value's colour show through
@@ -64,10 +64,10 @@ class HeatmapRenderer {
   };
 
   /// Returns the cell under a point of the area, or nullopt outside it.
-  static std::optional<view::CellPosition> cell_at(const HeatmapImage& image, glm::vec2 point);
+  static std::optional<chart::CellPosition> cell_at(const HeatmapImage& image, glm::vec2 point);
 
   /// Returns the rectangle of a cell.
-  static view::Rect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
+  static chart::Rect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
 
   /// Draws a heatmap; called between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows ×
   /// columns or the colour map isn't 256 long, or when the device fails. A heatmap that is larger than the whole budget is

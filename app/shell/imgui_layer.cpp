@@ -1,3 +1,4 @@
+
 #include "app/shell/imgui_layer.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 
 #include <backends/imgui_impl_vulkan.h>
 
-#include "app/shell/glyph_set.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/shaped_text.h"
 #include "core/error.h"

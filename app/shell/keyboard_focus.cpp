@@ -47,7 +47,7 @@ ControlArea::ControlArea(KeyboardFocus& focus, int order) : focus_(focus), befor
 ControlGroup::ControlGroup(KeyboardFocus& focus, const char* name)
     : focus_(focus), before_(std::exchange(focus.group_, ImGui::GetID(name))) {}
 
-void KeyboardFocus::add(std::uint32_t id, const view::Rect& rect, Kind kind) {
+void KeyboardFocus::add(std::uint32_t id, const chart::Rect& rect, Kind kind) {
   if (area_ == kNoArea || id == 0 || (!offered_.empty() && offered_.back().id == id)) return;
   const ImDrawList& list = *ImGui::GetWindowDrawList();
   const glm::vec2 low = to_glm(list.GetClipRectMin()), high = to_glm(list.GetClipRectMax());
@@ -70,12 +70,12 @@ void KeyboardFocus::offer_last_item() {
       (flags & ImGuiItemFlags_ButtonRepeat) != 0 ? Kind::RepeatingButton : Kind::Button);
 }
 
-bool KeyboardFocus::offer(std::uint32_t id, const view::Rect& rect) {
+bool KeyboardFocus::offer(std::uint32_t id, const chart::Rect& rect) {
   add(id, rect, Kind::Drawn);
   return id != 0 && pressed_ == id;
 }
 
-void KeyboardFocus::offer_field(std::uint32_t id, const view::Rect& rect) {
+void KeyboardFocus::offer_field(std::uint32_t id, const chart::Rect& rect) {
   if ((GImGui->CurrentItemFlags & ImGuiItemFlags_Disabled) == 0) add(id, rect, Kind::Field);
 }
 
@@ -98,7 +98,7 @@ bool KeyboardFocus::is_in_scope(const Stop& stop) const {
   return scope_.popup == 0 || stop.window->RootWindow->ID == scope_.popup;
 }
 
-std::optional<view::Rect> KeyboardFocus::rect() const {
+std::optional<chart::Rect> KeyboardFocus::rect() const {
   const Stop* stop = is_active_ ? find(scope_.focused) : nullptr;
   return stop ? std::optional(stop->rect) : std::nullopt;
 }
@@ -110,7 +110,7 @@ void KeyboardFocus::start_at(glm::vec2 point) {
   scope_.focused = 0;
   scope_.place.reset();
   for (const Stop& stop : stops_) {
-    const bool is_hit = is_in_scope(stop) && view::intersection(stop.rect, stop.clip).contains(point);
+    const bool is_hit = is_in_scope(stop) && chart::intersection(stop.rect, stop.clip).contains(point);
     if (is_hit) scope_.place = stop;
   }
 }
@@ -328,7 +328,7 @@ void KeyboardFocus::draw_outline(const Theme& theme) const {
   constexpr float kWidth = 2.0F;
   constexpr float kRounding = 5.0F;
   const Stop* stop = is_active_ ? find(scope_.focused) : nullptr;
-  if (!stop || view::intersection(stop->rect, stop->clip).is_empty()) return;
+  if (!stop || chart::intersection(stop->rect, stop->clip).is_empty()) return;
   // The outline is inside of the window's visible part, so that no side is cut off: rows and tabs fill theirs.
   const glm::vec2 edge(kWidth);
   const glm::vec2 low = glm::max(stop->rect.origin - kMargin, stop->clip.origin + edge);

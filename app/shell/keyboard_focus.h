@@ -5,7 +5,7 @@
 
 #include "app/shell/input.h"
 #include "app/shell/theme.h"
-#include "view/rect.h"
+#include "chart/viewport.h"
 
 struct ImGuiWindow;
 
@@ -22,9 +22,9 @@ class KeyboardFocus {
   /// Called by panels, while they draw. The last ImGui item is a control, unless it is text or disabled.
   void offer_last_item();
   /// Offers a control that isn't an ImGui item. Returns whether it is pressed in this frame.
-  bool offer(std::uint32_t id, const view::Rect& rect);
+  bool offer(std::uint32_t id, const chart::Rect& rect);
   /// Offers a text field, which is edited while it has the keyboard.
-  void offer_field(std::uint32_t id, const view::Rect& rect);
+  void offer_field(std::uint32_t id, const chart::Rect& rect);
   /// Notes that the control offered last has a value: returns by how many steps Left and Right change it in this frame.
   /// `is_typed`: Enter opens ImGui's field in it.
   int steps_of_last(bool is_typed);
@@ -33,7 +33,7 @@ class KeyboardFocus {
 
   bool is_active() const { return is_active_; }
   /// Returns the focused control in the last frame; none where it isn't on screen.
-  std::optional<view::Rect> rect() const;
+  std::optional<chart::Rect> rect() const;
   /// Lets Tab go on from this control of the last frame, as after a click on it.
   void start_at(glm::vec2 point);
   void end();
@@ -60,7 +60,7 @@ class KeyboardFocus {
     Kind kind = Kind::Button;
     bool is_preferred = false;
     ImGuiWindow* window = nullptr;
-    view::Rect rect, clip;
+    chart::Rect rect, clip;
   };
   /// The window, or the popup above it that has all keys.
   struct Scope {
@@ -69,7 +69,7 @@ class KeyboardFocus {
     std::optional<Stop> place = {};  ///< where the next Tab goes on from
   };
 
-  void add(std::uint32_t id, const view::Rect& rect, Kind kind);
+  void add(std::uint32_t id, const chart::Rect& rect, Kind kind);
   const Stop* find(std::uint32_t id) const;
   bool is_in_scope(const Stop& stop) const;
   const Stop* current() const;

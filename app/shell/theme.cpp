@@ -1,10 +1,11 @@
+
 #include "app/shell/theme.h"
 
 #include <glm/common.hpp>
 #include <glm/vec3.hpp>
 
+#include "chart/color.h"
 #include "imgui.h"
-#include "view/contrast.h"
 
 namespace headlight::shell {
 namespace {
@@ -137,16 +138,16 @@ const Theme& theme_of(ThemeKind kind) {
   return kHighContrast;
 }
 
-double contrast(Color a, Color b) { return view::contrast(view::unpack(a), view::unpack(b)); }
+double contrast(Color a, Color b) { return chart::contrast(chart::unpack(a), chart::unpack(b)); }
 
 Color blended(Color top, Color ground) {
   const float share = static_cast<float>(top >> 24) / 255.0F;
-  const glm::uvec3 mixed(glm::round(glm::mix(glm::vec3(view::unpack(ground)), glm::vec3(view::unpack(top)), share)));
+  const glm::uvec3 mixed(glm::round(glm::mix(glm::vec3(chart::unpack(ground)), glm::vec3(chart::unpack(top)), share)));
   return 0xFF000000U | mixed.b << 16 | mixed.g << 8 | mixed.r;
 }
 
 Color text_on(Color ground, Color preferred) {
-  return view::pack(view::text_on(view::unpack(ground), view::unpack(preferred)));
+  return chart::pack(chart::text_on(chart::unpack(ground), chart::unpack(preferred)));
 }
 
 Color mark_on(Color ground, Color mark, Color ink) {

@@ -52,13 +52,13 @@ struct Theme {
 
 const Theme& theme_of(ThemeKind kind);
 
-/// Returns view::contrast() of two opaque colours.
+/// Returns chart::contrast() of two opaque colours.
 double contrast(Color a, Color b);
 
 /// Returns the opaque colour that `top`, with its alpha, makes on an opaque ground.
 Color blended(Color top, Color ground);
 
-/// Returns view::text_on() of opaque colours.
+/// Returns chart::text_on() of opaque colours.
 Color text_on(Color ground, Color preferred);
 
 /// Returns `mark`, which may be transparent, for lines and other marks on an opaque ground, with a contrast of at least 3.

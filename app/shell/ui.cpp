@@ -1,3 +1,5 @@
+
+
 #include "app/shell/ui.h"
 
 #include <algorithm>
@@ -7,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include "app/shell/frame_hash.h"
-#include "app/shell/glyph_set.h"
+#include "app/shell/frame_tiles.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/shell/shaped_text.h"
 #include "app/shell/ui_impl.h"
+#include "chart/color.h"
+#include "chart/missing_font.h"
 #include "core/utf8.h"
-#include "view/color_map.h"
-#include "view/missing_font.h"
 
 namespace headlight::shell {
 namespace {
@@ -33,7 +35,7 @@ bool is_editing_key(Key key, const Modifiers& modifiers) {
   return key <= Key::Space || key == Key::A || key == Key::C || key == Key::V || key == Key::X;
 }
 
-glm::vec3 channels(Color color) { return glm::vec3(view::unpack(color)) / 255.0F; }
+glm::vec3 channels(Color color) { return glm::vec3(chart::unpack(color)) / 255.0F; }
 
 }  // namespace
 
@@ -215,7 +217,7 @@ std::uint64_t Ui::frames_drawn() const { return impl_->frames_drawn; }
 std::uint64_t Ui::pixels_drawn() const { return impl_->pixels_drawn; }
 void Ui::redraw_all() { impl_->drawn.reset(); }
 
-void Ui::paint_ground(const view::Rect& rect, Color color) {
+void Ui::paint_ground(const chart::Rect& rect, Color color) {
   const auto pixels = [&](glm::vec2 units) {
     return glm::ivec2(glm::clamp(glm::round(units * impl_->scale), glm::vec2(0.0F), glm::vec2(impl_->canvas->size())));
   };
@@ -352,7 +354,7 @@ std::string Ui::missing_fonts(std::string_view utf8) {
     if (is_drawn || impl_->atlas.files().has(code) || std::ranges::find(missing, code) != missing.end()) continue;
     missing.push_back(code);
   }
-  return missing.empty() ? std::string() : view::missing_font_text(missing);
+  return missing.empty() ? std::string() : chart::missing_font_text(missing);
 }
 
 const Theme& Ui::theme() const { return *impl_->theme; }

@@ -7,7 +7,7 @@
 #include "app/shell/pixels.h"
 #include "app/shell/theme.h"
 #include "app/shell/wrapped_text.h"
-#include "view/rect.h"
+#include "chart/viewport.h"
 
 namespace headlight::shell {
 
@@ -79,7 +79,7 @@ class Ui {
   void begin_frame(glm::uvec2 size, float scale, double elapsed_s);
   /// Paints a plain rectangle below everything else in this frame; later ones are over earlier ones. Far cheaper than
   /// drawing it where a CPU fills the pixels.
-  void paint_ground(const view::Rect& rect, Color color);
+  void paint_ground(const chart::Rect& rect, Color color);
   /// Draws the frame into the image (asynchronously), as far as it differs from the frame that the image shows: only tiles
   /// in which something changed, none when nothing did.
   void end_frame();

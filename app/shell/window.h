@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "app/shell/pixels.h"
-#include "core/result.h"
+#include "core/error.h"
 
 namespace headlight::shell {
 

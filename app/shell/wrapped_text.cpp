@@ -1,3 +1,4 @@
+
 #include "app/shell/wrapped_text.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "app/shell/glyph_set.h"
+#include "app/shell/shaped_text.h"
 #include "imgui.h"
 
 namespace headlight::shell {

@@ -1,8 +1,9 @@
+
 #include "app/state/field_values.h"
 
 #include "app/state/mask_json.h"
 #include "app/state/state_names.h"
-#include "view/color_map.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 
@@ -144,7 +145,7 @@ void read_limits(const JsonReader& object, const char* key, ColorLimits& value) 
     const std::string name(stage_name);
     const json* ends = reader.find(name.c_str());
     if (!ends) continue;
-    view::ValueLimits& read = value[stage];
+    chart::ValueLimits& read = value[stage];
     const bool are_numbers = ends->is_array() && ends->size() == 2 && ends->at(0).is_number() && ends->at(1).is_number();
     if (are_numbers) read = {.low = ends->at(0).get<float>(), .high = ends->at(1).get<float>()};
     const bool are_in_order = are_numbers && std::isfinite(read.low) && std::isfinite(read.high) && read.low < read.high;
@@ -242,7 +243,7 @@ void read_token(const JsonReader& object, const char* key, std::optional<std::ui
 
 void read_color_map(const JsonReader& object, const char* key, std::string& value) {
   object.read(key, value);
-  const Result<view::ColorMap> known = view::parse_color_map(value);
+  const Result<chart::ColorMap> known = chart::parse_color_map(value);
   if (!known) throw Error("{}: {}", object.path(key), known.error());
 }
 

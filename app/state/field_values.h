@@ -11,7 +11,7 @@ namespace headlight::app {
 // `object` into `value`, which stays as it is where there is no such member, and throws Error naming it when it is invalid.
 
 using IdLists = std::vector<std::vector<std::uint32_t>>;
-using ColorLimits = std::map<attention::Stage, view::ValueLimits>;
+using ColorLimits = std::map<attention::Stage, chart::ValueLimits>;
 
 /// Returns "1/sqrt(d_k)", "none" or a number.
 nlohmann::json write_scale(const model::Scale& scale);
@@ -63,7 +63,7 @@ void read_locked(const JsonReader& object, const char* key, std::optional<Locked
 nlohmann::json write_head_numbers(const std::vector<std::uint32_t>& heads);
 void read_head_numbers(const JsonReader& object, const char* key, std::vector<std::uint32_t>& value);
 
-/// Reads a name of view/color_map.h.
+/// Reads a name of view/color.h.
 void read_color_map(const JsonReader& object, const char* key, std::string& value);
 
 /// Reads any name of the kind that views have: a version that has other views may have written the file.

@@ -1,3 +1,4 @@
+
 #include "app/state/kept_window.h"
 
 #include <charconv>
@@ -11,8 +12,8 @@
 #include "app/state/json_reader.h"
 #include "app/state/model_changes.h"
 #include "app/state/state_json.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 
 namespace headlight::app {

@@ -1,3 +1,4 @@
+
 #include "app/state/mask_file.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/state_json.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/tensor.h"
 #include "files/npy.h"

@@ -1,3 +1,4 @@
+
 #include "app/state/session_file.h"
 
 #include <cstdlib>
@@ -10,8 +11,8 @@
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
 #include "app/state/state_json.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "export/figure_session.h"
 #include "model/hub_cache.h"

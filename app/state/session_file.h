@@ -2,7 +2,7 @@
 
 #include "app/state/session_record.h"
 #include "app/state/state.h"
-#include "core/result.h"
+#include "core/error.h"
 
 namespace headlight::app {
 
@@ -25,7 +25,7 @@ void save_session(const std::filesystem::path& path, const State& state, const S
 Result<State> load_session(const std::filesystem::path& path);
 /// Is it named as a figure (.png, .svg, .pdf)?
 bool is_figure_path(const std::filesystem::path& path);
-/// Reads the description of a figure's contents, as app/exports/figure_kind.h reads it; none: the file has only a session.
+/// Reads the description of a figure's contents, as app/figures/figure_kind.h reads it; none: the file has only a session.
 /// Throws Error.
 std::optional<nlohmann::json> load_figure(const std::filesystem::path& path);
 /// Reads the record of a file that load_session() reads; none: it has none.

@@ -1,10 +1,11 @@
+
 #include "app/state/settings.h"
 
 #include "app/state/json_reader.h"
 #include "app/state/source.h"
 #include "app/state/state_json.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "platform/folders.h"
 

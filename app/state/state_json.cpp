@@ -1,11 +1,12 @@
+
 #include "app/state/state_json.h"
 
 #include <array>
 
 #include "app/state/field.h"
 #include "app/state/json_reader.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/utf8.h"
 
 namespace headlight::app {

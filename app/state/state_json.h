@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/state/state.h"
+#include "core/error.h"
 #include "core/json.h"
-#include "core/result.h"
 
 namespace headlight::app {
 

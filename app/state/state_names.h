@@ -20,8 +20,8 @@ inline constexpr std::array<EnumName<Theme>, 3> kThemes = {
     {{Theme::Dark, "dark"}, {Theme::Light, "light"}, {Theme::HighContrast, "high-contrast"}}};
 inline constexpr std::array<EnumName<ColorRange>, 2> kRanges = {
     {{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
-inline constexpr std::array<EnumName<view::ScaleSpread>, 3> kSpreads = {
-    {{view::ScaleSpread::Linear, "linear"}, {view::ScaleSpread::Root, "sqrt"}, {view::ScaleSpread::Log, "log"}}};
+inline constexpr std::array<EnumName<chart::ScaleSpread>, 3> kSpreads = {
+    {{chart::ScaleSpread::Linear, "linear"}, {chart::ScaleSpread::Root, "sqrt"}, {chart::ScaleSpread::Log, "log"}}};
 inline constexpr std::array<EnumName<MapSide>, 2> kMapSides = {{{MapSide::Query, "query"}, {MapSide::Key, "key"}}};
 inline constexpr std::array<EnumName<SpecialTokens>, 3> kSpecialTokens = {
     {{SpecialTokens::Shown, "shown"}, {SpecialTokens::Hidden, "hidden"}, {SpecialTokens::Renormalized, "renormalized"}}};

@@ -1,9 +1,47 @@
 #pragma once
 
-#include "app/state/number_ref.h"
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "app/state/state.h"
+#include "attention/stage.h"
+#include "model/config.h"
 
 namespace headlight::app {
+
+/// A number on screen, by what it is a number of: the question "where is this from?".
+struct NumberRef {
+  /// Id of a quantity ("weights"), or of other numbers that views show ("w_q", "logit"): app/widgets/cells/provenance.h
+  /// lists them.
+  std::string of = {};
+  model::BlockRef block = {};
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;
+  std::uint32_t row = 0, column = 0;  ///< of its matrix; of a logit the token's place and the id in the vocabulary
+  std::uint32_t pool = 1;             ///< rows of the rectangle of cells that it covers, whose first cell is named
+  std::uint32_t pooled_columns = 0;   ///< its columns; 0: as many as rows
+  attention::Pooling pooling = attention::Pooling::Max;
+  std::optional<double> value = {};  ///< as it is shown; none: the matrix knows it
+  /// Names and texts of what only the view knows of it, such as the other head of a pair: the answer's first lines.
+  std::vector<std::pair<std::string, std::string>> notes = {};
+
+  bool operator==(const NumberRef&) const = default;
+  std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
+  bool is_exact() const { return pool == 1 && column_pool() == 1; }
+};
+
+/// The target of a context menu: the pinned cell, the dragged range of cells, or the selected head.
+enum class MenuTarget : std::uint8_t { Cell = 1, Range = 2, Head = 4 };
+/// The targets as bits of a command's or a view's `menus_of`.
+inline constexpr std::uint8_t kOfCell = 1, kOfRange = 2, kOfHead = 4;
+
+/// Returns the token of a side that the user has chosen: the locked one, else that of the pinned cell.
+inline std::optional<std::uint32_t> chosen_token(const ViewChoices& view, MapSide side) {
+  if (view.locked && view.locked->side == side) return view.locked->token;
+  if (!view.pinned) return std::nullopt;
+  return side == MapSide::Query ? view.pinned->query : view.pinned->key;
+}
 
 /// The first text box's action in the next frame: none, or take the keyboard with the caret at the end of the text or
 /// with the whole text selected. The values are in the order of shell::FieldFocus.

@@ -67,12 +67,12 @@ float parse_number(std::string_view flag, const std::string& text, float low, fl
   return value;
 }
 
-view::ValueLimits parse_limits(std::string_view flag, const std::string& text) {
+chart::ValueLimits parse_limits(std::string_view flag, const std::string& text) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos) throw UsageError("{}: expected LOW,HIGH as in 0,0.05, found '{}'", flag, text);
-  const view::ValueLimits limits{.low = parse_number(flag, text.substr(0, comma), -kLargest, kLargest),
-                                 .high = parse_number(flag, text.substr(comma + 1), -kLargest, kLargest)};
+  const chart::ValueLimits limits{.low = parse_number(flag, text.substr(0, comma), -kLargest, kLargest),
+                                  .high = parse_number(flag, text.substr(comma + 1), -kLargest, kLargest)};
   if (!(limits.low < limits.high)) throw UsageError("{}: '{}': the first number must be below the second", flag, text);
   return limits;
 }

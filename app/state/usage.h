@@ -3,8 +3,8 @@
 #include <functional>
 #include <string_view>
 
+#include "chart/value_scale.h"
 #include "core/error.h"
-#include "view/value_scale.h"
 
 namespace headlight::app {
 
@@ -22,7 +22,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 std::uint64_t parse_integer(std::string_view flag, const std::string& text, std::uint64_t low, std::uint64_t high);
 float parse_number(std::string_view flag, const std::string& text, float low, float high);
 /// Reads "LOW,HIGH" with LOW below HIGH.
-view::ValueLimits parse_limits(std::string_view flag, const std::string& text);
+chart::ValueLimits parse_limits(std::string_view flag, const std::string& text);
 /// Reads "on" or "off".
 bool parse_switch(std::string_view flag, const std::string& text);
 /// Returns the position of `text` in `names`.

@@ -4,11 +4,11 @@
 
 #include "attention/painted_cells.h"
 #include "attention/stage.h"
+#include "chart/value_scale.h"
 #include "evaluation/head_layout.h"
 #include "evaluation/head_metric.h"
 #include "model/config.h"
 #include "model/site.h"
-#include "view/value_scale.h"
 
 namespace headlight::app {
 
@@ -104,10 +104,10 @@ struct HeadChoices {
 struct ViewChoices {
   std::string tab = kHeadView;  ///< id of the view in the middle (app/views/view_table.h); an unknown one: the first view
   attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
-  std::string color_map = "viridis";                           ///< a name of view/color_map.h
+  std::string color_map = "viridis";                           ///< a name of view/color.h
   ColorRange color_range = ColorRange::Absolute;
-  view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
-  std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
+  chart::ScaleSpread color_spread = chart::ScaleSpread::Linear;      ///< of weights; scores have both signs
+  std::map<attention::Stage, chart::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
   bool weighs_values = false;  ///< the big heatmap shows weights as the norms of what they add
   RowNames row_names = RowNames::Written;
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells

@@ -6,7 +6,7 @@
 #include "app/state/field_types.h"
 #include "app/state/field_values.h"
 #include "app/state/state_names.h"
-#include "view/color_map.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -83,13 +83,14 @@ Field color_limits_field() {
                     "values at the ends of the colour bar, the same for all maps of weights, or of scores where LOW is "
                     "below 0 (default: what fits each map)",
                 .parse = [](const std::string& flag, const std::string& text) -> StateEdit {
-                  const view::ValueLimits limits = parse_limits(flag, text);
+                  const chart::ValueLimits limits = parse_limits(flag, text);
                   const float reach = std::max(std::abs(limits.low), std::abs(limits.high));
                   return [limits, reach](State& state) {
                     for (const auto& [stage, name] : kMapStages) {
                       const bool is_weights = stage == attention::Stage::Weights;
                       if (is_weights != (limits.low >= 0.0F)) continue;
-                      state.view.color_limits[stage] = is_weights ? limits : view::ValueLimits{.low = -reach, .high = reach};
+                      state.view.color_limits[stage] =
+                          is_weights ? limits : chart::ValueLimits{.low = -reach, .high = reach};
                     }
                   };
                 }};
@@ -250,8 +251,8 @@ void add_view_fields(std::vector<Field>& fields) {
 
 std::vector<std::string> color_map_names() {
   std::vector<std::string> names;
-  for (const view::ColorMap map : view::kColorMaps) {
-    if (map != view::ColorMap::BlueRed) names.emplace_back(view::to_string(map));
+  for (const chart::ColorMap map : chart::kColorMaps) {
+    if (map != chart::ColorMap::BlueRed) names.emplace_back(chart::to_string(map));
   }
   return names;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "app/exports/contents.h"
+#include "app/figures/job.h"
 #include "app/frame.h"
 #include "app/shell/input.h"
-#include "app/state/menu_target.h"
+#include "app/state/transient.h"
 #include "export/drawing.h"
 
 namespace headlight::app {

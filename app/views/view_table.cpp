@@ -1,6 +1,7 @@
+
 #include "app/views/view_table.h"
 
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/views/head/head_view.h"
 #include "app/views/open_views.h"
 #include "app/views/steps/steps_view.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/cells/arithmetic.h"
 #include "app/frame.h"
+#include "app/widgets/cells/arithmetic.h"
 
 namespace headlight::app {
 

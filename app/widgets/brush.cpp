@@ -1,6 +1,6 @@
 #include "app/widgets/brush.h"
 
-#include "app/analyses/analysis.h"
+#include "app/engine/analyses/analysis.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {

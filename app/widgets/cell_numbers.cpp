@@ -5,11 +5,34 @@
 #include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "view/color_map.h"
-#include "view/not_finite.h"
-#include "view/number_format.h"
+#include "app/widgets/tile_numbers.h"
+#include "chart/color.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
+
+std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
+  if (!frame.result.input) return std::nullopt;
+  const Selection& selection = frame.state.selection;
+  const model::BlockKind kind = selection.block.kind;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const std::optional<float> weight = numbers.value(attention::Stage::Weights, cell.query, cell.key);
+  const std::optional<float> scaled = numbers.value(attention::Stage::Scaled, cell.query, cell.key);
+  const auto shape = frame.result.shapes.find(selection.block);
+  const bool has_scores = shape == frame.result.shapes.end() || !shape->second.only_weights;
+  if (!weight || (has_scores && !scaled)) return std::nullopt;
+  const model::ModelInput& input = *frame.result.input;
+  const auto name = [&](const model::TokenBatch& tokens, std::uint32_t index) {
+    const std::string* text = tokens.label(selection.batch, index);
+    return text != nullptr ? *text : std::string();
+  };
+  std::string text =
+      fmt::format("layer {}, head {}\nquery {}: {}\nkey {}: {}\nweight {:.7g}", selection.block.layer.value, selection.head,
+                  cell.query, name(input.queries(kind), cell.query), cell.key, name(input.keys(kind), cell.key), *weight);
+  if (has_scores) text += fmt::format("\nscaled score {:.7g}", *scaled);
+  return text;
+}
+
 namespace {
 
 using attention::Stage;
@@ -29,18 +52,18 @@ shell::Color cell_color(const State& state, const MapCell& cell) {
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
   if (!frame.state.view.show_numbers || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
   for (const std::uint32_t decimals : {2U, 1U}) {
-    if (text_width(frame.ui.fonts().mono_small, view::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
+    if (text_width(frame.ui.fonts().mono_small, chart::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
   }
   return std::nullopt;
 }
 
-void draw_number(const Frame& frame, double value, shell::Color ground, const view::Rect& box) {
+void draw_number(const Frame& frame, double value, shell::Color ground, const chart::Rect& box) {
   const std::optional<std::uint32_t> decimals = decimals_for(frame, box.size);
   if (!decimals) return;
   ImFont* font = frame.ui.fonts().mono_small;
   std::uint32_t kept = *decimals;
-  std::string number = view::format_fixed(static_cast<float>(value), kept);
-  while (kept > 0 && text_width(font, number) > box.size.x) number = view::format_fixed(static_cast<float>(value), --kept);
+  std::string number = chart::format_fixed(static_cast<float>(value), kept);
+  while (kept > 0 && text_width(font, number) > box.size.x) number = chart::format_fixed(static_cast<float>(value), --kept);
   if (text_width(font, number) > box.size.x) return;
   put_text(font,
            {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
@@ -60,14 +83,14 @@ glm::vec2 text_size(ImFont* font, const std::string& text) {
 }
 
 /// Draws text in the middle of a cell.
-void put(ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
+void put(ImFont* font, const chart::Rect& cell, shell::Color color, const std::string& text) {
   const glm::vec2 size = text_size(font, text);
   if (size.x > cell.size.x) return;
   put_text(font, glm::round(cell.origin + (cell.size - size) * 0.5F), color, text);
 }
 
 /// Writes the text on its own background, for hatched cells.
-void put_on_plate(ImFont* font, const view::Rect& cell, const shell::Theme& theme, const std::string& text) {
+void put_on_plate(ImFont* font, const chart::Rect& cell, const shell::Theme& theme, const std::string& text) {
   const glm::vec2 half = text_size(font, text) * 0.5F, edge(3.0F, 0.0F);
   fill_rect(cell.center() - half - edge, cell.center() + half + edge, theme.hatch_ground, 2.0F);
   put(font, cell, theme.text_dim, text);
@@ -89,11 +112,11 @@ struct CellsInSight {
     end = glm::uvec2(glm::clamp(glm::ceil((high - area.origin) / cell), glm::vec2(0.0F), count));
   }
 
-  view::Rect rect(std::uint32_t row, std::uint32_t column) const {
+  chart::Rect rect(std::uint32_t row, std::uint32_t column) const {
     return {.origin = area.origin + glm::vec2(column, row) * cell, .size = cell};
   }
 
-  view::Rect area;
+  chart::Rect area;
   glm::vec2 cell;       ///< width and height
   glm::vec2 low, high;  ///< of both clip rectangles
   glm::uvec2 first{0};  ///< column and row
@@ -112,7 +135,7 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
     for (std::uint32_t column = cells.first.x; column < cells.end.x; ++column) {
       if (plan->factor_of(request.batch, request.head, request.row + row, request.column + column) != 0.0F) continue;
       if (is_masked_here(tile, row, column)) continue;
-      const view::Rect cell = cells.rect(row, column);
+      const chart::Rect cell = cells.rect(row, column);
       const bool has_number = cell.size.x >= kMinNumberCellWidth && cell.size.y >= kNumberCellHeight;
       const glm::vec2 middle =
           has_number ? glm::vec2(cell.end().x - 8.0F, cell.origin.y + 8.0F) : cell.origin + cell.size * 0.5F;
@@ -129,13 +152,13 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
 
 std::string cell_number(float value, std::uint32_t decimals) {
   const float magnitude = std::abs(value);
-  return view::format_fixed(value, magnitude >= 99.95F ? 0U : magnitude >= 9.995F ? std::min(decimals, 1U) : decimals);
+  return chart::format_fixed(value, magnitude >= 99.95F ? 0U : magnitude >= 9.995F ? std::min(decimals, 1U) : decimals);
 }
 
 shell::Color readable_on(shell::Color ground) { return shell::text_on(ground, shell::rgb(0xFFFFFF)); }
 
 shell::Color color_of(const shell::HeatmapImage& image, float value) {
-  const float position = view::position_in({.low = image.low, .high = image.high}, image.spread, value);
+  const float position = chart::position_in({.low = image.low, .high = image.high}, image.spread, value);
   return image.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
 }
 
@@ -148,7 +171,7 @@ void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const att
     if (!is_without_weights(tile, row)) continue;
     const float left = std::max(image.area.origin.x, cells.low.x);
     const float right = std::min(image.area.end().x, cells.high.x);
-    const view::Rect band{.origin = {left, cells.rect(row, 0).origin.y}, .size = {right - left, cells.cell.y}};
+    const chart::Rect band{.origin = {left, cells.rect(row, 0).origin.y}, .size = {right - left, cells.cell.y}};
     const char* text = band.size.x > 80.0F ? "no weights" : "none";
     if (text_width(font, text) < band.size.x) put_on_plate(font, band, frame.ui.theme(), text);
   }
@@ -169,9 +192,9 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
     const float factor = image.row_scale.empty() ? 1.0F : image.row_scale[row];
     for (std::uint32_t column = cells.first.x; column < cells.end.x; ++column) {
       const float value = tile.at(row, column);
-      const view::Rect cell = cells.rect(row, column);
+      const chart::Rect cell = cells.rect(row, column);
       if (!is_masked_here(tile, row, column)) {
-        const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
+        const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : chart::kNotFinitePacked;
         put(font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
         put_on_plate(font, cell, frame.ui.theme(), fitting(value));

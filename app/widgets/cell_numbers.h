@@ -6,6 +6,10 @@
 
 namespace headlight::app {
 
+/// Returns a cell of the selected head's map in words and numbers, one line each, for the clipboard: its tokens, weight and
+/// scaled score. nullopt until the numbers are known; requests them.
+std::optional<std::string> cell_text(Frame& frame, attention::Cell cell);
+
 /// Returns a number with the given decimals, fewer where its digits before the point already fill a cell: "0.17", "−12.3",
 /// "512", "−∞".
 std::string cell_number(float value, std::uint32_t decimals);
@@ -34,7 +38,7 @@ inline constexpr float kNumberCellHeight = 18.0F;
 /// A cell of a small map with its number, where that fits; the colour of a missing tile without a finite one. A selected or
 /// pointed-at cell has a frame.
 struct MapCell {
-  view::Rect box;
+  chart::Rect box;
   std::optional<double> value = {};
   double largest = 0.0;         ///< at the end of the colours
   bool is_signed = true;        ///< 0 is the middle of the colours, −`largest` their other end; else 0 is that

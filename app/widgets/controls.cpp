@@ -1,7 +1,7 @@
+
 #include "app/widgets/controls.h"
 
 #include "app/state/block_settings.h"
-#include "app/widgets/tooltips.h"
 
 namespace headlight::app {
 namespace {
@@ -27,7 +27,7 @@ float label_width(ImFont* font, const std::string& label, float padding) {
 
 }  // namespace
 
-Tooltip::Tooltip(Frame& frame, const view::Rect& explained) : frame_(frame) {
+Tooltip::Tooltip(Frame& frame, const chart::Rect& explained) : frame_(frame) {
   constexpr float kAway = 8.0F, kWide = 0.25F, kHigh = 0.4F;  // parts of the window
   const glm::vec2 window = frame.ui.size(), middle = explained.center();
   const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
@@ -49,13 +49,13 @@ Tooltip::~Tooltip() {
   ImGui::EndTooltip();
 }
 
-void draw_tooltip(Frame& frame, const view::Rect& explained, std::string_view text) {
+void draw_tooltip(Frame& frame, const chart::Rect& explained, std::string_view text) {
   constexpr float kTooltipWidth = 280.0F;
   const Tooltip tooltip(frame, explained);
   write_wrapped(frame.ui.fonts().small, frame.ui.theme().text, text, kTooltipWidth);
 }
 
-view::Rect around_pointer() {
+chart::Rect around_pointer() {
   constexpr float kReach = 8.0F;
   return {.origin = pointer_position() - kReach, .size = glm::vec2(2.0F * kReach)};
 }
@@ -76,7 +76,7 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation) 
 }
 
 void open_below_last_item(const Frame& frame) {
-  const view::Rect item = last_item_rect();
+  const chart::Rect item = last_item_rect();
   if (frame.ui.keyboard().is_active()) ImGui::SetNextWindowPos({item.origin.x, item.end().y}, ImGuiCond_Appearing);
 }
 

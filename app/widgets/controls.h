@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 // Controls: buttons, segments, lists that open, their tooltips, and where they stand in a line.
 
 #include "app/frame.h"
@@ -9,11 +11,13 @@
 namespace headlight::app {
 
 /// Returns the last ImGui item as a rectangle.
-inline view::Rect last_item_rect() {
+inline chart::Rect last_item_rect() {
   return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};
 }
 /// Return the current window of ImGui as a rectangle, and the pointer's position.
-inline view::Rect window_rect() { return {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())}; }
+inline chart::Rect window_rect() {
+  return {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())};
+}
 inline glm::vec2 pointer_position() { return to_glm(ImGui::GetIO().MousePos); }
 /// Is a dialog, menu or list open?
 inline bool has_popup() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
@@ -31,7 +35,7 @@ void explain_last_item(Frame& frame, const char* text);
 /// It is marked as "tooltip" when the scope ends.
 class Tooltip {
  public:
-  Tooltip(Frame& frame, const view::Rect& explained);
+  Tooltip(Frame& frame, const chart::Rect& explained);
   ~Tooltip();
   Tooltip(const Tooltip&) = delete;
   Tooltip& operator=(const Tooltip&) = delete;
@@ -40,9 +44,9 @@ class Tooltip {
   Frame& frame_;
 };
 /// Draws a tooltip with a text, broken where it is wider than some 40 characters.
-void draw_tooltip(Frame& frame, const view::Rect& explained, std::string_view text);
+void draw_tooltip(Frame& frame, const chart::Rect& explained, std::string_view text);
 /// Returns a small square around the pointer: what a tooltip of a line or a point explains.
-view::Rect around_pointer();
+chart::Rect around_pointer();
 
 /// Called before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
 void open_below_last_item(const Frame& frame);
@@ -177,5 +181,12 @@ bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 o
 /// Draws the rail of a folded panel at the window's edge, in the whole current pane: the button and the panel's title,
 /// vertical. The whole rail can be clicked.
 bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title);
+
+}  // namespace headlight::app
+
+namespace headlight::app {
+
+/// Returns the effect of the control of this name, in one plain sentence; empty for names that aren't in the table.
+std::string_view tooltip_of(std::string_view name);
 
 }  // namespace headlight::app

@@ -1,10 +1,10 @@
+
 #include "app/widgets/form.h"
 
 #include <charconv>
 
 #include "app/shell/wrapped_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/tooltips.h"
 
 namespace headlight::app {
 namespace {
@@ -318,7 +318,7 @@ void Form::warning(std::string_view text) {
   frame_.mark(mark_name("warning"), last_item_rect());
 }
 
-void draw_section(Frame& frame, const view::Rect& bar, const char* name, const char* title, bool& is_open,
+void draw_section(Frame& frame, const chart::Rect& bar, const char* name, const char* title, bool& is_open,
                   const std::function<void()>& draw_content) {
   constexpr float kHeight = 36.0F;
   const shell::Theme& theme = frame.ui.theme();

@@ -80,7 +80,7 @@ class Form {
 };
 
 /// Draws a section of the sidebar `bar` that folds: a strong title, what is in it while it is open, and a line.
-void draw_section(Frame& frame, const view::Rect& bar, const char* name, const char* title, bool& is_open,
+void draw_section(Frame& frame, const chart::Rect& bar, const char* name, const char* title, bool& is_open,
                   const std::function<void()>& draw_content);
 
 }  // namespace headlight::app

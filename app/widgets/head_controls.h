@@ -1,8 +1,19 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/widgets/cells/arithmetic.h"
+#include "app/widgets/cells/step_values.h"
 
 namespace headlight::app {
+
+/// Returns the subject of a run that has the selected block.
+HeadSubject selected_subject(const Frame& frame);
+
+/// Returns the question about a cell of one of the head's matrices, with the reason why a cell of a map is masked.
+CellQuestion question_about(const Frame& frame, const HeadSubject& subject, attention::Stage stage, attention::Cell cell);
+
+/// Returns a token of the selected line as it is shown: "short"; its index where the text isn't known.
+std::string token_name(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t index);
 
 /// Draws Encoder | Decoder | Cross, where the network has more than one kind of attention: selects a head of the chosen one.
 /// `name`: of the buttons, as in "grid.kind".
@@ -22,6 +33,6 @@ void draw_gain_control(Frame& frame);
 float gain_control_width(const Frame& frame);
 
 /// Marks in a thumbnail's corners for a head whose gain isn't 1 or whose pattern is replaced; nothing for others.
-void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box);
+void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const chart::Rect& box);
 
 }  // namespace headlight::app

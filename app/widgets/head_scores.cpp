@@ -1,6 +1,6 @@
 #include "app/widgets/head_scores.h"
 
-#include "app/cells/stage_text.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"

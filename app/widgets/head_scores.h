@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/quantities/compared.h"
+#include "app/shapes/quantities/compared.h"
 #include "app/shapes/table.h"
 #include "app/widgets/matrix.h"
 
@@ -19,7 +19,7 @@ struct ScoredHead {
 /// What a figure for a paper says of its numbers.
 struct FigureWords {
   std::string title = {}, subtitle = {};
-  view::ColorMap color_map = view::ColorMap::Viridis;  ///< of numbers without signs
+  chart::ColorMap color_map = chart::ColorMap::Viridis;  ///< of numbers without signs
 };
 
 /// Numbers of heads of one or more kinds of attention, or how much they changed since the baseline.

@@ -1,10 +1,10 @@
 #include "app/widgets/map_axes.h"
 
-#include "app/cells/stage_text.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "view/axis_labels.h"
-#include "view/number_format.h"
+#include "chart/axis_labels.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -55,14 +55,14 @@ struct DrawnLabel {
   bool is_rotated = false, is_marked = false, is_padding = false;
 };
 
-/// The labels of src/view's layout; its indices with their token too, since there is room for one vertical label at each.
+/// The labels of src/chart's layout; its indices with their token too, since there is room for one vertical label at each.
 struct PlacedLabels {
-  view::AxisLabels labels;
+  chart::AxisLabels labels;
   bool is_upright = false;
 };
 
-PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& tokens, float cell, float origin, float length,
-                   float most) {
+PlacedLabels place(const Frame& frame, chart::AxisSide side, const AxisTokens& tokens, float cell, float origin,
+                   float length, float most) {
   std::vector<float> widths;
   // The labels' widths don't matter where cells are lower than a line: thousands of them needn't be measured.
   if (cell >= line_height(frame)) {
@@ -70,20 +70,21 @@ PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& to
     for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(frame.ui.fonts().small, tokens.label(i)));
   }
   PlacedLabels placed;
-  placed.labels = view::lay_out_labels({.side = side,
-                                        .count = tokens.count,
-                                        .widths = widths,
-                                        .cell_size = cell,
-                                        .origin = origin,
-                                        .length = length,
-                                        .line_height = line_height(frame),
-                                        // Vertical labels take the indices' positions.
-                                        .digit_width = 0.0F,
-                                        .max_extent = most,
-                                        // Thinned columns are as far apart as thinned rows, so that both have one step.
-                                        .gap = line_height(frame) * (cell < line_height(frame) ? view::kThinnedAir : 1.0F)});
+  placed.labels =
+      chart::lay_out_labels({.side = side,
+                             .count = tokens.count,
+                             .widths = widths,
+                             .cell_size = cell,
+                             .origin = origin,
+                             .length = length,
+                             .line_height = line_height(frame),
+                             // Vertical labels take the indices' positions.
+                             .digit_width = 0.0F,
+                             .max_extent = most,
+                             // Thinned columns are as far apart as thinned rows, so that both have one step.
+                             .gap = line_height(frame) * (cell < line_height(frame) ? chart::kThinnedAir : 1.0F)});
   const bool is_thinned = placed.labels.shows_indices;
-  placed.is_upright = side == view::AxisSide::Columns && (is_thinned || placed.labels.angle == view::LabelAngle::Vertical);
+  placed.is_upright = side == chart::AxisSide::Columns && (is_thinned || placed.labels.angle == chart::LabelAngle::Vertical);
   return placed;
 }
 
@@ -95,7 +96,7 @@ bool gives_way(std::uint32_t index, std::optional<std::uint32_t> marked, std::ui
 
 class AxisPainter {
  public:
-  AxisPainter(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins)
+  AxisPainter(const Frame& frame, const chart::Viewport& viewport, glm::vec2 margins)
       : frame_(frame),
         theme_(frame.ui.theme()),
         cells_(viewport.visible()),
@@ -114,7 +115,7 @@ class AxisPainter {
 
   void draw_rows(const AxisTokens& queries, std::optional<std::uint32_t> marked) const {
     const float cell = viewport_.cell_size().y;
-    const PlacedLabels placed = place(frame_, view::AxisSide::Rows, queries, cell, matrix_.origin.y - cells_.origin.y,
+    const PlacedLabels placed = place(frame_, chart::AxisSide::Rows, queries, cell, matrix_.origin.y - cells_.origin.y,
                                       cells_.size.y, margins_.x - kLabelGap - 8.0F);
     const float patches = side_room(queries), bands = band_room(queries);
     const auto draw_row = [&](std::uint32_t row, float center) {
@@ -128,7 +129,7 @@ class AxisPainter {
                            std::round(cells_.origin.y + center - font_size(font_) * 0.5F));
       draw(label, theme_.query_fill);
     };
-    for (const view::AxisLabel& label : placed.labels.labels) {
+    for (const chart::AxisLabel& label : placed.labels.labels) {
       if (!gives_way(label.index, marked, placed.labels.step) && label.index != marked) draw_row(label.index, label.center);
     }
     if (marked && *marked < queries.count)
@@ -140,8 +141,8 @@ class AxisPainter {
     const float patches = side_room(keys), bands = band_room(keys);
     const float up = margins_.y - kNameHeight - kLabelGap - patches;
     const PlacedLabels placed =
-        place(frame_, view::AxisSide::Columns, keys, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, up);
-    const bool is_level = placed.labels.angle == view::LabelAngle::Horizontal && !placed.is_upright;
+        place(frame_, chart::AxisSide::Columns, keys, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, up);
+    const bool is_level = placed.labels.angle == chart::LabelAngle::Horizontal && !placed.is_upright;
     const auto draw_column = [&](std::uint32_t column, float center) {
       DrawnLabel label{.text = {},
                        .at = {},
@@ -166,7 +167,7 @@ class AxisPainter {
       }
       draw(label, theme_.key_fill);
     };
-    for (const view::AxisLabel& label : placed.labels.labels) {
+    for (const chart::AxisLabel& label : placed.labels.labels) {
       if (!gives_way(label.index, marked, placed.labels.step) && label.index != marked)
         draw_column(label.index, label.center);
     }
@@ -185,8 +186,8 @@ class AxisPainter {
       const float high = std::min(origin + static_cast<float>(std::min(band.end, tokens.count)) * cell - 0.5F, end);
       if (high - low < 1.0F) continue;
       const float across = (are_rows ? cells_.origin.x : cells_.origin.y) - kBandGap - kBandEdge;
-      const view::Rect bar = are_rows ? view::Rect{.origin = {across, low}, .size = {kBandEdge, high - low}}
-                                      : view::Rect{.origin = {low, across}, .size = {high - low, kBandEdge}};
+      const chart::Rect bar = are_rows ? chart::Rect{.origin = {across, low}, .size = {kBandEdge, high - low}}
+                                       : chart::Rect{.origin = {low, across}, .size = {high - low, kBandEdge}};
       const shell::Color fill = fill_of_turn(theme_, band.name);
       fill_rect(bar, fill, 2.0F);
       const std::string name = name_within(band.name, high - low - 2.0F);
@@ -256,8 +257,8 @@ class AxisPainter {
 
   const Frame& frame_;
   const shell::Theme& theme_;
-  view::Rect cells_, matrix_;
-  const view::Viewport& viewport_;
+  chart::Rect cells_, matrix_;
+  const chart::Viewport& viewport_;
   glm::vec2 margins_;
   ImFont* font_;
   ImDrawList* list_;
@@ -288,7 +289,7 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   ImFont* font = frame.ui.fonts().small;
   glm::vec2 margins(0.0F);
   const auto fitted = [&](float top) {
-    return view::Viewport({.origin = {}, .size = room - glm::vec2(margins.x, top)}, queries.count, keys.count);
+    return chart::Viewport({.origin = {}, .size = room - glm::vec2(margins.x, top)}, queries.count, keys.count);
   };
   // Each label includes its index where labels are thinned out.
   const auto with_number = [&](const AxisTokens& tokens, float cell) {
@@ -300,7 +301,7 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   margins.x = std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kMinLeft, kMaxLeft) + side_room(queries);
   const float cell = fitted(kMaxUp + kNameHeight).cell_size().x;
   const PlacedLabels placed =
-      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
+      place(frame, chart::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
   const float up = placed.labels.shows_indices ? std::ceil(with_number(keys, cell)) : std::ceil(placed.labels.extent);
   margins.y = std::min(up, kMaxUp) + kNameHeight + kLabelGap + side_room(keys);
   return margins;
@@ -308,15 +309,15 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
 
 float measure_overhang(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 margins,
                        glm::vec2 room) {
-  const view::Viewport fitted({.origin = {}, .size = glm::max(room - margins, 1.0F)}, queries.count, keys.count);
+  const chart::Viewport fitted({.origin = {}, .size = glm::max(room - margins, 1.0F)}, queries.count, keys.count);
   const float cell = fitted.cell_size().x;
   const PlacedLabels placed =
-      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
-  const bool is_slanted = placed.labels.angle == view::LabelAngle::Diagonal && !placed.is_upright;
+      place(frame, chart::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
+  const bool is_slanted = placed.labels.angle == chart::LabelAngle::Diagonal && !placed.is_upright;
   return is_slanted ? std::ceil(std::min(placed.labels.extent, kMaxUp)) : 0.0F;
 }
 
-void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
+void draw_axes(const Frame& frame, const chart::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked) {
   const AxisPainter painter(frame, viewport, margins);
   painter.draw_names(queries.name, keys.name);
@@ -326,20 +327,20 @@ void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 mar
   painter.draw_bands(keys, false);
 }
 
-void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals) {
+void draw_marginals(Frame& frame, const chart::Viewport& viewport, const Marginals& marginals) {
   const shell::Theme& theme = frame.ui.theme();
-  const view::Rect cells = viewport.visible();
+  const chart::Rect cells = viewport.visible();
   const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
   const bool is_pointed_at = ImGui::IsWindowHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
   // Bars have one pixel between them where there is room for it.
   const glm::vec2 air = glm::vec2(viewport.cell_size().x > 4.0F ? 1.0F : 0.0F, viewport.cell_size().y > 4.0F ? 1.0F : 0.0F);
 
-  const view::Rect beside{.origin = {cells.end().x + kMarginalGap, cells.origin.y}, .size = {kLongest, cells.size.y}};
+  const chart::Rect beside{.origin = {cells.end().x + kMarginalGap, cells.origin.y}, .size = {kLongest, cells.size.y}};
   frame.mark("head.given", beside);
   list->PushClipRect({beside.origin.x - 1.0F, beside.origin.y}, beside.end(), true);
   for (std::uint32_t row = 0; row < marginals.given.size(); ++row) {
-    const view::Rect cell = viewport.rect_of({.row = row, .column = 0});
+    const chart::Rect cell = viewport.rect_of({.row = row, .column = 0});
     if (cell.end().y < cells.origin.y || cell.origin.y > cells.end().y) continue;
     const float length = std::round(kLongest * part_of(marginals.given[row], 1.0F));
     fill_rect({beside.origin.x, cell.origin.y}, {beside.origin.x + length, cell.end().y - air.y}, theme.query);
@@ -347,18 +348,18 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     if (is_pointed_at && is_in_row && beside.contains(pointer)) {
       draw_tooltip(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
                    fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
-                               view::format_exact(marginals.given[row])));
+                               chart::format_exact(marginals.given[row])));
     }
   }
   list->PopClipRect();
   draw_line({beside.origin.x - 1.0F, beside.origin.y}, {beside.origin.x - 1.0F, beside.end().y}, theme.border);
 
-  const view::Rect below{.origin = {cells.origin.x, cells.end().y + kMarginalGap}, .size = {cells.size.x, kLongest}};
+  const chart::Rect below{.origin = {cells.origin.x, cells.end().y + kMarginalGap}, .size = {cells.size.x, kLongest}};
   frame.mark("head.received", below);
   const float largest = marginals.received.empty() ? 0.0F : *std::ranges::max_element(marginals.received);
   list->PushClipRect({below.origin.x, below.origin.y - 1.0F}, below.end(), true);
   for (std::uint32_t column = 0; column < marginals.received.size(); ++column) {
-    const view::Rect cell = viewport.rect_of({.row = 0, .column = column});
+    const chart::Rect cell = viewport.rect_of({.row = 0, .column = column});
     if (cell.end().x < cells.origin.x || cell.origin.x > cells.end().x) continue;
     const float length = std::round((kLongest - kMarginalNumberRoom) * part_of(marginals.received[column], largest));
     fill_rect({cell.origin.x, below.origin.y}, {cell.end().x - air.x, below.origin.y + length}, theme.key);
@@ -366,13 +367,13 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     if (is_pointed_at && is_in_column && below.contains(pointer)) {
       draw_tooltip(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
                    fmt::format("Key {} receives {} on average from each query.", column,
-                               view::format_exact(marginals.received[column])));
+                               chart::format_exact(marginals.received[column])));
     }
   }
   list->PopClipRect();
   draw_line({below.origin.x, below.origin.y - 1.0F}, {below.end().x, below.origin.y - 1.0F}, theme.border);
   ImFont* font = frame.ui.fonts().mono_small;
-  const std::string text = fmt::format("received, at most {}", view::format_number(largest, 6));
+  const std::string text = fmt::format("received, at most {}", chart::format_number(largest, 6));
   if (text_width(font, text) > below.size.x) return;
   put_text(font, {below.origin.x, below.end().y - font_size(font)}, theme.text_dim, text);
 }

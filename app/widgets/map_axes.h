@@ -1,10 +1,10 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/quantities/grouped_map.h"
+#include "app/shapes/quantities/grouped_map.h"
 #include "attention/mask.h"
 #include "capture/patch_grid.h"
-#include "view/viewport.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -41,7 +41,7 @@ struct MarkedLabels {
 
 /// Draws labels of the visible rows and columns: at 0° where they fit, else 45°, else 90°, thinned out with their indices
 /// where not all have room; they never overlap.
-void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
+void draw_axes(const Frame& frame, const chart::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked);
 
 /// Room that the bars need right of the map and below it.
@@ -50,6 +50,6 @@ inline constexpr float kMarginalRoom = 40.0F;
 /// Draws bars beside the visible rows and below the visible columns of a map: how much a query gives to other tokens, from 0
 /// to 1, and the mean that a key receives, up to the largest of the map, with that number. Explains the bar under the
 /// pointer.
-void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals);
+void draw_marginals(Frame& frame, const chart::Viewport& viewport, const Marginals& marginals);
 
 }  // namespace headlight::app

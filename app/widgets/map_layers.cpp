@@ -1,6 +1,6 @@
 #include "app/widgets/map_layers.h"
 
-#include "app/quantities/map_tiles.h"
+#include "app/shapes/quantities/map_tiles.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 
@@ -35,7 +35,7 @@ bool has_range_of_rows(const TileQuery& whole) {
 constexpr std::uint32_t kSnap = 32;  // values
 
 /// Returns the region, widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
-view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t columns) {
+chart::Region snapped(chart::Region region, std::uint32_t rows, std::uint32_t columns) {
   const auto widen = [](std::uint32_t& first, std::uint32_t& count, std::uint32_t all, std::uint32_t pool) {
     const std::uint32_t snap = kSnap * pool;
     const std::uint32_t end = std::min((first + count + snap - 1) / snap * snap, all);
@@ -95,12 +95,12 @@ MapLayers find_layers(Frame& frame, const MapView& view) {
   return layers;
 }
 
-TiledMap::TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t place,
-                   const std::function<TileQuery(const view::Region&)>& map)
+TiledMap::TiledMap(Frame& frame, const chart::Viewport& viewport, std::uint32_t place,
+                   const std::function<TileQuery(const chart::Region&)>& map)
     : frame_(frame), viewport_(viewport), place_(place) {
   const float scale = frame.ui.scale();
   const std::uint32_t rows = viewport.rows(), columns = viewport.columns();
-  const view::Region visible = viewport.visible_region(scale);
+  const chart::Region visible = viewport.visible_region(scale);
   const TileQuery whole = map(viewport.fitted().visible_region(scale));
   if (is_large_map(rows, columns)) {
     layers_ = find_layers(frame, {.visible = map(visible), .whole = whole, .rows = rows, .columns = columns});
@@ -116,7 +116,7 @@ TiledMap::TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t p
 
 /// Returns the area of the tile's cells. The last value of a pooled tile stands for fewer cells than the others; the part of
 /// it beyond the map is clipped.
-view::Rect TiledMap::area_of(const TileQuery& shown) const {
+chart::Rect TiledMap::area_of(const TileQuery& shown) const {
   const glm::vec2 cell = viewport_.cell_size();
   return {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,
           .size = glm::vec2(shown.tile_columns() * shown.column_pool(), shown.tile_rows() * shown.pool) * cell};
@@ -125,8 +125,8 @@ view::Rect TiledMap::area_of(const TileQuery& shown) const {
 bool TiledMap::covers_all(const ShownTile& shown) const {
   if (!shown.tile) return false;
   constexpr float kSlack = 1e-3F;  // of a pixel: sums of floats
-  const view::Rect cells = viewport_.visible();
-  const view::Rect area = area_of(shown.query);
+  const chart::Rect cells = viewport_.visible();
+  const chart::Rect area = area_of(shown.query);
   return glm::all(glm::lessThanEqual(area.origin, cells.origin + kSlack)) &&
          glm::all(glm::greaterThanEqual(area.end(), cells.end() - kSlack));
 }
@@ -141,7 +141,7 @@ void TiledMap::draw(const SetColors& colors) const {
   if (sharp_.tile) draw_tile(sharp_, colors);
 }
 
-void TiledMap::draw_small(const view::Rect& area, const std::function<view::Rect(const TileQuery&)>& area_of,
+void TiledMap::draw_small(const chart::Rect& area, const std::function<chart::Rect(const TileQuery&)>& area_of,
                           const SetColors& colors) const {
   fill_rect(area, frame_.ui.theme().missing);
   for (const ShownTile& tile : layers_ ? layers_->whole : std::vector(whole_.tile ? 1 : 0, whole_)) {
@@ -155,7 +155,7 @@ void TiledMap::draw_small(const view::Rect& area, const std::function<view::Rect
 }
 
 void TiledMap::draw_tile(const ShownTile& shown, const SetColors& colors) const {
-  const view::Rect cells = viewport_.visible();
+  const chart::Rect cells = viewport_.visible();
   const glm::vec2 cell = viewport_.cell_size();
   shell::HeatmapImage image = heatmap_of(shown, place_, frame_.ui.theme());
   colors(image, shown);

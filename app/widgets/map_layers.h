@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/widgets/shown_tile.h"
-#include "view/viewport.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -35,8 +35,8 @@ class TiledMap {
  public:
   /// `map`: returns the query for a region of it. Asks for what is visible, and for the whole map pooled to the screen,
   /// which gives the colours' range and stands in until the rest is there. `place` names the map among the window's images.
-  TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t place,
-           const std::function<TileQuery(const view::Region&)>& map);
+  TiledMap(Frame& frame, const chart::Viewport& viewport, std::uint32_t place,
+           const std::function<TileQuery(const chart::Region&)>& map);
   /// Returns the whole map where it is known, else what is visible; no tile: nothing is known.
   const ShownTile& known() const { return layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_; }
   /// Returns the tile of what is visible; no tile for a large map.
@@ -47,17 +47,17 @@ class TiledMap {
   using SetColors = std::function<void(shell::HeatmapImage& image, const ShownTile& shown)>;
   void draw(const SetColors& colors) const;
   /// Draws the whole map without numbers into a small rectangle. `area_of`: returns a tile's area there.
-  void draw_small(const view::Rect& area, const std::function<view::Rect(const TileQuery&)>& area_of,
+  void draw_small(const chart::Rect& area, const std::function<chart::Rect(const TileQuery&)>& area_of,
                   const SetColors& colors) const;
 
  private:
   /// Does the tile hide everything below it?
   bool covers_all(const ShownTile& shown) const;
-  view::Rect area_of(const TileQuery& shown) const;
+  chart::Rect area_of(const TileQuery& shown) const;
   void draw_tile(const ShownTile& shown, const SetColors& colors) const;
 
   Frame& frame_;
-  const view::Viewport& viewport_;
+  const chart::Viewport& viewport_;
   std::uint32_t place_;
   ShownTile sharp_, whole_;
   std::optional<MapLayers> layers_;  ///< instead of both, of a large map

@@ -68,7 +68,7 @@ void draw_row_name(Frame& frame, const MatrixMap& map, std::size_t row, const Gr
            name);
 }
 
-void draw_cell(Frame& frame, const MatrixMap& map, MatrixCell cell, double largest, const view::Rect& box,
+void draw_cell(Frame& frame, const MatrixMap& map, MatrixCell cell, double largest, const chart::Rect& box,
                MatrixClick& click) {
   const std::optional<double> value = map.matrix.cells[cell.row][cell.column];
   ImGui::SetCursorScreenPos(box.origin);
@@ -120,7 +120,7 @@ std::string Matrix::csv() const {
   return app::csv(table);
 }
 
-exporting::HeatmapFigure Matrix::figure(view::ColorMap color_map) const {
+exporting::HeatmapFigure Matrix::figure(chart::ColorMap color_map) const {
   exporting::HeatmapFigure figure{.title = {}, .subtitle = {}, .map = {}, .rows = rows, .columns = columns, .style = {}};
   figure.map.rows = static_cast<std::uint32_t>(cells.size());
   figure.map.columns = static_cast<std::uint32_t>(columns.tokens.size());
@@ -135,8 +135,8 @@ exporting::HeatmapFigure Matrix::figure(view::ColorMap color_map) const {
   figure.value_title = title;
   figure.masked_title = hides_missing ? "masked" : "no value";
   figure.marks_empty_rows = false;
-  figure.style = {.color_map = color_map, .scale = view::ScaleKind::Maximum};
-  if (has_log_colors) figure.style.spread = view::ScaleSpread::Log;
+  figure.style = {.color_map = color_map, .scale = chart::ScaleKind::Maximum};
+  if (has_log_colors) figure.style.spread = chart::ScaleSpread::Log;
   if (is_signed) figure.style = exporting::diverging(figure.style);
   return figure;
 }
@@ -165,7 +165,7 @@ MatrixClick draw_matrix(Frame& frame, const MatrixMap& map) {
     for (std::size_t row = first; row < end; ++row) {
       draw_row_name(frame, map, row, grid, origin);
       for (std::size_t column = 0; column < map.matrix.cells[row].size(); ++column) {
-        const view::Rect box{.origin = origin + glm::vec2(grid.x(column), grid.y(row)), .size = grid.cell};
+        const chart::Rect box{.origin = origin + glm::vec2(grid.x(column), grid.y(row)), .size = grid.cell};
         draw_cell(frame, map, {.row = row, .column = column}, largest, box, click);
       }
     }

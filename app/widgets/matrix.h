@@ -19,7 +19,7 @@ struct Matrix {
   /// Returns a line of the columns' names, and one for each row.
   std::string csv() const;
   /// Returns a figure for a paper; cells that aren't known are hatched.
-  exporting::HeatmapFigure figure(view::ColorMap color_map = view::ColorMap::Viridis) const;
+  exporting::HeatmapFigure figure(chart::ColorMap color_map = chart::ColorMap::Viridis) const;
 };
 
 struct MatrixCell {

@@ -1,6 +1,7 @@
+
 #include "app/widgets/origin_dialog.h"
 
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/cells/provenance.h"
 #include "app/frame.h"
+#include "app/widgets/cells/provenance.h"
 
 namespace headlight::app {
 

@@ -22,9 +22,9 @@ capture::PatchImages patch_images(const Frame& frame, MapSide side) {
 std::uint64_t picture_revision(const Frame& frame) { return frame.result.run << 20U | frame.state.selection.batch; }
 
 void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePlace place, std::uint64_t revision,
-                  const view::Rect& area, const std::optional<view::Rect>& clip, std::size_t index) {
+                  const chart::Rect& area, const std::optional<chart::Rect>& clip, std::size_t index) {
   if (pixels == nullptr) {
-    const view::Rect shown = clip.value_or(area);
+    const chart::Rect shown = clip.value_or(area);
     fill_rect(shown, frame.ui.theme().field);
     return;
   }
@@ -42,7 +42,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
 }
 
 void draw_patch(const Frame& frame, const capture::PatchImages& images, PicturePlace place,
-                capture::PatchImages::Found patch, const view::Rect& to) {
+                capture::PatchImages::Found patch, const chart::Rect& to) {
   const capture::PatchImage& image = images.images[patch.image];
   // The whole image, so large that this patch of it covers the rectangle.
   const glm::vec2 grid(image.grid.columns, image.grid.rows);

@@ -1,10 +1,35 @@
 #include "app/widgets/prediction_bars.h"
 
-#include "app/engine/prediction_place.h"
+#include "app/engine/predictions.h"
+#include "app/engine/token_words.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
+
+bool rows_write_tokens(const Frame& frame, model::BlockKind kind) {
+  const bool is_written = frame.result.model && frame.result.model->description.is_encoder_decoder;
+  return is_written && frame.result.input && rows_write_tokens(*frame.result.input, kind);
+}
+
+std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind) {
+  if (!rows_write_tokens(frame, kind) || frame.state.view.row_names != RowNames::Written) return std::nullopt;
+  const model::TokenBatch& target = *frame.result.input->target;
+  const std::uint32_t batch = frame.state.selection.batch;
+  if (batch >= target.texts.size() || batch >= target.lengths.size()) return std::nullopt;
+  std::vector<std::string> texts = written_texts(target, batch);
+  const std::uint32_t end =
+      std::min<std::uint32_t>(target.start(batch) + target.lengths[batch], static_cast<std::uint32_t>(texts.size()));
+  if (!frame.result.has_logits || end == 0) return texts;
+  const Prediction* next = frame.ask(PredictionQuery{
+      .batch = batch, .token = end - 1, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
+  if (next && next->run == frame.result.run && !next->candidates.empty()) {
+    texts[end - 1] = candidate_label(frame.result, next->candidates.front().id);
+    frame.ui.ensure_glyphs(texts[end - 1]);
+  }
+  return texts;
+}
+
 namespace {
 
 constexpr float kPredictionHeight = 26.0F;
@@ -43,7 +68,7 @@ void put_right(ImFont* font, ImVec2 right, shell::Color color, const std::string
   put_text(font, {std::round(right.x - text_width(font, text)), right.y}, color, text);
 }
 
-void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, const view::Rect& box, bool is_hovered) {
+void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, const chart::Rect& box, bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   if (is_hovered) fill_rect(box, theme.hover, 4.0F);
@@ -101,7 +126,7 @@ PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float w
 
 std::string candidate_label(const EngineResult& result, std::uint32_t id) { return predicted_label(result.model.get(), id); }
 
-void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint) {
+void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const chart::Rect& box, const char* hint) {
   const Tooltip tooltip(frame, box);
   write_text(frame.ui.fonts().strong, frame.ui.theme().text, candidate_label(frame.result, candidate.id));
   {
@@ -140,8 +165,8 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const shell::ControlGroup group(frame.ui.keyboard(), "candidates");
   for (std::size_t i = 0; i < count; ++i) {
     const inference::Candidate& candidate = bars.candidates[i];
-    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kPredictionHeight},
-                         .size = {width, kPredictionHeight}};
+    const chart::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kPredictionHeight},
+                          .size = {width, kPredictionHeight}};
     ImGui::SetCursorScreenPos(box.origin);
     ImGui::PushID(static_cast<int>(i));
     // Ctrl and a click ask where the number is from.

@@ -6,11 +6,19 @@
 
 namespace headlight::app {
 
+/// Are the queries of this kind of attention the target of an encoder–decoder, so that each row writes the next token?
+bool rows_write_tokens(const Frame& frame, model::BlockKind kind);
+
+/// Returns the tokens that the model writes at the rows of the selected batch item: row t predicts token t + 1; the last
+/// row's is the likeliest prediction (requested here, "…" until it is known). nullopt where rows are named by the tokens
+/// that the decoder reads, or aren't a target.
+std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind);
+
 /// Returns a token's label: the tokenizer's, or its id.
 std::string candidate_label(const EngineResult& result, std::uint32_t id);
 
 /// Draws the tooltip of a candidate that is drawn in `box`.
-void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint);
+void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const chart::Rect& box, const char* hint);
 
 /// The input of the bars.
 struct PredictionBars {

@@ -14,7 +14,7 @@ constexpr float kLargestReach = 1e9F;  // of scores
 constexpr std::array kNames = {"fitted", "per row", "fixed"};
 
 /// Can a bar show these limits? Half-typed numbers, which may be out of order or out of reach, aren't taken.
-bool are_limits(Stage stage, const view::ValueLimits& limits) {
+bool are_limits(Stage stage, const chart::ValueLimits& limits) {
   const bool are_ordered = std::isfinite(limits.low) && std::isfinite(limits.high) && limits.low < limits.high;
   const bool are_weights = stage == Stage::Weights;
   return are_ordered && limits.low >= (are_weights ? 0.0F : -kLargestReach) &&
@@ -24,11 +24,11 @@ bool are_limits(Stage stage, const view::ValueLimits& limits) {
 constexpr int kStrips = 64;
 
 /// Draws the colours of the values from the axis' low to its high end: to the right, or upwards.
-void draw_gradient(ImDrawList* list, const view::Rect& bar, const shell::HeatmapImage& image, const view::ValueLimits& axis,
-                   bool is_upright) {
+void draw_gradient(ImDrawList* list, const chart::Rect& bar, const shell::HeatmapImage& image,
+                   const chart::ValueLimits& axis, bool is_upright) {
   if (image.color_map.empty()) return;
   const auto color_at = [&](int strip) {
-    return color_of(image, view::value_at(axis, image.spread, static_cast<float>(strip) / kStrips));
+    return color_of(image, chart::value_at(axis, image.spread, static_cast<float>(strip) / kStrips));
   };
   for (int strip = 0; strip < kStrips; ++strip) {
     const shell::Color from = color_at(strip);
@@ -56,14 +56,14 @@ constexpr float kMinRatio = 1e-4F;                    // of an end, to the other
 enum class Grip : int { None, Low, High };
 
 /// Returns the limits with one end moved to a value, as far as the scale goes; they stay finite and apart.
-view::ValueLimits moved(view::ValueLimits limits, Grip grip, float value, bool has_signs, view::ScaleSpread spread) {
+chart::ValueLimits moved(chart::ValueLimits limits, Grip grip, float value, bool has_signs, chart::ScaleSpread spread) {
   if (std::isnan(value)) return limits;
   if (has_signs) {
     const float reach = std::clamp(grip == Grip::High ? value : -value, kMinReach, kMaxReach);
     return {.low = -reach, .high = reach};
   }
-  const bool is_log = spread == view::ScaleSpread::Log;
-  if (is_log) limits.low = view::log_floor(limits.low, limits.high);
+  const bool is_log = spread == chart::ScaleSpread::Log;
+  if (is_log) limits.low = chart::log_floor(limits.low, limits.high);
   const float range = kMinPart * (limits.high - limits.low);
   if (grip == Grip::High) {
     const float least = is_log ? limits.low * 1.5F : limits.low + std::max(range, kMinRatio * limits.low);
@@ -86,8 +86,8 @@ class RangeInput {
         storage_(*ImGui::GetStateStorage()) {}
 
   /// Returns the bar's range: during a drag the previous one, so that the bar doesn't change.
-  view::ValueLimits handle() {
-    const view::Rect& area = bar_.area;
+  chart::ValueLimits handle() {
+    const chart::Rect& area = bar_.area;
     ImGui::SetCursorScreenPos(area.origin - kGripReach);
     click_area("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
     mark_last_item(frame_, "head.range_bar");
@@ -109,11 +109,11 @@ class RangeInput {
     if (!ImGui::IsItemActive()) grip() = static_cast<int>(Grip::None);
     const auto held = static_cast<Grip>(grip());
     if (held != Grip::None) {
-      const view::ValueLimits from{.low = from_low(), .high = from_high()};
+      const chart::ValueLimits from{.low = from_low(), .high = from_high()};
       const float part = -ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 2.0F).y / std::max(area.size.y, 1.0F);
       const float end = held == Grip::High ? 1.0F : 0.0F;
       if (part != 0.0F) {
-        limits[bar_.stage] = moved(from, held, view::value_at(from, spread_, end + part), has_signs_, spread_);
+        limits[bar_.stage] = moved(from, held, chart::value_at(from, spread_, end + part), has_signs_, spread_);
       }
       return from;
     }
@@ -134,15 +134,15 @@ class RangeInput {
 
   Frame& frame_;
   const RangeBar& bar_;
-  view::ValueLimits shown_;
-  view::ScaleSpread spread_;
+  chart::ValueLimits shown_;
+  chart::ScaleSpread spread_;
   bool has_signs_;
   bool is_hovered_ = false;
   ImGuiStorage& storage_;
 };
 
 /// Draws a grip at an end's position in the bar's range.
-void draw_grip(const Frame& frame, const view::Rect& area, float position, bool is_chosen) {
+void draw_grip(const Frame& frame, const chart::Rect& area, float position, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
   const float y = std::round(area.origin.y + area.size.y * (1.0F - position));
   fill_rect({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F}, is_chosen ? theme.accent : theme.text_dim,
@@ -154,35 +154,35 @@ void draw_grip(const Frame& frame, const view::Rect& area, float position, bool 
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image) {
   if (bar.is_fixed) return draw_color_bar(frame, bar.area, image, {.low = image.low, .high = image.high}, bar.caption);
   RangeInput input(frame, bar, image);
-  const view::ValueLimits axis = input.handle();
+  const chart::ValueLimits axis = input.handle();
   const bool is_chosen = frame.state.view.color_limits.contains(bar.stage);
   explain_last_item(frame, is_chosen ? "Drag an end to change the colours' range, or scroll. A double click fits the map."
                                      : "Drag an end to change the colours' range, or scroll over it.");
   draw_color_bar(frame, bar.area, image, axis, bar.caption);
   if (!input.is_hovered() && !is_chosen) return;
-  draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.high), is_chosen);
-  draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.low), is_chosen);
+  draw_grip(frame, bar.area, chart::position_in(axis, image.spread, image.high), is_chosen);
+  draw_grip(frame, bar.area, chart::position_in(axis, image.spread, image.low), is_chosen);
 }
 
 std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits) {
   constexpr float kLow = 0.25F;  // of the colours: the map doesn't use its range
   const float largest = shown_tile.facts->largest_weight;
-  const view::ValueLimits fitted = fitted_range(*shown_tile.facts, image.spread);
+  const chart::ValueLimits fitted = fitted_range(*shown_tile.facts, image.spread);
   const std::string below = fmt::format("98 % are below {:.2g}", double{fitted.high});
   if (!has_limits) {
     if (!(fitted.high < largest)) return std::nullopt;
     return RangeHint{.text = fmt::format("{}, the largest is {:.2g}", below, double{largest}),
                      .link = "show all",
-                     .range = view::ValueLimits{.low = 0.0F, .high = largest}};
+                     .range = chart::ValueLimits{.low = 0.0F, .high = largest}};
   }
-  const float used = view::position_in({.low = image.low, .high = image.high}, image.spread, fitted.high);
+  const float used = chart::position_in({.low = image.low, .high = image.high}, image.spread, fitted.high);
   if (!(used < kLow)) return std::nullopt;
   return RangeHint{.text = fitted.high < largest ? below : fmt::format("the largest is {:.2g}", double{largest}),
                    .link = "click to fit",
                    .range = std::nullopt};
 }
 
-void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image) {
+void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image) {
   ImFont* font = frame.ui.fonts().mono_small;
   draw_gradient(ImGui::GetWindowDrawList(), bar, image, {.low = image.low, .high = image.high}, false);
   const auto put = [&](float value, float position) {
@@ -192,22 +192,22 @@ void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell
     const float x = bar.origin.x + (bar.size.x - width) * position;
     put_text(font, {std::round(x), bar.end().y + 2.0F}, frame.ui.theme().text_dim, text);
   };
-  put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
+  put(image.spread == chart::ScaleSpread::Log ? chart::log_floor(image.low, image.high) : image.low, 0.0F);
   put(image.high, 1.0F);
   if (image.low < 0.0F && bar.size.x >= 110.0F) put(0.0F, 0.5F);
 }
 
-void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
-                    const view::ValueLimits& axis, const char* caption) {
+void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image,
+                    const chart::ValueLimits& axis, const char* caption) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
   draw_gradient(ImGui::GetWindowDrawList(), bar, image, axis, true);
   outline_rect(bar, theme.border);
   put_text(words, {bar.origin.x, bar.origin.y - font_size(words) - 6.0F}, theme.text_dim, caption);
-  const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
-  for (const view::Tick& tick : ticks) {
-    const float y = bar.origin.y + bar.size.y * (1.0F - view::position_in(axis, image.spread, tick.value));
+  const std::vector<chart::Tick> ticks = chart::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
+  for (const chart::Tick& tick : ticks) {
+    const float y = bar.origin.y + bar.size.y * (1.0F - chart::position_in(axis, image.spread, tick.value));
     draw_line({bar.end().x, y}, {bar.end().x + 4.0F, y}, theme.text_dim);
     put_text(font, {bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)}, theme.text_dim, tick.label);
   }
@@ -221,7 +221,7 @@ RangeKind range_kind(const ViewChoices& view, Stage stage) {
 std::string fixed_range_text(const ViewChoices& view) {
   for (const Stage stage : {Stage::Weights, view.heatmap_stage}) {
     if (range_kind(view, stage) != RangeKind::Fixed) continue;
-    const view::ValueLimits& limits = view.color_limits.at(stage);
+    const chart::ValueLimits& limits = view.color_limits.at(stage);
     return fmt::format("colours fixed from {:.3g} to {:.3g}", double{limits.low}, double{limits.high});
   }
   return {};
@@ -259,7 +259,7 @@ void RangeChoice::draw(glm::vec2 at) {
 
 /// Draws the fields of the ends. Those of scores are equally far from 0, so one field is enough.
 void RangeChoice::type_ends(glm::vec2 at) {
-  view::ValueLimits& limits = frame_.state.view.color_limits.at(stage_);
+  chart::ValueLimits& limits = frame_.state.view.color_limits.at(stage_);
   const auto field = [&](const char* name, float value) {
     ImGui::SetCursorScreenPos(at);
     ImGui::SetNextItemWidth(kRangeWidth);
@@ -270,7 +270,7 @@ void RangeChoice::type_ends(glm::vec2 at) {
     at.y += kLine;
     return value;
   };
-  view::ValueLimits typed = limits;
+  chart::ValueLimits typed = limits;
   if (stage_ == Stage::Weights) {
     typed = {.low = limits.low, .high = field("head.range.high", limits.high)};
     if (are_limits(stage_, typed)) limits = typed;

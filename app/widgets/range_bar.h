@@ -3,14 +3,14 @@
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/shown_tile.h"
-#include "view/value_scale.h"
+#include "chart/value_scale.h"
 
 namespace headlight::app {
 
 /// The selected map's colour bar, whose ends the user moves: dragging an end moves it along the values, the wheel moves the
 /// top (of scores both ends), a double click fits the map again. Changes view.color_limits of `stage`.
 struct RangeBar {
-  view::Rect area;  ///< of the colours; ticks are at its right
+  chart::Rect area;  ///< of the colours; ticks are at its right
   attention::Stage stage = attention::Stage::Weights;
   const char* caption = "";
   bool is_fixed = false;  ///< the range can't be changed: each row has its own
@@ -20,9 +20,9 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
 
 /// A hint that a map's colours leave values out or don't use the whole range, and another range.
 struct RangeHint {
-  std::string text;                        ///< "98 % are below 0.02, the largest is 1"
-  const char* link = "";                   ///< what a click does
-  std::optional<view::ValueLimits> range;  ///< that it sets; none: the range is fitted again
+  std::string text;                         ///< "98 % are below 0.02, the largest is 1"
+  const char* link = "";                    ///< what a click does
+  std::optional<chart::ValueLimits> range;  ///< that it sets; none: the range is fitted again
 };
 
 /// Returns the hint for a tile of weights; nullopt where the range shows all of them well. `has_limits`: the user has fixed
@@ -31,12 +31,12 @@ std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::He
 
 /// Draws a flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The
 /// colours and the range are the image's, so that bar and cells agree.
-void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image);
+void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image);
 
 /// Draws an upright colour bar from `axis.low` to `axis.high`, largest value on top, with round ticks at its right and a
 /// caption above. The colours are the image's, whose range may differ while the user changes it.
-void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
-                    const view::ValueLimits& axis, const char* caption);
+void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image,
+                    const chart::ValueLimits& axis, const char* caption);
 
 /// The origin of the ends of a map's colour bar: a range that fits the map; the row's largest weight in each row; or values
 /// that the user fixed for the stage, which are the same for all heads, layers and texts.
@@ -50,7 +50,8 @@ std::string fixed_range_text(const ViewChoices& view);
 class RangeChoice {
  public:
   /// Makes the choice. `shown`: the range of the bar, which Fixed begins with.
-  RangeChoice(Frame& frame, attention::Stage stage, view::ValueLimits shown) : frame_(frame), stage_(stage), shown_(shown) {}
+  RangeChoice(Frame& frame, attention::Stage stage, chart::ValueLimits shown)
+      : frame_(frame), stage_(stage), shown_(shown) {}
 
   float height() const;
   void draw(glm::vec2 at);
@@ -61,7 +62,7 @@ class RangeChoice {
 
   Frame& frame_;
   attention::Stage stage_;
-  view::ValueLimits shown_;
+  chart::ValueLimits shown_;
 };
 
 }  // namespace headlight::app

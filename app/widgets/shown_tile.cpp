@@ -1,6 +1,7 @@
+
 #include "app/widgets/shown_tile.h"
 
-#include "view/color_map.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -33,7 +34,7 @@ ShownTile show(const TileQuery& query, const EngineTile& known) {
 
 }  // namespace
 
-TileQuery tile_of(const Frame& frame, QuantityId id, const view::Region& cells) {
+TileQuery tile_of(const Frame& frame, QuantityId id, const chart::Region& cells) {
   const Selection& selection = frame.state.selection;
   return {.quantity = id,
           .block = selection.block,
@@ -96,11 +97,11 @@ std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQu
 }
 
 std::span<const std::uint32_t> weight_colors(const State& state) {
-  const Result<view::ColorMap> map = view::parse_color_map(state.view.color_map);
-  return view::table(map ? *map : view::ColorMap::Viridis);
+  const Result<chart::ColorMap> map = chart::parse_color_map(state.view.color_map);
+  return chart::table(map ? *map : chart::ColorMap::Viridis);
 }
 
-std::span<const std::uint32_t> signed_colors() { return view::table(view::ColorMap::BlueRed); }
+std::span<const std::uint32_t> signed_colors() { return chart::table(chart::ColorMap::BlueRed); }
 
 std::span<const std::uint32_t> colors_of(QuantityId id, const State& state) {
   return quantity(id).colors == ColorKind::Sequential ? weight_colors(state) : signed_colors();
@@ -110,12 +111,12 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
   return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
 }
 
-view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread) {
+chart::ValueLimits fitted_range(const TileFacts& facts, chart::ScaleSpread spread) {
   constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
-  const view::ValueLimits whole{.low = 0.0F, .high = facts.largest_weight > 0.0F ? facts.largest_weight : 1.0F};
+  const chart::ValueLimits whole{.low = 0.0F, .high = facts.largest_weight > 0.0F ? facts.largest_weight : 1.0F};
   const float below = facts.high_weight;
-  if (!(below > 0.0F) || !(view::position_in(whole, spread, below) < kDark)) return whole;
-  if (spread == view::ScaleSpread::Log) return {.low = below * 1e-3F, .high = whole.high};
+  if (!(below > 0.0F) || !(chart::position_in(whole, spread, below) < kDark)) return whole;
+  if (spread == chart::ScaleSpread::Log) return {.low = below * 1e-3F, .high = whole.high};
   const float step = std::pow(10.0F, std::floor(std::log10(below)) - 1.0F);  // two digits
   return {.low = 0.0F, .high = std::ceil(below / step - 1e-3F) * step};
 }
@@ -124,7 +125,7 @@ void set_weight_colors(shell::HeatmapImage& image, const State& state, const Sho
   image.color_map = weight_colors(state);
   image.spread = state.view.color_spread;
   const bool is_fitted = shown_tile.tile && !is_per_row;
-  const view::ValueLimits fitted = is_fitted ? fitted_range(*shown_tile.facts, image.spread) : view::ValueLimits();
+  const chart::ValueLimits fitted = is_fitted ? fitted_range(*shown_tile.facts, image.spread) : chart::ValueLimits();
   image.low = fitted.low;
   image.high = fitted.high;
   const auto limits = state.view.color_limits.find(attention::Stage::Weights);

@@ -3,7 +3,7 @@
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "attention/stage.h"
-#include "view/viewport.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -20,7 +20,7 @@ struct ShownTile {
 };
 
 /// Returns the query for cells of a matrix of the selected head, or of its layer where the quantity has none of a head.
-TileQuery tile_of(const Frame& frame, QuantityId id, const view::Region& cells = {});
+TileQuery tile_of(const Frame& frame, QuantityId id, const chart::Region& cells = {});
 /// Requests the tile and returns it if it is known.
 ShownTile find_tile(Frame& frame, const TileQuery& query);
 
@@ -45,7 +45,7 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
 /// Returns the range that shows a tile's weights in this scale: up to the largest one, or, where nearly all cells would be
 /// painted in the darkest colours, as in a long text, up to what 98 % of them are at most. Larger ones have the strongest
 /// colour.
-view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread);
+chart::ValueLimits fitted_range(const TileFacts& facts, chart::ScaleSpread spread);
 
 /// Sets colours and range of weights: the user's colour map, scale and limits, or the range that fits the tile. With
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "app/widgets/controls.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -22,7 +22,7 @@ std::string step_label(std::int64_t step) {
 
 class StepPlotPainter {
  public:
-  StepPlotPainter(Frame& frame, const StepPlot& plot, const view::Rect& area)
+  StepPlotPainter(Frame& frame, const StepPlot& plot, const chart::Rect& area)
       : frame_(frame), plot_(plot), area_(area), x_(step_axis(plot.steps, plot.is_log)) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const StepPlot::Line& line : plot.lines) {
@@ -59,7 +59,7 @@ class StepPlotPainter {
       put_text(font, {std::round(x - width * 0.5F), area_.end().y + 2.0F}, theme.text_dim, label);
     }
     if (plot_.is_small) return;
-    for (const view::Tick& tick : view::make_axis_ticks(limits_, area_.size.y, 2.0F * line)) {
+    for (const chart::Tick& tick : chart::make_axis_ticks(limits_, area_.size.y, 2.0F * line)) {
       const float y = area_.end().y - area_.size.y * (tick.value - limits_.low) / (limits_.high - limits_.low);
       draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
       const std::string label = power_ == 0 ? tick.label : fmt::format("{}e{}", tick.label, power_);
@@ -123,16 +123,16 @@ class StepPlotPainter {
 
   Frame& frame_;
   const StepPlot& plot_;
-  view::Rect area_;
+  chart::Rect area_;
   StepAxis x_;
-  view::ValueLimits limits_ = {.low = 0.0F, .high = 1.0F};  ///< of the vertical axis, in_units()
+  chart::ValueLimits limits_ = {.low = 0.0F, .high = 1.0F};  ///< of the vertical axis, in_units()
   int power_ = 0;
 };
 
 }  // namespace
 
 std::string plot_number(double value) {
-  if (!std::isfinite(value) || std::abs(value) <= kMaxPlain) return view::format_number(static_cast<float>(value), 6);
+  if (!std::isfinite(value) || std::abs(value) <= kMaxPlain) return chart::format_number(static_cast<float>(value), 6);
   return fmt::format("{}{:.3g}", value < 0.0 ? "\u2212" : "", std::abs(value));
 }
 
@@ -165,8 +165,8 @@ std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axi
     last = share;
   };
   if (!axis.is_log) {
-    const view::ValueLimits limits{.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)};
-    for (const view::Tick& tick : view::make_axis_ticks(limits, length, kLabelRoom, true)) add(std::llround(tick.value));
+    const chart::ValueLimits limits{.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)};
+    for (const chart::Tick& tick : chart::make_axis_ticks(limits, length, kLabelRoom, true)) add(std::llround(tick.value));
     return ticks;
   }
   add(0);
@@ -185,8 +185,8 @@ std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axi
 StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size) {
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
   const float left = plot.is_small ? kSmallLeft : kPlotLeft, below = plot.is_small ? kSmallBelow : kPlotBelow;
-  const view::Rect area{.origin = start + glm::vec2(left, kPlotAbove),
-                        .size = glm::max(size - glm::vec2(left + kPlotRight, kPlotAbove + below), 24.0F)};
+  const chart::Rect area{.origin = start + glm::vec2(left, kPlotAbove),
+                         .size = glm::max(size - glm::vec2(left + kPlotRight, kPlotAbove + below), 24.0F)};
   const StepPlotPainter painter(frame, plot, area);
   ImGui::SetCursorScreenPos(to_imgui(area.origin));
   const bool is_clicked = click_area(plot.name, to_imgui(area.size));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
-#include "view/axis_ticks.h"
+#include "chart/value_scale.h"
 
 namespace headlight::app {
 

@@ -4,7 +4,7 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -19,7 +19,7 @@ void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& i
   const std::array<shell::Color, kTableInks> inks = {theme.text, theme.text_dim, theme.accent, theme.output, sign(40),
                                                      sign(215),  theme.border,   theme.active, theme.hover};
   for (const TableItem& item : items) {
-    const view::Rect box{.origin = origin + item.rect.origin, .size = item.rect.size};
+    const chart::Rect box{.origin = origin + item.rect.origin, .size = item.rect.size};
     const shell::Color ink = inks[static_cast<std::size_t>(item.ink)];
     if (!item.text) {
       fill_rect(box, ink, item.ink >= TableInk::Chosen ? 3.0F : 1.0F);
@@ -92,7 +92,7 @@ void TableView::draw_titles(Frame& frame, TableOrder& order) const {
   for (std::size_t i = 0; i < layout_->count(); ++i) {
     const Column& column = layout_->column(i);
     if (column.formula.empty()) continue;  // nothing is ordered by it
-    const view::Rect box = layout_->title(i);
+    const chart::Rect box = layout_->title(i);
     const std::string mark = fmt::format("{}.order.{}", name_, column.key());
     const std::string key = column.has_numbers() ? column.key() : std::string();
     ImGui::SetCursorScreenPos(to_imgui(start + box.origin));
@@ -158,7 +158,7 @@ TableEvents draw_bars(Frame& frame, std::string name, Table table, const TablePa
 }
 
 std::string signed_text(double value) {
-  const std::string text = view::format_fixed(static_cast<float>(value), 3);
+  const std::string text = chart::format_fixed(static_cast<float>(value), 3);
   const bool is_nothing = text.find_first_of("123456789") == std::string::npos && std::isfinite(value);
   return value > 0.0 && !is_nothing ? "+" + text : text;
 }

@@ -11,7 +11,7 @@ struct TableParts {
   std::function<std::string(std::size_t row)> about = {};  ///< a row's tooltip; empty: it has none
   const char* empty = "";                                  ///< in place of rows where none is listed
   float gutter = 0.0F;                                     ///< before the first column, where `draw_gutter` draws
-  std::function<void(std::size_t row, const view::Rect& box)> draw_gutter = {};
+  std::function<void(std::size_t row, const chart::Rect& box)> draw_gutter = {};
 };
 
 struct TableEvents {

@@ -2,8 +2,8 @@
 #include <cfloat>
 
 #include "app/widgets/controls.h"
+#include "chart/ellipsis.h"
 #include "core/utf8.h"
-#include "view/ellipsis.h"
 
 namespace headlight::app {
 namespace {
@@ -167,7 +167,7 @@ void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding
   ImGui::GetWindowDrawList()->AddRectFilled(low, high, color, rounding);
 }
 
-void fill_rect(const view::Rect& rect, shell::Color color, float rounding) {
+void fill_rect(const chart::Rect& rect, shell::Color color, float rounding) {
   fill_rect(rect.origin, rect.end(), color, rounding);
 }
 
@@ -175,7 +175,7 @@ void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float round
   ImGui::GetWindowDrawList()->AddRect(low, high, color, rounding, 0, thickness);
 }
 
-void outline_rect(const view::Rect& rect, shell::Color color, float rounding, float thickness) {
+void outline_rect(const chart::Rect& rect, shell::Color color, float rounding, float thickness) {
   outline_rect(rect.origin, rect.end(), color, rounding, thickness);
 }
 
@@ -188,7 +188,7 @@ float text_width(ImFont* font, const std::string& text) {
 }
 
 std::string fit_text(ImFont* font, const std::string& text, float room) {
-  return view::shorten(text, room, [font](std::string_view part) {
+  return chart::shorten(text, room, [font](std::string_view part) {
     return font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, part.data(), part.data() + part.size()).x;
   });
 }

@@ -48,9 +48,9 @@ void put_text(ImFont* font, glm::vec2 at, shell::Color color, std::string_view t
 
 // Shapes in the current window's draw list, at a place of the screen: no items.
 void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F);
-void fill_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F);
+void fill_rect(const chart::Rect& rect, shell::Color color, float rounding = 0.0F);
 void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
-void outline_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
+void outline_rect(const chart::Rect& rect, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
 void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness = 1.0F);
 
 /// Returns the width of a text in a font, UI units.

@@ -1,11 +1,11 @@
 #include "app/widgets/thumbnail.h"
 
-#include "app/analyses/analysis.h"
-#include "app/cells/stage_text.h"
-#include "app/quantities/quantity.h"
+#include "app/engine/analyses/analysis.h"
+#include "app/shapes/quantities/quantity.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -48,9 +48,9 @@ attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
   return real_tokens(tokens, frame.state.selection.batch, tokens.length);
 }
 
-view::Region shown_cells(const Frame& frame, model::BlockRef block) {
+chart::Region shown_cells(const Frame& frame, model::BlockRef block) {
   const inference::BlockShape& shape = frame.result.shapes.at(block);
-  view::Region cells{.rows = shape.queries, .columns = shape.keys};
+  chart::Region cells{.rows = shape.queries, .columns = shape.keys};
   const bool is_typed = is_playground(frame.state.source) || is_model(frame.state.source);
   if (!is_typed || !frame.result.input) return cells;
   const auto cut = [](std::uint32_t& first, std::uint32_t& count, attention::KeyRange real) {
@@ -63,7 +63,7 @@ view::Region shown_cells(const Frame& frame, model::BlockRef block) {
 }
 
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
-  const view::Region shown = shown_cells(frame, block);
+  const chart::Region shown = shown_cells(frame, block);
   const std::uint32_t rows = shown.rows, columns = shown.columns;
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
   TileQuery query = tile_of(frame, attention::Stage::Weights, shown);
@@ -82,7 +82,7 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
   return query;
 }
 
-NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box) {
+NumberRef number_under_pointer(const TileQuery& shown, const chart::Rect& box) {
   const glm::vec2 at = glm::clamp((to_glm(ImGui::GetIO().MousePos) - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
   const auto first_of = [](float part, std::uint32_t cells, std::uint32_t pool) {
     const auto cell = static_cast<std::uint32_t>(part * static_cast<float>(cells));
@@ -106,7 +106,7 @@ std::string sample_in_words(const TileQuery& query) {
   return fmt::format("{} of {} query rows", rows, query.rows);
 }
 
-void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place) {
+void draw_thumbnail(Frame& frame, const TileQuery& request, const chart::Rect& box, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
   const bool is_difference = frame.shows_difference();
   const TileQuery query = frame.compared(request);
@@ -161,7 +161,7 @@ HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumb
   return events;
 }
 
-void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box) {
+void draw_lit_cell(const Frame& frame, model::BlockRef block, const chart::Rect& box) {
   const Transient& transient = frame.transient;
   const auto shape = frame.result.shapes.find(block);
   if (shape == frame.result.shapes.end() || block.kind != frame.state.selection.block.kind) return;
@@ -175,7 +175,7 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
     const float low = std::floor(from + static_cast<float>(at) * cell);
     return std::pair(low, std::max(std::ceil(from + static_cast<float>(at + 1) * cell), low + 2.0F));
   };
-  const view::Region cells = shown_cells(frame, block);
+  const chart::Region cells = shown_cells(frame, block);
   if (query && *query - cells.row < cells.rows) {  // an earlier one wraps around
     const auto [low, high] = side(box.origin.y, box.size.y, *query - cells.row, cells.rows);
     outline_rect({box.origin.x, low}, {box.end().x, high}, color);
@@ -199,7 +199,7 @@ void draw_sample_note(Frame& frame, const char* name, const std::string& sample)
       "concentration are of every row, and the big map is exact.");
 }
 
-bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text) {
+bool draw_badge(Frame& frame, const std::string& thumbnail, const chart::Rect& box, const std::string& text) {
   constexpr float kInset = 4.0F;
   ImFont* font = frame.ui.fonts().small;
   std::string shown = text;
@@ -210,7 +210,7 @@ bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& bo
   const glm::vec2 low(box.origin.x, box.end().y - size.y);
   fill_rect(low, low + size, theme.popup, 2.0F);
   put_text(font, {low.x + kInset, low.y + 1.0F}, theme.text, shown);
-  const view::Rect badge{.origin = low, .size = size};
+  const chart::Rect badge{.origin = low, .size = size};
   frame.mark(thumbnail + ".badge", badge);
   return badge.contains(to_glm(ImGui::GetIO().MousePos));
 }
@@ -220,7 +220,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const shell::FontSet& fonts = frame.ui.fonts();
   const inference::BlockShape& shape = frame.result.shapes.at(block);
   // The tooltip is in the right pane beside the whole grid, so that the neighbours stay visible.
-  view::Rect explained = last_item_rect();
+  chart::Rect explained = last_item_rect();
   const float grid = ImGui::GetWindowPos().x - 12.0F;
   if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};
   const Tooltip tooltip(frame, explained);
@@ -243,7 +243,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const ShownTile preview = find_tile(frame, query);
     if (preview.tile) {
       const float concentration = shown_concentration(preview, query_range(frame, block.kind), ~0U);
-      ImGui::TextUnformatted(fmt::format("concentration {}", view::format_fixed(concentration, 3)).c_str());
+      ImGui::TextUnformatted(fmt::format("concentration {}", chart::format_fixed(concentration, 3)).c_str());
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "app/state/number_ref.h"
+#include "app/state/transient.h"
 #include "app/widgets/shown_tile.h"
-#include "view/viewport.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
 /// Returns the rows and columns of a block's maps that are drawn. Padding before or after a line is left out where the text
 /// was typed: its rows mean nothing, and its columns are hidden by the padding mask; without that mask they are drawn,
 /// because weights go to them.
-view::Region shown_cells(const Frame& frame, model::BlockRef block);
+chart::Region shown_cells(const Frame& frame, model::BlockRef block);
 
 /// Returns the tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. In maps of more
 /// than kMaxThumbnailCells it covers a sample of the query rows, so that all heads of a long text cost as much as those of a
@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxThumbnailCells = std::size_t{1} << 22;
 
 /// Returns the reference to the cell, or the square of cells, that the pointer is on, of a thumbnail that shows this tile in
 /// `box`.
-NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box);
+NumberRef number_under_pointer(const TileQuery& shown, const chart::Rect& box);
 
 /// Returns "128 of 8,192 query rows" for a sampled tile, empty for any other: what a thumbnail says of itself.
 std::string sample_in_words(const TileQuery& query);
@@ -28,13 +28,13 @@ void draw_sample_note(Frame& frame, const char* name, const std::string& sample)
 
 /// Draws a head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour
 /// until the tile is evaluated. `place` names the use.
-void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place);
+void draw_thumbnail(Frame& frame, const TileQuery& request, const chart::Rect& box, std::uint32_t place);
 
 /// A head of a view of all heads, as an item: its map, what is changed of it, and the frame of the selected one.
 struct HeadThumbnail {
   HeadRef head;
   std::string name;      ///< of the item
-  view::Rect box;        ///< of the map
+  chart::Rect box;       ///< of the map
   float caption = 0.0F;  ///< height of what belongs to the item below the map
   std::uint32_t place = 0;
   std::function<void()> cover = {};  ///< draws over the map; may be empty
@@ -49,7 +49,7 @@ HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumb
 
 /// Draws the row and the column of the cell under the pointer, wherever in the window it is, on a thumbnail of a head of the
 /// selected kind: of the view's map, of a thumbnail, or of a token's chip.
-void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box);
+void draw_lit_cell(const Frame& frame, model::BlockRef block, const chart::Rect& box);
 /// Returns the first cell of what the pointer is on; nullopt: no thumbnail.
 std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed);
 
@@ -60,7 +60,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
 /// Draws "prev 0.98" in the lower left corner of a thumbnail; the word alone where that is too narrow, nothing where it
 /// would cover much of the map. Marked for tests where it is drawn: "<thumbnail>.badge". Returns whether the pointer is on
 /// it.
-bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text);
+bool draw_badge(Frame& frame, const std::string& thumbnail, const chart::Rect& box, const std::string& text);
 
 /// Returns the queries of the selected batch item without padding.
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind);

@@ -1,8 +1,9 @@
+
 #include "app/widgets/tile_numbers.h"
 
-#include "app/cells/step_values.h"
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
+#include "app/widgets/cells/step_values.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/table_view.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/cells/arithmetic.h"
 #include "app/frame.h"
-#include "app/quantities/compared.h"
+#include "app/shapes/quantities/compared.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {

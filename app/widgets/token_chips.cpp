@@ -32,7 +32,7 @@ void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory)
 }
 
 /// Draws a chip. Half of a token would read as another one, so a chip that the line's border cuts has no text.
-void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std::uint32_t token, bool is_hovered,
+void draw_chip(Frame& frame, const TokenLine& line, const chart::Rect& chip, std::uint32_t token, bool is_hovered,
                bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
@@ -68,8 +68,8 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
   for (auto at = first; at != memory.ends.end(); ++at) {
     const auto token = static_cast<std::uint32_t>(at - memory.ends.begin());
     if (begin_of(token) > scrolled + room) break;
-    const view::Rect chip{.origin = origin + glm::vec2(begin_of(token), 0.0F),
-                          .size = {*at - begin_of(token) - kLineGap, kLineHeight}};
+    const chart::Rect chip{.origin = origin + glm::vec2(begin_of(token), 0.0F),
+                           .size = {*at - begin_of(token) - kLineGap, kLineHeight}};
     ImGui::SetCursorScreenPos(chip.origin);
     if (click_area(fmt::format("{}", token).c_str(), chip.size)) events.chosen = token;
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
@@ -156,7 +156,7 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
 }
 
 void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipMarks& marks, const ChipLayout::Chip& chip,
-                       const view::Rect& box) {
+                       const chart::Rect& box) {
   const Tooltip tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
   ImGui::TextUnformatted(chip.is_padding ? "padding" : tokens.texts[chip.item][chip.token].c_str());
@@ -199,7 +199,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   const auto top_of = [](const ChipLayout::Chip& chip) { return chip.origin.y; };
   const auto begin = std::ranges::lower_bound(layout.chips, first_y, {}, top_of);
   for (auto chip = begin; chip != layout.chips.end() && chip->origin.y < last_y; ++chip) {
-    const view::Rect rect{.origin = origin + chip->origin, .size = {chip->width, kChipHeight}};
+    const chart::Rect rect{.origin = origin + chip->origin, .size = {chip->width, kChipHeight}};
     const bool is_hovered = is_pointed_at && rect.contains(mouse);
     const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);

@@ -1,7 +1,7 @@
 #include "app/widgets/token_menu.h"
 
-#include "app/cells/stage_text.h"
 #include "app/widgets/brush.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {

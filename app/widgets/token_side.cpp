@@ -1,6 +1,7 @@
+
 #include "app/widgets/token_side.h"
 
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -32,7 +33,7 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
-  const view::Region cells = shown_cells(frame, selection.block);
+  const chart::Region cells = shown_cells(frame, selection.block);
   if (query < cells.row || query >= cells.row + cells.rows) return {};
   TileQuery wanted = shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights, cells));
   const attention::Tile* tile = frame.result.tile(wanted);  // as the map shows a short text

@@ -1,10 +1,10 @@
-#include "app/widgets/tooltips.h"
+#include "app/widgets/controls.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "app/quantities/stage_words.h"
+#include "app/shapes/quantities/stage_words.h"
 
 namespace headlight::app {
 namespace {

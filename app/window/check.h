@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/check/check_run.h"
+#include "app/checks/check_run.h"
 #include "app/window/desk.h"
 
 namespace headlight::app {

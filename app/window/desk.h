@@ -6,7 +6,7 @@
 #include "app/widgets/form.h"
 #include "app/widgets/notice.h"
 #include "app/window/layout.h"
-#include "app/window/menu_panel.h"
+#include "app/window/panels.h"
 
 namespace headlight::app {
 

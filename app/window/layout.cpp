@@ -5,7 +5,7 @@ namespace {
 
 constexpr float kSplitterReach = 4.0F;  // to either side of the line
 
-view::Rect splitter_at(float x, float y, float height) {
+chart::Rect splitter_at(float x, float y, float height) {
   return {.origin = {x - kSplitterReach, y}, .size = {2.0F * kSplitterReach, height}};
 }
 

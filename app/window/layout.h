@@ -31,18 +31,18 @@ TabRows tab_rows_in(float width, const TabWidths& tabs);
 /// The map comes first: a side panel that would leave it too little room folds into a rail at the window's edge, the grid
 /// before the sidebar. A panel that the user opened stays open until the map would be smaller than kCenterMin.
 struct Layout {
-  view::Rect welcome;  ///< what to begin with; no height once it was closed
-  view::Rect texts;    ///< a translator's two texts side by side; no height otherwise
-  view::Rect lesson;   ///< above the sidebar, as wide; no height without a lesson, or where the sidebar is folded
-  view::Rect sidebar;  ///< no width: folded
-  view::Rect tabs;
-  view::Rect center;
-  view::Rect grid;          ///< no width: folded
-  view::Rect sidebar_rail;  ///< in place of the folded sidebar; no width while it is open
-  view::Rect grid_rail;
-  view::Rect status;
-  view::Rect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
-  view::Rect grid_splitter;
+  chart::Rect welcome;  ///< what to begin with; no height once it was closed
+  chart::Rect texts;    ///< a translator's two texts side by side; no height otherwise
+  chart::Rect lesson;   ///< above the sidebar, as wide; no height without a lesson, or where the sidebar is folded
+  chart::Rect sidebar;  ///< no width: folded
+  chart::Rect tabs;
+  chart::Rect center;
+  chart::Rect grid;          ///< no width: folded
+  chart::Rect sidebar_rail;  ///< in place of the folded sidebar; no width while it is open
+  chart::Rect grid_rail;
+  chart::Rect status;
+  chart::Rect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
+  chart::Rect grid_splitter;
   bool has_sidebar() const { return sidebar.size.x > 0.0F; }
   bool has_grid() const { return grid.size.x > 0.0F; }
 };

@@ -102,7 +102,7 @@ void Lessons::begin_frame() {
   if (player_.reload(desk_.state, trouble)) follow_card(trouble, opening);
 }
 
-void Lessons::draw_aim(std::optional<view::Rect> control) {
+void Lessons::draw_aim(std::optional<chart::Rect> control) {
   const std::string& name = desk_.transient.aim.control;
   if (aim_frames_ > 0 && desk_.is_current()) {
     const bool is_missing = --aim_frames_ == 0 && !name.empty() && !control;

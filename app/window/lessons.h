@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/lessons/lesson_player.h"
-#include "app/sidebar/lesson_panel.h"
 #include "app/window/desk.h"
+#include "app/window/sidebar/panels.h"
 
 namespace headlight::app {
 
@@ -38,7 +38,7 @@ class Lessons final : public Feature {
   /// Draws the panel into the current pane.
   void draw(Frame& frame);
   /// Outlines what the card points at; `control`: where it was drawn, if it was.
-  void draw_aim(std::optional<view::Rect> control);
+  void draw_aim(std::optional<chart::Rect> control);
 
  private:
   /// Reads the files, once.

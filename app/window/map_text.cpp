@@ -1,7 +1,7 @@
-#include "app/window/map_text.h"
+#include "app/window/panels.h"
 
-#include "app/quantities/shown_map.h"
-#include "app/state/chosen_token.h"
+#include "app/shapes/quantities/tile_query.h"
+#include "app/state/transient.h"
 #include "app/widgets/thumbnail.h"
 #include "export/csv.h"
 
@@ -20,7 +20,7 @@ std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_
 }
 
 /// Returns the rectangle that is to be copied, of the shown map.
-TileQuery wanted_tile(const Frame& frame, const view::Region& cells, CopiedNumbers what) {
+TileQuery wanted_tile(const Frame& frame, const chart::Region& cells, CopiedNumbers what) {
   const State& state = frame.state;
   TileQuery query{.quantity = shown_stage(state),
                   .block = state.selection.block,

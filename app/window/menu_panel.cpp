@@ -1,4 +1,4 @@
-#include "app/window/menu_panel.h"
+#include "app/window/panels.h"
 
 #include <exception>
 #include <iterator>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/dialogs/model_browser.h"
-#include "app/dialogs/welcome_panel.h"
 #include "app/models/model_finder.h"
+#include "app/window/dialogs/model_browser.h"
+#include "app/window/dialogs/welcome_panel.h"
 #include "app/window/lessons.h"
 
 namespace headlight::app {

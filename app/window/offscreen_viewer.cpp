@@ -1,3 +1,4 @@
+
 #include "app/window/offscreen_viewer.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <stb_image_write.h>
 
 #include "app/state/usage.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/notes.h"
 #include "inference/weight_findings.h"
 
@@ -109,7 +110,7 @@ void write_png(const std::filesystem::path& path, const shell::PixelImage& image
   write_file_atomically(path, bytes);
 }
 
-shell::PixelImage cropped(const shell::PixelImage& image, const view::Rect& rect, float scale) {
+shell::PixelImage cropped(const shell::PixelImage& image, const chart::Rect& rect, float scale) {
   const auto pixel = [&](glm::vec2 position) {
     return glm::uvec2(glm::clamp(glm::round(position * scale), glm::vec2(0.0F), glm::vec2(image.size)));
   };

@@ -33,6 +33,6 @@ void write_png(const std::filesystem::path& path, const shell::PixelImage& image
 
 /// Returns the part of an image inside `rect`, which is in UI units of `scale` pixels; what is outside the image is left
 /// out.
-shell::PixelImage cropped(const shell::PixelImage& image, const view::Rect& rect, float scale);
+shell::PixelImage cropped(const shell::PixelImage& image, const chart::Rect& rect, float scale);
 
 }  // namespace headlight::app

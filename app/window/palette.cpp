@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "app/cells/stage_text.h"
 #include "app/commands/command_list.h"
 #include "app/models/starter_view.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/examples.h"
 
 namespace headlight::app {

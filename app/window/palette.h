@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/commands/command.h"
-#include "app/dialogs/command_palette.h"
+#include "app/window/dialogs/command_palette.h"
 #include "app/window/lessons.h"
 #include "app/window/sessions.h"
 

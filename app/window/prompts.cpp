@@ -1,4 +1,4 @@
-#include "app/prompts/prompt_room.h"
+#include "app/data/prompts/prompt_room.h"
 
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"

@@ -1,6 +1,6 @@
 #include "app/window/sessions.h"
 
-#include "app/analyses/run_sample.h"
+#include "app/engine/analyses/run_sample.h"
 #include "app/models/starter_view.h"
 #include "app/state/corpus_settings.h"
 #include "app/state/model_changes.h"

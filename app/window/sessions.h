@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/dialogs/file_dialog.h"
-#include "app/dialogs/leave_dialog.h"
-#include "app/dialogs/lost_dialog.h"
+#include "app/window/dialogs/file_dialog.h"
+#include "app/window/dialogs/leave_dialog.h"
+#include "app/window/dialogs/lost_dialog.h"
 #include "app/window/models.h"
 #include "app/window/steps.h"
 

@@ -1,8 +1,8 @@
-#include "app/window/status_panel.h"
+#include "app/window/panels.h"
 
 #include <numeric>
 
-#include "app/analyses/head_verification.h"
+#include "app/engine/analyses/head_verification.h"
 #include "app/state/model_changes.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"

@@ -2,9 +2,9 @@
 
 #include <future>
 
-#include "app/checkpoints/checkpoint_room.h"
 #include "app/commands/command_host.h"
-#include "app/link/saved_steps.h"
+#include "app/data/checkpoints/checkpoint_room.h"
+#include "app/data/link/saved_steps.h"
 #include "app/window/desk.h"
 
 namespace headlight::app {

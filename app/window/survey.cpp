@@ -1,7 +1,7 @@
+#include "app/data/survey/survey_room.h"
 #include "app/models/starter_view.h"
 #include "app/state/corpus_settings.h"
 #include "app/state/session_file.h"
-#include "app/survey/survey_room.h"
 #include "app/widgets/controls.h"
 #include "app/window/models.h"
 

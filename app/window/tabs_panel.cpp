@@ -1,4 +1,4 @@
-#include "app/window/tabs_panel.h"
+#include "app/window/panels.h"
 
 #include <cctype>
 

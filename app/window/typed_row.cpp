@@ -1,10 +1,10 @@
+
 #include "app/window/typed_row.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "app/widgets/controls.h"
-#include "app/widgets/tooltips.h"
 
 namespace headlight::app {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "app/window/viewer.h"
 
 #include <atomic>
@@ -7,14 +8,13 @@
 #include <cstdlib>
 #include <limits>
 
-#include "app/link/link_server.h"
+#include "app/data/link/link_server.h"
 #include "app/shell/message_window.h"
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
 #include "app/state/version.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
-#include "platform/crash_report.h"
 #include "platform/display.h"
 #include "platform/signals.h"
 

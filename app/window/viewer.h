@@ -1,9 +1,9 @@
 #pragma once
 
+#include "app/data/survey/survey_folder.h"
 #include "app/engine/engine.h"
 #include "app/engine/model_cache.h"
 #include "app/state/kept_window.h"
-#include "app/survey/survey_folder.h"
 
 namespace headlight::app {
 

@@ -373,7 +373,7 @@ const Settings& Workspace::settings() {
   return desk_.settings;
 }
 
-std::optional<view::Rect> Workspace::item_rect(std::string_view name) const {
+std::optional<chart::Rect> Workspace::item_rect(std::string_view name) const {
   const auto found = items_.find(name);
   if (found == items_.end()) return std::nullopt;
   return found->second;

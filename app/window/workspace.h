@@ -1,22 +1,21 @@
 #pragma once
 
 #include "app/commands/command.h"
-#include "app/dialogs/export_dialog.h"
-#include "app/dialogs/help_dialogs.h"
-#include "app/prompts/prompt_room.h"
-#include "app/sidebar/masks_panel.h"
-#include "app/sidebar/text_panel.h"
+#include "app/data/prompts/prompt_room.h"
+#include "app/data/survey/survey_room.h"
 #include "app/state/error_section.h"
 #include "app/state/kept_window.h"
-#include "app/survey/survey_room.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prompt_panel.h"
 #include "app/widgets/token_menu.h"
 #include "app/window/check.h"
+#include "app/window/dialogs/export_dialog.h"
+#include "app/window/dialogs/help_dialogs.h"
 #include "app/window/palette.h"
 #include "app/window/sessions.h"
+#include "app/window/sidebar/panels.h"
 #include "app/window/steps.h"
 #include "app/window/typed_row.h"
 #include "core/sleep_watch.h"
@@ -104,7 +103,7 @@ class Workspace final : private CommandHost {
   /// Returns the processor time of this thread for the last frame, before anything is given to the graphics driver.
   double build_cpu_ms() const { return build_cpu_ms_; }
   /// Returns the area of the view in the middle, in UI units.
-  view::Rect center() const { return desk_.layout.center; }
+  chart::Rect center() const { return desk_.layout.center; }
 
   /// Asks to close the window: where its session has changes that aren't saved, the user is asked first.
   void ask_to_quit() { quit(); }
@@ -145,7 +144,7 @@ class Workspace final : private CommandHost {
   /// Returns the settings to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Returns the area that a widget had in the last frame, in UI units; by the names that panels give (app/frame.h).
-  std::optional<view::Rect> item_rect(std::string_view name) const;
+  std::optional<chart::Rect> item_rect(std::string_view name) const;
   /// Returns the tooltips of the last frame's controls, by name.
   const ItemTips& item_tips() const { return tips_; }
 
@@ -304,7 +303,7 @@ class Workspace final : private CommandHost {
   std::string error_of(ErrorSection section) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
-  void pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
+  void pane(const char* name, const chart::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
 
   Desk desk_;
   SurveyRoom surveys_;

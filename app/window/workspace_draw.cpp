@@ -1,23 +1,19 @@
 
 
-#include "app/cells/stage_text.h"
-#include "app/dialogs/history_window.h"
-#include "app/sidebar/compare_panel.h"
-#include "app/sidebar/language_model_panel.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
-#include "app/widgets/cell_text.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/head_list.h"
+#include "app/widgets/head_tools.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/translator_panel.h"
+#include "app/window/dialogs/history_window.h"
 #include "app/window/frame_guard.h"
-#include "app/window/map_text.h"
-#include "app/window/menu_panel.h"
-#include "app/window/status_panel.h"
-#include "app/window/tabs_panel.h"
+#include "app/window/panels.h"
+#include "app/window/sidebar/panels.h"
 #include "app/window/workspace.h"
 
 namespace headlight::app {
@@ -43,7 +39,7 @@ struct SplitterUse {
 };
 
 /// Draws a line between panes in a strip that can be dragged.
-SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color color, shell::Color hot) {
+SplitterUse use_splitter(const char* name, const chart::Rect& strip, shell::Color color, shell::Color hot) {
   if (strip.is_empty()) return {};
   ImGui::SetNextWindowPos(strip.origin);
   ImGui::SetNextWindowSize(strip.size);
@@ -70,7 +66,7 @@ SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color
 }  // namespace
 
 template <typename Draw>
-void Workspace::pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
+void Workspace::pane(const char* name, const chart::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
   if (rect.size.x < 1.0F || rect.size.y < 1.0F) return;
   ImGui::SetNextWindowPos(rect.origin);
   ImGui::SetNextWindowSize(rect.size);
@@ -213,7 +209,7 @@ void Workspace::draw_welcome(Frame& frame) {
 
 void Workspace::draw_tabs(Frame& frame) {
   pane("tabs", desk_.layout.tabs, desk_.ui.theme().background, false, [&] {
-    const view::Rect& tabs = desk_.layout.tabs;
+    const chart::Rect& tabs = desk_.layout.tabs;
     const float y = tabs.origin.y + std::round((tabs.size.y - kFoldButtonEdge) * 0.5F);
     draw_tabs_panel(frame, tab_rows_, tabs_width_, desk_.layout.has_sidebar() ? kTabsInset : 0.0F);
     const float left = tabs.origin.x + kTabsEdge;

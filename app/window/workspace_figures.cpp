@@ -1,12 +1,12 @@
 #include <imgui.h>
 
-#include "app/exports/figure_kind.h"
+#include "app/figures/figure_kind.h"
 #include "app/state/session_file.h"
 #include "app/state/version.h"
 #include "app/window/offscreen_viewer.h"
 #include "app/window/workspace.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace headlight::app {
 

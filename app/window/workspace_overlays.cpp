@@ -1,15 +1,18 @@
 // The layers over the panes: loading, stale views, an offer of what was typed, notices.
-#include <variant>
-
 #include <imgui.h>
 
+#include <variant>
+
 #include "app/shell/imgui_vectors.h"
+#include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 #include "app/window/typed_row.h"
 #include "app/window/workspace.h"
+#include "inference/weight_findings.h"
 
 namespace headlight::app {
+
 namespace {
 
 constexpr float kWidth = 420.0F;
@@ -39,24 +42,24 @@ Advance advance_of(const EngineProgress& progress) {
 float box_width(float window) { return std::max(std::min(kWidth, window - 2.0F * kInset), 3.0F * kInset); }
 
 /// Dims the current window and draws a box into its middle, `height` high and `drop` below its upper edge.
-view::Rect draw_box(const Frame& frame, float height, float drop, shell::Color border) {
+chart::Rect draw_box(const Frame& frame, float height, float drop, shell::Color border) {
   const shell::Theme& theme = frame.ui.theme();
-  const view::Rect all = window_rect();
+  const chart::Rect all = window_rect();
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(all.origin, all.end(), shell::with_alpha(theme.background, kDim));
   const float width = box_width(all.size.x);
-  const view::Rect box{.origin = glm::round(all.origin + glm::vec2((all.size.x - width) * 0.5F, drop)),
-                       .size = {width, height}};
+  const chart::Rect box{.origin = glm::round(all.origin + glm::vec2((all.size.x - width) * 0.5F, drop)),
+                        .size = {width, height}};
   list->AddRectFilled(box.origin, box.end(), theme.popup, 8.0F);
   list->AddRect(box.origin, box.end(), border, 8.0F);
   return box;
 }
 
 /// Across a box; returns the part that is done.
-view::Rect draw_bar(const Frame& frame, const view::Rect& box, float y, std::optional<double> share) {
+chart::Rect draw_bar(const Frame& frame, const chart::Rect& box, float y, std::optional<double> share) {
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  view::Rect bar{.origin = {box.origin.x + kInset, y}, .size = {box.size.x - 2.0F * kInset, kBarHeight}};
+  chart::Rect bar{.origin = {box.origin.x + kInset, y}, .size = {box.size.x - 2.0F * kInset, kBarHeight}};
   list->AddRectFilled(bar.origin, bar.end(), theme.field, kBarHeight * 0.5F);
   bar.size.x = std::round(bar.size.x * static_cast<float>(std::clamp(share.value_or(0.0), 0.0, 1.0)));
   if (share) list->AddRectFilled(bar.origin, bar.end(), theme.accent, kBarHeight * 0.5F);
@@ -68,14 +71,15 @@ view::Rect draw_bar(const Frame& frame, const view::Rect& box, float y, std::opt
 bool draw_loading_panel(Frame& frame, const std::string& name, const EngineProgress& progress) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  const view::Rect box = draw_box(frame, kHeight, std::max((ImGui::GetWindowHeight() - kHeight) * 0.4F, 0.0F), theme.border);
+  const chart::Rect box =
+      draw_box(frame, kHeight, std::max((ImGui::GetWindowHeight() - kHeight) * 0.4F, 0.0F), theme.border);
   const float left = box.origin.x + kInset;
   frame.ui.ensure_glyphs(name);
   const std::string title = fit_text(fonts.strong, fmt::format("Loading {}\u2026", name), box.size.x - 2.0F * kInset);
   put_text(fonts.strong, {left, box.origin.y + 16.0F}, theme.text, title);
   frame.mark("loading.title", box);
   const Advance advance = advance_of(progress);
-  const view::Rect done = draw_bar(frame, box, box.origin.y + 46.0F, advance.share);
+  const chart::Rect done = draw_bar(frame, box, box.origin.y + 46.0F, advance.share);
   if (advance.share) frame.mark("loading.bar", done);
   const float row = box.end().y - 12.0F - ImGui::GetFrameHeight();
   put_text(fonts.small, {left, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)}, theme.text_dim,
@@ -97,7 +101,7 @@ void draw_stale_panel(Frame& frame, const std::string& error, const EngineProgre
   const std::vector<std::string> lines = break_lines(fonts.body, note, box_width(ImGui::GetWindowWidth()) - 2.0F * kInset);
   const float line_height = font_size(fonts.body) + 4.0F;
   const float height = 44.0F + line_height * static_cast<float>(lines.size()) + (has_failed ? 12.0F : 24.0F);
-  const view::Rect box =
+  const chart::Rect box =
       draw_box(frame, height, std::min(72.0F, ImGui::GetWindowHeight() * 0.2F), has_failed ? theme.warning : theme.border);
   frame.mark(has_failed ? "stale.error" : "stale.progress", box);
   const float left = box.origin.x + kInset;
@@ -130,7 +134,7 @@ void Workspace::draw_arrival(Frame& frame) {
   constexpr double kDelay_s = 0.15;  // what is there sooner needs no remark
   if (!arrival_began_s_ || desk_.now_s < *arrival_began_s_ + kDelay_s || shows_early_map()) return;
   // The texts stay free while there is no run yet, and while weights go to another device.
-  const view::Rect& from = desk_.is_arriving() ? desk_.layout.texts : desk_.layout.center;
+  const chart::Rect& from = desk_.is_arriving() ? desk_.layout.texts : desk_.layout.center;
   const float left = desk_.is_arriving() ? 0.0F : from.origin.x;
   ImGui::SetNextWindowPos({left, from.origin.y});
   ImGui::SetNextWindowSize({desk_.ui.size().x - left, std::max(desk_.layout.status.origin.y - from.origin.y, 1.0F)});
@@ -149,7 +153,7 @@ void Workspace::draw_staleness(Frame& frame) {
   // A window that is new would be drawn above a dialog or menu that is open.
   if (has_popup()) return;
   if (!has_failed && (!desk_.engine->is_busy() || desk_.now_s < *stale_since_s_ + kPass_s)) return;
-  const auto dim = [&](const char* name, const view::Rect& rect, auto&& draw_content) {
+  const auto dim = [&](const char* name, const chart::Rect& rect, auto&& draw_content) {
     if (rect.is_empty()) return;
     ImGui::SetNextWindowPos(rect.origin);
     ImGui::SetNextWindowSize(rect.size);
@@ -170,7 +174,7 @@ void Workspace::draw_staleness(Frame& frame) {
 void Workspace::draw_typed_offer(Frame& frame) {
   if (!typed_row_.is_text()) return;
   constexpr float kMargin = 16.0F;
-  const view::Rect& center = desk_.layout.center;
+  const chart::Rect& center = desk_.layout.center;
   const glm::vec2 size(std::min(kTypedOfferSize.x, desk_.ui.size().x - 2.0F * kMargin), kTypedOfferSize.y);
   const float left = std::clamp(center.center().x - 0.5F * size.x, kMargin, desk_.ui.size().x - kMargin - size.x);
   ImGui::SetNextWindowPos(glm::round(glm::vec2(left, desk_.layout.status.origin.y - kMargin - size.y)));
@@ -204,6 +208,70 @@ void Workspace::draw_notice(Frame& frame) {
   if (is_read || desk_.now_s < notice_until_s_) return;
   desk_.notice = {};
   desk_.ui.request_redraw(2);  // this frame has drawn it
+}
+
+// The window's messages of its own: lost devices, missing fonts, odd numbers, changes without a place.
+
+void Workspace::tell_of_lost_engine() {
+  const bool has_slept = sleep_.has_slept();
+  sleep_ = SleepWatch();
+  tell_of_reopening(
+      fmt::format("the device '{}' {}", desk_.result.device,
+                  has_slept ? "may have lost its memory while the computer was asleep" : "was lost (a driver reset)"));
+}
+
+void Workspace::tell_of_reopening(const std::string& loss) {
+  std::string text = loss.substr(0, loss.find(';'));  // without the advice
+  if (!text.empty() && text.front() == 't') text.front() = 'T';
+  desk_.warn(text + ". It is open again, what it held was computed anew, and nothing of your work is gone.");
+  desk_.ui.request_redraw();
+}
+
+void Workspace::warn(const std::string& text) {
+  desk_.warn(desk_.notice.is_shown() && desk_.notice.text != text ? desk_.notice.text + " \u00B7 " + text : text);
+  desk_.ui.request_redraw(2);
+}
+
+void Workspace::warn_of_fonts() {
+  std::string characters;
+  const auto look_at = [&](const model::TokenBatch& tokens) {
+    for (const auto& line : tokens.texts) {
+      for (const std::string& token : line) characters += desk_.ui.unshaped(token);
+    }
+  };
+  if (desk_.result.input) look_at(desk_.result.input->source);
+  if (desk_.result.input && desk_.result.input->target) look_at(*desk_.result.input->target);
+  std::string warning = desk_.ui.missing_fonts(characters);
+  if (warning == font_warning_) return;
+  if (desk_.notice.text == font_warning_) desk_.notice = {};  // it was of the text before
+  font_warning_ = std::move(warning);
+  if (!font_warning_.empty()) desk_.warn(font_warning_);
+}
+
+void Workspace::warn_of_numbers() {
+  const std::string weights = desk_.result.network ? inference::weight_warning(*desk_.result.network) : std::string();
+  // Consequences of the weights aren't reported twice.
+  std::string warning = weights.empty() ? desk_.result.run_warning : "Weights aren't finite. " + weights;
+  if (warning == number_warning_) return;
+  if (!warning.empty()) {
+    desk_.warn(warning);
+  } else if (desk_.notice.text == number_warning_) {
+    desk_.notice = {};
+  }
+  number_warning_ = std::move(warning);
+}
+
+void Workspace::warn_of_changes() {
+  std::string warning;
+  if (desk_.result.inputs && desk_.result.network && desk_.result.input) {
+    const std::vector<std::string> lines =
+        changes_left_out(*desk_.result.inputs, *desk_.result.network, *desk_.result.input);
+    if (!lines.empty()) warning = lines.front();
+    if (lines.size() > 1) warning += fmt::format("; {} more likewise", lines.size() - 1);
+  }
+  if (warning == changes_warning_) return;
+  changes_warning_ = std::move(warning);
+  if (!changes_warning_.empty()) desk_.warn("In this run " + changes_warning_);
 }
 
 }  // namespace headlight::app

@@ -1,10 +1,9 @@
 #include <imgui.h>
 
 #include "app/engine/continuation.h"
-#include "app/sidebar/language_model_panel.h"
-#include "app/sidebar/model_panel.h"
 #include "app/state/model_changes.h"
 #include "app/widgets/second_text.h"
+#include "app/window/sidebar/panels.h"
 #include "app/window/workspace.h"
 #include "inference/torch_snippet.h"
 

@@ -102,4 +102,15 @@ class Expression {
 /// A text of blanks alone is no expression. Accepts ASCII only, at most kLongest characters.
 std::variant<Expression, ExpressionError> parse_expression(std::string_view text, ExpressionUse use);
 
+/// An expression of the literature, to begin with.
+struct ExpressionPreset {
+  std::string_view name;  ///< "ALiBi"
+  ExpressionUse use = ExpressionUse::Mask;
+  std::string_view text;
+  std::string_view help;          ///< one sentence: what it does, and whose it is
+  bool needs_later_keys = false;  ///< it says by itself which later keys a query sees, so that the causal rule is in its way
+};
+
+std::span<const ExpressionPreset> expression_presets();
+
 }  // namespace headlight::attention

@@ -4,7 +4,7 @@
 
 #include "attention/expression.h"
 #include "attention/painted_cells.h"
-#include "core/result.h"
+#include "core/error.h"
 #include "core/shared_value.h"
 #include "model/config.h"
 

@@ -1,3 +1,4 @@
+
 #include "attention/paint_words.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "ops/paint_slots.h"
+#include "ops/mask_data.h"
 
 namespace headlight::attention {
 namespace {

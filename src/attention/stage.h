@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/result.h"
+#include "core/error.h"
 #include "model/config.h"
 
 namespace headlight::attention {

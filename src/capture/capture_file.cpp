@@ -1,3 +1,4 @@
+
 #include "capture/capture_file.h"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "capture/capture_tokens.h"
-#include "capture/captured_images.h"
 #include "capture/stored_capture.h"
 #include "core/error.h"
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "capture/captured_blocks.h"
 #include "capture/patch_grid.h"
+#include "capture/stored_capture.h"
 #include "inference/prompt.h"
 #include "model/network.h"
 

@@ -1,4 +1,4 @@
-#include "capture/captured_blocks.h"
+#include "capture/stored_capture.h"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,12 @@
-#include "capture/captured_images.h"
+#include "capture/stored_capture.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "capture/captured_blocks.h"
 #include "core/error.h"
 #include "core/tensor.h"
-#include "files/image_file.h"
+#include "files/image.h"
 
 namespace headlight::capture {
 namespace {

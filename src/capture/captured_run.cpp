@@ -1,3 +1,4 @@
+
 #include "capture/captured_run.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "attention/pooled_row.h"
+#include "attention/run.h"
 #include "core/error.h"
 
 namespace headlight::capture {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "files/pixels.h"
+#include "files/image.h"
 
 namespace headlight::capture {
 

@@ -1,3 +1,4 @@
+
 #include "core/json.h"
 
 #include <algorithm>
@@ -5,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/utf8.h"
 
 namespace headlight {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/result.h"
+#include "core/error.h"
 
 namespace headlight {
 

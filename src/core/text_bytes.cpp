@@ -1,3 +1,4 @@
+
 #include "core/text_bytes.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 #include <zlib.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace headlight {
 namespace {

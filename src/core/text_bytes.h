@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/descriptor.h"
+#include "core/file.h"
 
 namespace headlight {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,5 +12,8 @@ namespace headlight::evaluation {
 /// lines · longest ≤ most_tokens, but one at least.
 std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::size_t> lengths, std::size_t most_lines,
                                                         std::size_t most_tokens);
+
+/// Called after each batch with the number of lines done. May be empty.
+using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
 }  // namespace headlight::evaluation

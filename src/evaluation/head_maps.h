@@ -1,8 +1,8 @@
 #pragma once
 
+#include "evaluation/batches.h"
 #include "evaluation/head_meter.h"
 #include "evaluation/head_metric.h"
-#include "evaluation/progress.h"
 #include "inference/language_model.h"
 #include "inference/session.h"
 

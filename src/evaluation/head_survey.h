@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "evaluation/batches.h"
 #include "evaluation/head_metric.h"
-#include "evaluation/progress.h"
 #include "inference/language_model.h"
 #include "inference/session.h"
 

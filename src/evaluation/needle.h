@@ -1,6 +1,6 @@
 #pragma once
 
-#include "evaluation/progress.h"
+#include "evaluation/batches.h"
 #include "inference/language_model.h"
 #include "inference/session.h"
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "files/pixels.h"
-#include "view/color_map.h"
-#include "view/viewport.h"
+#include "chart/color.h"
+#include "chart/viewport.h"
+#include "files/image.h"
 
 namespace headlight::exporting {
 
+using chart::Rect;
+using chart::Rgb;
 using files::encode_png;
 using files::Pixels;
-using view::Rect;
-using view::Rgb;
 
 /// The letters of a figure. Serif: those of LaTeX, Latin Modern, where they are installed.
 enum class FigureFont : std::uint8_t { Sans, Serif };

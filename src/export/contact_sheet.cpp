@@ -55,8 +55,8 @@ class ContactSheetDrawing final : public FigureDrawing<ContactSheet> {
         throw Error("the maps of a contact sheet must have one size: {} × {} and {} × {} differ", sheet.panels[0].map.rows,
                     sheet.panels[0].map.columns, panel.map.rows, panel.map.columns);
       }
-      const view::ValueScale scale = scale_of(panel.map, sheet.style);
-      scale_ = maps_.empty() ? scale : view::join(scale_, scale);
+      const chart::ValueScale scale = scale_of(panel.map, sheet.style);
+      scale_ = maps_.empty() ? scale : chart::join(scale_, scale);
       maps_.push_back(pooled(panel.map, panel_values));
     }
     const FigureMap& first = maps_[0];
@@ -117,7 +117,7 @@ class ContactSheetDrawing final : public FigureDrawing<ContactSheet> {
   }
 
   std::vector<FigureMap> maps_;
-  view::ValueScale scale_;
+  chart::ValueScale scale_;
   float gap_ = is_of_width() ? kNarrowGap : kPanelGap;
   CellGrid grid_;             ///< of one panel, at the origin
   float panel_width_ = 0.0F;  ///< of the map or its title, whichever is wider

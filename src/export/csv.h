@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 
 namespace headlight::exporting {
 

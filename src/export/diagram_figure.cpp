@@ -1,9 +1,9 @@
 #include "export/figures.h"
 
+#include "chart/number_format.h"
 #include "core/error.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
-#include "view/number_format.h"
 
 namespace headlight::exporting {
 namespace {
@@ -78,13 +78,13 @@ class DiagramDrawing final : public FigureDrawing<DiagramFigure> {
     }
   }
 
-  void draw_node(Canvas& canvas, const DiagramFigure::Node& node, const view::ValueScale& scale) const {
+  void draw_node(Canvas& canvas, const DiagramFigure::Node& node, const chart::ValueScale& scale) const {
     const glm::vec2 corner = origin_ + node.box.origin;
     const float end = write_formula(canvas, metrics_, node.symbol, corner + glm::vec2(0.0F, kSymbolSize),
                                     {.size = kSymbolSize, .is_bold = true, .color = node.color});
     const float room = corner.x + node.box.size.x - end - 6.0F;
     if (node.title != node.symbol && room > 0.0F) {
-      canvas.text({end + 6.0F, corner.y + kSymbolSize}, view::shorten(node.title, room, metrics_.measure(kNameSize)),
+      canvas.text({end + 6.0F, corner.y + kSymbolSize}, chart::shorten(node.title, room, metrics_.measure(kNameSize)),
                   {.size = kNameSize, .color = paper_.ink});
     }
     write_formula(canvas, metrics_, node.operation, corner + glm::vec2(0.0F, kSymbolSize + kNameSize + 5.0F),
@@ -95,13 +95,13 @@ class DiagramDrawing final : public FigureDrawing<DiagramFigure> {
     if (!figure_.style.parts.numbers) return;
     // The size, and the values at both ends of the colours, are in place of a colour bar.
     const std::string about = fmt::format("{} × {}: {} … {}", node.map.rows, node.map.columns,
-                                          view::format_number(scale.low, 7), view::format_number(scale.high, 6));
+                                          chart::format_number(scale.low, 7), chart::format_number(scale.high, 6));
     canvas.text({corner.x + node.box.size.x, corner.y + kSymbolSize + kNameSize + 5.0F}, about,
                 {.size = kRangeSize, .color = paper_.muted, .align = TextAlign::End});
   }
 
   glm::vec2 origin_;
-  std::vector<view::ValueScale> scales_;  ///< of each node that has numbers
+  std::vector<chart::ValueScale> scales_;  ///< of each node that has numbers
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
+#include "chart/value_scale.h"
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/figures.h"
-#include "view/axis_ticks.h"
 
 namespace headlight::exporting {
 namespace {
@@ -38,7 +38,7 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
     }
     add_air(x_);
     add_air(y_);
-    view::ValueScale scale;
+    chart::ValueScale scale;
     if (!colors.empty()) {
       scale.low = *std::ranges::min_element(colors);
       scale.high = std::max(*std::ranges::max_element(colors), scale.low + 1e-6F);
@@ -78,15 +78,15 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   }
 
  private:
-  static void widen(view::ValueLimits& limits, float value) {
+  static void widen(chart::ValueLimits& limits, float value) {
     limits.low = std::min(limits.low, value);
     limits.high = std::max(limits.high, value);
   }
-  static void add_air(view::ValueLimits& limits) {
+  static void add_air(chart::ValueLimits& limits) {
     const float air = limits.high > limits.low ? 0.06F * (limits.high - limits.low) : 0.5F;
     limits = {.low = limits.low - air, .high = limits.high + air};
   }
-  static float share(const view::ValueLimits& limits, float value) {
+  static float share(const chart::ValueLimits& limits, float value) {
     return (value - limits.low) / (limits.high - limits.low);
   }
   float along_x(double x) const {
@@ -97,9 +97,9 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   glm::vec2 place(const glm::dvec2& at) const {
     return plot_.origin + plot_.size * glm::vec2(share(x_, along_x(at.x)), 1.0F - share(y_, static_cast<float>(at.y)));
   }
-  view::Rgb color_of(float number) const {
-    const float position = view::position_in(colors_, view::ScaleSpread::Linear, number);
-    return std::isfinite(number) ? view::color(figure_.style.color_map, position) : paper_.muted;
+  chart::Rgb color_of(float number) const {
+    const float position = chart::position_in(colors_, chart::ScaleSpread::Linear, number);
+    return std::isfinite(number) ? chart::color(figure_.style.color_map, position) : paper_.muted;
   }
 
   void draw_axes(Canvas& canvas) const {
@@ -112,10 +112,10 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
     };
     for (const auto& [value, label] : figure_.x_ticks) draw_x_tick(along_x(value), label);
     if (figure_.x_ticks.empty()) {
-      for (const view::Tick& tick : view::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x))
+      for (const chart::Tick& tick : chart::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x))
         draw_x_tick(tick.value, tick.label);
     }
-    for (const view::Tick& tick : view::make_axis_ticks(y_, plot_.size.y, 2.0F * kTextSize)) {
+    for (const chart::Tick& tick : chart::make_axis_ticks(y_, plot_.size.y, 2.0F * kTextSize)) {
       const float y = plot_.end().y - plot_.size.y * share(y_, tick.value);
       canvas.line({plot_.origin.x - kTickLength, y}, {plot_.origin.x, y}, paper_.outline, 0.75F);
       write(canvas, {plot_.origin.x - kTickLength - 2.0F, y}, tick.label, paper_.muted, TextAlign::End, kTickText);
@@ -126,7 +126,7 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
                 {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle, .degrees = 90.0F});
   }
 
-  view::ValueLimits x_, y_, colors_;
+  chart::ValueLimits x_, y_, colors_;
   double least_x_ = std::numeric_limits<double>::max();  ///< of the paths' above 0
   std::optional<ColorBar> bar_;
   Rect plot_;

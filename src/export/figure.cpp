@@ -13,9 +13,9 @@ std::uint32_t max_values(const FigureStyle& style, DrawingFormat format) {
 }
 
 FigureStyle diverging(FigureStyle style) {
-  style.color_map = view::ColorMap::BlueRed;
-  style.scale = view::ScaleKind::Symmetric;
-  style.spread = view::ScaleSpread::Linear;
+  style.color_map = chart::ColorMap::BlueRed;
+  style.scale = chart::ScaleKind::Symmetric;
+  style.spread = chart::ScaleSpread::Linear;
   if (style.limits) {
     const float reach = std::max(std::abs(style.limits->low), std::abs(style.limits->high));
     style.limits = {.low = -reach, .high = reach};

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "chart/color.h"
+#include "chart/value_scale.h"
 #include "export/drawing.h"
 #include "export/figure_map.h"
-#include "view/color_map.h"
-#include "view/value_scale.h"
 
 namespace headlight::exporting {
 
@@ -24,10 +24,10 @@ struct FigureParts {
 
 /// The style of a figure, in every format.
 struct FigureStyle {
-  view::ColorMap color_map = view::ColorMap::Viridis;
-  view::ScaleKind scale = view::ScaleKind::Unit;
-  view::ScaleSpread spread = view::ScaleSpread::Linear;
-  std::optional<view::ValueLimits> limits = {};  ///< the ends of the colour bar; none: by `scale`
+  chart::ColorMap color_map = chart::ColorMap::Viridis;
+  chart::ScaleKind scale = chart::ScaleKind::Unit;
+  chart::ScaleSpread spread = chart::ScaleSpread::Linear;
+  std::optional<chart::ValueLimits> limits = {};  ///< the ends of the colour bar; none: by `scale`
   bool is_dark = false;
   bool is_transparent = false;  ///< no ground; the ink is that of light or dark paper
   FigureParts parts = {};

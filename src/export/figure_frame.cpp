@@ -128,13 +128,13 @@ std::string odd_cells_note(const FigureMap& map) {
   return "";
 }
 
-ColorBar::ColorBar(const view::ValueScale& scale, const FigureStyle& style, const std::string& title, float height,
+ColorBar::ColorBar(const chart::ValueScale& scale, const FigureStyle& style, const std::string& title, float height,
                    const TextMetrics& metrics)
     : scale_(scale), color_map_(style.color_map), title_(printable(title)) {
-  if (scale.kind == view::ScaleKind::PerRow) title_ += " ÷ row maximum";
+  if (scale.kind == chart::ScaleKind::PerRow) title_ += " ÷ row maximum";
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
-  ticks_ = view::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
-  for (const view::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
+  ticks_ = chart::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
+  for (const chart::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
   width_ = kBarWidth + kTickLength + 3.0F + tick_width_ + (title_.empty() ? 0.0F : 6.0F + line_height(kTextSize));
 }
 
@@ -145,12 +145,13 @@ void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) cons
   for (std::uint32_t i = 0; i < steps; ++i) {
     const float begin = std::round(height_ * static_cast<float>(i) / static_cast<float>(steps) * 2.0F) / 2.0F;
     const float position = 1.0F - (static_cast<float>(i) + 0.5F) / static_cast<float>(steps);
-    canvas.fill({{bar.origin.x, bar.origin.y + begin}, {bar.size.x, bar.size.y - begin}}, view::color(color_map_, position));
+    canvas.fill({{bar.origin.x, bar.origin.y + begin}, {bar.size.x, bar.size.y - begin}},
+                chart::color(color_map_, position));
   }
   canvas.frame(bar, paper.outline, 0.75F);
-  for (const view::Tick& tick : ticks_) {
+  for (const chart::Tick& tick : ticks_) {
     const float y =
-        bar.end().y - bar.size.y * view::position_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
+        bar.end().y - bar.size.y * chart::position_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
     canvas.line({bar.end().x, y}, {bar.end().x + kTickLength, y}, paper.outline, 0.75F);
     canvas.text({bar.end().x + kTickLength + 3.0F + tick_width_, y + kHalfCapital * kTickSize}, tick.label,
                 {.size = kTickSize, .color = paper.muted, .align = TextAlign::End});
@@ -159,8 +160,8 @@ void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) cons
               {.size = kTextSize, .color = paper.ink, .align = TextAlign::Middle, .degrees = 90.0F});
 }
 
-view::ValueScale scale_of(const FigureMap& map, const FigureStyle& style) {
-  view::ValueScale scale = view::make_scale(style.scale, map.values, map.masked);
+chart::ValueScale scale_of(const FigureMap& map, const FigureStyle& style) {
+  chart::ValueScale scale = chart::make_scale(style.scale, map.values, map.masked);
   scale.spread = style.spread;
   if (style.limits) {
     scale.low = style.limits->low;

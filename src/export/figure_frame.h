@@ -148,7 +148,7 @@ class FigureDrawing : public Drawing {
 class ColorBar {
  public:
   /// `height` is the map's; the bar is at least as high as its title.
-  ColorBar(const view::ValueScale& scale, const FigureStyle& style, const std::string& title, float height,
+  ColorBar(const chart::ValueScale& scale, const FigureStyle& style, const std::string& title, float height,
            const TextMetrics& metrics);
 
   float width() const { return width_; }  ///< with ticks and title
@@ -156,16 +156,16 @@ class ColorBar {
   void draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const;
 
  private:
-  view::ValueScale scale_;
-  view::ColorMap color_map_;
+  chart::ValueScale scale_;
+  chart::ColorMap color_map_;
   std::string title_;
-  std::vector<view::Tick> ticks_;
+  std::vector<chart::Tick> ticks_;
   float height_ = 0.0F;
   float tick_width_ = 0.0F;
   float width_ = 0.0F;
 };
 
 /// The scale over all values of a map, as its style asks.
-view::ValueScale scale_of(const FigureMap& map, const FigureStyle& style);
+chart::ValueScale scale_of(const FigureMap& map, const FigureStyle& style);
 
 }  // namespace headlight::exporting

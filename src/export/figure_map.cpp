@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "chart/value_scale.h"
 #include "core/error.h"
-#include "view/value_scale.h"
 
 namespace headlight::exporting {
 namespace {
 
-bool is_number(float value) { return std::isfinite(value) && value > view::kFillBelow; }
+bool is_number(float value) { return std::isfinite(value) && value > chart::kFillBelow; }
 
 // The pool of one value of the coarser map.
 struct Collected {

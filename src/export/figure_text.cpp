@@ -4,8 +4,8 @@
 
 #include <fmt/ranges.h>
 
+#include "chart/missing_font.h"
 #include "export/figure_frame.h"
-#include "view/missing_font.h"
 
 namespace headlight::exporting {
 namespace {
@@ -189,7 +189,7 @@ std::vector<std::string> notes_of(const Drawing& drawing) {
   std::vector<std::string> notes;
   if (std::string note = drawing.note(); !note.empty()) notes.push_back(std::move(note));
   const std::vector<std::uint32_t> missing = TextMetrics(drawing.output().font).without_font(drawn_words(drawing));
-  if (!missing.empty()) notes.push_back(view::missing_font_text(missing));
+  if (!missing.empty()) notes.push_back(chart::missing_font_text(missing));
   return notes;
 }
 

@@ -21,7 +21,7 @@ struct PanelsFigure {
 std::unique_ptr<Drawing> make_drawing(PanelsFigure figure);
 
 /// Weights as lines between two columns of tokens, as a figure for a paper: queries left, keys right. A line has the colour
-/// of its head (view/head_palette.h), mixed with the paper's by its weight, as if it were that opaque over paper alone. Of
+/// of its head (view/color.h), mixed with the paper's by its weight, as if it were that opaque over paper alone. Of
 /// differences of weights it has the colour of its sign.
 struct LinesFigure {
   struct Line {

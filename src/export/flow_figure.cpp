@@ -2,10 +2,10 @@
 
 #include <set>
 
+#include "chart/color.h"
+#include "chart/ellipsis.h"
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "view/ellipsis.h"
-#include "view/head_palette.h"
 
 namespace headlight::exporting {
 namespace {
@@ -82,20 +82,20 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
   Rgb change_color(float change) const {
     if (!(std::abs(change) > 0.0F)) return paper_.muted;
     const float strength = 0.25F + 0.75F * std::clamp(std::abs(change) / std::max(*figure_.reach, 1e-6F), 0.0F, 1.0F);
-    return view::color(view::ColorMap::BlueRed, 0.5F + std::copysign(0.5F * strength, change));
+    return chart::color(chart::ColorMap::BlueRed, 0.5F + std::copysign(0.5F * strength, change));
   }
 
   Rgb color_of(const FlowFigure::Edge& edge) const {
     if (figure_.reach) return change_color(edge.change);
     if (edge.is_residual) return paper_.muted;
-    return edge.head ? view::head_color(*edge.head) : paper_.ink;
+    return edge.head ? chart::head_color(*edge.head) : paper_.ink;
   }
 
   /// "−12 points", "no change", "+12 points", or the heads, beside their colours.
   std::vector<ColorLegend::Entry> legend_of(const std::set<std::uint32_t>& heads) const {
     std::vector<ColorLegend::Entry> entries;
     if (!figure_.reach) {
-      for (const std::uint32_t head : heads) entries.push_back({view::head_color(head), fmt::format("head {}", head)});
+      for (const std::uint32_t head : heads) entries.push_back({chart::head_color(head), fmt::format("head {}", head)});
       return entries;
     }
     for (const float change : {-*figure_.reach, 0.0F, *figure_.reach})
@@ -113,7 +113,7 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
 
   void draw_tokens(Canvas& canvas) const {
     for (std::uint32_t token = 0; token < figure_.tokens.size(); ++token) {
-      const std::string text = view::shorten(printable(figure_.tokens[token]), column_ - 4.0F, metrics_.measure(kTextSize));
+      const std::string text = chart::shorten(printable(figure_.tokens[token]), column_ - 4.0F, metrics_.measure(kTextSize));
       canvas.text(at(0, token) + glm::vec2(0.0F, kFlowGap + kTextSize + kNode), text,
                   {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle});
     }

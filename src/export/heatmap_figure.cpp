@@ -65,40 +65,40 @@ std::string index_list(const std::vector<std::uint32_t>& indices) {
   return shown < indices.size() ? fmt::format("{}, … ({} rows)", list, indices.size()) : list;
 }
 
-view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint32_t count, float cell,
-                         const TextMetrics& metrics, float room, std::uint32_t least_step = 1) {
+chart::AxisLabels lay_out(const FigureAxis& axis, chart::AxisSide side, std::uint32_t count, float cell,
+                          const TextMetrics& metrics, float room, std::uint32_t least_step = 1) {
   std::vector<float> widths;
   widths.reserve(axis.tokens.size());
   for (const std::string& token : axis.tokens) widths.push_back(metrics.width(printable(token), kTextSize));
-  return view::lay_out_labels({.side = side,
-                               .count = count,
-                               .widths = widths.size() == count ? std::span<const float>(widths) : std::span<const float>(),
-                               .cell_size = cell,
-                               .length = cell * static_cast<float>(count),
-                               .line_height = line_height(kTextSize),
-                               .digit_width = metrics.width("0", kTextSize),
-                               .max_extent = room,
-                               .least_step = least_step,
-                               .gap = side == view::AxisSide::Rows ? 0.0F : 6.0F});
+  return chart::lay_out_labels({.side = side,
+                                .count = count,
+                                .widths = widths.size() == count ? std::span<const float>(widths) : std::span<const float>(),
+                                .cell_size = cell,
+                                .length = cell * static_cast<float>(count),
+                                .line_height = line_height(kTextSize),
+                                .digit_width = metrics.width("0", kTextSize),
+                                .max_extent = room,
+                                .least_step = least_step,
+                                .gap = side == chart::AxisSide::Rows ? 0.0F : 6.0F});
 }
 
 // Returns the distance by which the labels reach beyond the end of the columns.
-float overhang(const view::AxisLabels& labels, float length) {
+float overhang(const chart::AxisLabels& labels, float length) {
   float reach = 0.0F;
-  for (const view::AxisLabel& label : labels.labels) {
+  for (const chart::AxisLabel& label : labels.labels) {
     float beyond = label.center - length;
-    if (labels.angle == view::LabelAngle::Horizontal) beyond += label.width / 2;
-    if (labels.angle == view::LabelAngle::Diagonal) beyond += (label.width + line_height(kTextSize)) * 0.70711F;
+    if (labels.angle == chart::LabelAngle::Horizontal) beyond += label.width / 2;
+    if (labels.angle == chart::LabelAngle::Diagonal) beyond += (label.width + line_height(kTextSize)) * 0.70711F;
     reach = std::max(reach, beyond);
   }
   return reach;
 }
 
-std::string label_text(const FigureAxis& axis, const view::AxisLabels& labels, const view::AxisLabel& label,
+std::string label_text(const FigureAxis& axis, const chart::AxisLabels& labels, const chart::AxisLabel& label,
                        const TextMetrics& metrics) {
   if (labels.shows_indices) return std::to_string(label.index);
   const std::string token = printable(axis.tokens[label.index]);
-  return label.is_short ? view::shorten(token, label.width, metrics.measure(kTextSize)) : token;
+  return label.is_short ? chart::shorten(token, label.width, metrics.measure(kTextSize)) : token;
 }
 
 }  // namespace
@@ -138,9 +138,9 @@ HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : 
 void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
   const auto lay_out_both = [&](std::uint32_t least_step) {
     row_labels_ =
-        lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_, label_room(kMaxRowLabel), least_step);
+        lay_out(figure_.rows, chart::AxisSide::Rows, map_.rows, cell.y, metrics_, label_room(kMaxRowLabel), least_step);
     column_labels_ =
-        lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_, kMaxColumnLabel, least_step);
+        lay_out(figure_.columns, chart::AxisSide::Columns, map_.columns, cell.x, metrics_, kMaxColumnLabel, least_step);
   };
   lay_out_both(1);
   if (row_labels_.shows_indices && column_labels_.shows_indices && cell.x == cell.y) {
@@ -152,7 +152,7 @@ void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
   column_thumbnails_ = thumbnail_edge(figure_.columns, column_labels_, cell.x);
 }
 
-float HeatmapDrawing::thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell) {
+float HeatmapDrawing::thumbnail_edge(const FigureAxis& axis, const chart::AxisLabels& labels, float cell) {
   if (axis.thumbnails.empty()) return 0.0F;
   const float edge = std::floor(std::min(cell * static_cast<float>(labels.step) - 1.0F, kMaxThumbnail));
   return edge < kMinThumbnail ? 0.0F : edge;
@@ -213,7 +213,7 @@ void HeatmapDrawing::draw_bands(Canvas& canvas, const FigureAxis& axis, bool are
         are_rows ? Rect{.origin = grid_.area.origin + glm::vec2(-thickness - 3.0F, first), .size = {thickness, length}}
                  : Rect{.origin = grid_.area.origin + glm::vec2(first, -thickness - 3.0F), .size = {length, thickness}};
     canvas.fill(rect, mixed(paper_.ground, band.color, kBandShade));
-    const std::string name = view::shorten(printable(band.name), length - 2.0F, metrics_.measure(kTextSize));
+    const std::string name = chart::shorten(printable(band.name), length - 2.0F, metrics_.measure(kTextSize));
     const float drop = kHalfCapital * kTextSize;
     canvas.text(rect.center() + (are_rows ? glm::vec2(drop, 0.0F) : glm::vec2(0.0F, drop)), name,
                 {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle, .degrees = are_rows ? 90.0F : 0.0F});
@@ -221,18 +221,18 @@ void HeatmapDrawing::draw_bands(Canvas& canvas, const FigureAxis& axis, bool are
 }
 
 void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
-  const bool is_level = column_labels_.angle == view::LabelAngle::Horizontal;
+  const bool is_level = column_labels_.angle == chart::LabelAngle::Horizontal;
   draw_bands(canvas, figure_.columns, false);
   const float above = grid_.area.origin.y - column_bands_;
   const float base = above - kLabelGap - thumbnail_room(column_thumbnails_);
-  for (const view::AxisLabel& label : column_labels_.labels) {
+  for (const chart::AxisLabel& label : column_labels_.labels) {
     const float x = grid_.area.origin.x + label.center;
     draw_thumbnail(canvas, figure_.columns, label.index, {x, above - kLabelGap - column_thumbnails_ * 0.5F},
                    column_thumbnails_);
     TextStyle style = {.size = kTextSize,
                        .color = label.index < figure_.columns.length ? paper_.ink : paper_.muted,
                        .align = is_level ? TextAlign::Middle : TextAlign::Start,
-                       .degrees = view::degrees(column_labels_.angle)};
+                       .degrees = chart::degrees(column_labels_.angle)};
     // Rotated text is centred on the cell by the middle of its letters, not by its baseline.
     const float turn = style.degrees / 180.0F * 3.14159265F;
     const float drop = is_level ? 0.0F : kHalfCapital * kTextSize;
@@ -248,7 +248,7 @@ void HeatmapDrawing::draw_row_axis(Canvas& canvas) const {
   draw_bands(canvas, figure_.rows, true);
   const float left = grid_.area.origin.x - row_bands_;
   const float end = left - kLabelGap - thumbnail_room(row_thumbnails_);
-  for (const view::AxisLabel& label : row_labels_.labels) {
+  for (const chart::AxisLabel& label : row_labels_.labels) {
     const float y = grid_.area.origin.y + label.center;
     draw_thumbnail(canvas, figure_.rows, label.index, {left - kLabelGap - row_thumbnails_ * 0.5F, y}, row_thumbnails_);
     canvas.text({end, y + kHalfCapital * kTextSize}, label_text(figure_.rows, row_labels_, label, metrics_),

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "chart/axis_labels.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
-#include "view/axis_labels.h"
 
 namespace headlight::exporting {
 
@@ -26,7 +26,7 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   void draw_content(Canvas& canvas) const override;
   void lay_out_labels(glm::vec2 cell);
   /// The edge of an axis' thumbnails, whose labels are laid out; 0: there are none, or no room.
-  static float thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell);
+  static float thumbnail_edge(const FigureAxis& axis, const chart::AxisLabels& labels, float cell);
   static void draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std::uint32_t index, glm::vec2 center, float edge);
   void draw_bands(Canvas& canvas, const FigureAxis& axis, bool are_rows) const;
   void draw_column_axis(Canvas& canvas) const;
@@ -37,10 +37,10 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   bool has_row_notes() const;  ///< is there room in a row for "no weights"?
 
   FigureMap map_;  ///< as it is drawn
-  view::ValueScale scale_;
+  chart::ValueScale scale_;
   CellGrid grid_;
-  view::AxisLabels row_labels_;
-  view::AxisLabels column_labels_;
+  chart::AxisLabels row_labels_;
+  chart::AxisLabels column_labels_;
   float row_thumbnails_ = 0.0F, column_thumbnails_ = 0.0F;  ///< their edges
   float row_bands_ = 0.0F, column_bands_ = 0.0F;            ///< what bands need beside the cells
   std::optional<CellNumbers> numbers_;

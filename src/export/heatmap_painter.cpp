@@ -1,9 +1,9 @@
+
 #include "export/heatmap_painter.h"
 
-#include "view/contrast.h"
-#include "view/ellipsis.h"
-#include "view/not_finite.h"
-#include "view/number_format.h"
+#include "chart/color.h"
+#include "chart/ellipsis.h"
+#include "chart/number_format.h"
 
 namespace headlight::exporting {
 namespace {
@@ -17,15 +17,15 @@ bool is_odd(const FigureMap& map, std::uint32_t row, std::uint32_t column) {
   return !map.is_masked(row, column) && !std::isfinite(map.at(row, column));
 }
 
-float row_top(const FigureMap& map, std::uint32_t row, const view::ValueScale& scale) {
-  return scale.kind == view::ScaleKind::PerRow ? view::row_maximum(map.row(row)) : 1.0F;
+float row_top(const FigureMap& map, std::uint32_t row, const chart::ValueScale& scale) {
+  return scale.kind == chart::ScaleKind::PerRow ? chart::row_maximum(map.row(row)) : 1.0F;
 }
 
-Rgb cell_color(const FigureMap& map, std::uint32_t row, std::uint32_t column, float top, const view::ValueScale& scale,
+Rgb cell_color(const FigureMap& map, std::uint32_t row, std::uint32_t column, float top, const chart::ValueScale& scale,
                const FigureStyle& style, const Paper& paper) {
   if (map.is_blank(row, column)) return paper.blank;
-  if (is_odd(map, row, column)) return view::kNotFinite;
-  return view::color(style.color_map, scale.position(map.at(row, column), top));
+  if (is_odd(map, row, column)) return chart::kNotFinite;
+  return chart::color(style.color_map, scale.position(map.at(row, column), top));
 }
 
 // Rectangles that cover the masked cells: runs of a row, joined with equal runs of the rows below.
@@ -61,7 +61,7 @@ std::vector<Rect> masked_rects(const FigureMap& map, const CellGrid& grid) {
   return rects;
 }
 
-void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
+void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const chart::ValueScale& scale,
                const FigureStyle& style, const Paper& paper) {
   for (std::uint32_t row = 0; row < map.value_rows(); ++row) {
     const float top = row_top(map, row, scale);
@@ -82,30 +82,30 @@ void add_stripes(const FigureMap& map, const CellGrid& grid, Rgb stripe, Pixels&
   for (std::uint32_t row = 0; row < pixels.height; ++row) {
     for (std::uint32_t column = 0; column < pixels.width; ++column) {
       const bool is_striped = map.is_masked(row, column) && (row + column) % period < width;
-      if (is_striped) pixels.rgba[std::size_t{row} * pixels.width + column] = view::pack(stripe);
+      if (is_striped) pixels.rgba[std::size_t{row} * pixels.width + column] = chart::pack(stripe);
     }
   }
 }
 
 }  // namespace
 
-Pixels color_values(const FigureMap& map, const view::ValueScale& scale, view::ColorMap colors, Rgb blank) {
-  const std::span<const std::uint32_t, 256> table = view::table(colors);
+Pixels color_values(const FigureMap& map, const chart::ValueScale& scale, chart::ColorMap colors, Rgb blank) {
+  const std::span<const std::uint32_t, 256> table = chart::table(colors);
   Pixels pixels{map.value_columns(), map.value_rows(), {}};
   pixels.rgba.reserve(map.values.size());
   for (std::uint32_t row = 0; row < pixels.height; ++row) {
     const float top = row_top(map, row, scale);
     for (std::uint32_t column = 0; column < pixels.width; ++column) {
       const auto step = static_cast<std::size_t>(std::lround(scale.position(map.at(row, column), top) * 255.0F));
-      pixels.rgba.push_back(map.is_blank(row, column)  ? view::pack(blank)
-                            : is_odd(map, row, column) ? view::kNotFinitePacked
+      pixels.rgba.push_back(map.is_blank(row, column)  ? chart::pack(blank)
+                            : is_odd(map, row, column) ? chart::kNotFinitePacked
                                                        : table[step]);
     }
   }
   return pixels;
 }
 
-void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
+void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const chart::ValueScale& scale,
                  const FigureStyle& style, const Paper& paper) {
   const std::vector<Rect> masked = masked_rects(map, grid);
   const bool is_vector = std::max(map.value_rows(), map.value_columns()) <= kMaxVectorEdge;
@@ -136,7 +136,7 @@ std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& gri
   const std::uint32_t most = has_large ? 2 : 3, least = has_large ? 0 : 2;
   for (std::uint32_t decimals = most + 1; decimals-- > least;) {
     const bool fits = std::all_of(numbers.begin(), numbers.end(), [&](float value) {
-      return metrics.width(view::format_fixed(value, decimals), size) + kPadding <= grid.value.x;
+      return metrics.width(chart::format_fixed(value, decimals), size) + kPadding <= grid.value.x;
     });
     if (fits) return CellNumbers{size, decimals};
   }
@@ -144,16 +144,16 @@ std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& gri
 }
 
 void paint_texts(Canvas& canvas, const FigureMap& map, const CellGrid& grid, std::span<const std::string> texts,
-                 const TextMetrics& metrics, const view::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
+                 const TextMetrics& metrics, const chart::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
   constexpr float kSize = 8.5F, kPadding = 5.0F;
   for (std::uint32_t row = 0; row < map.rows; ++row) {
     const float top = row_top(map, row, scale);
     for (std::uint32_t column = 0; column < map.columns; ++column) {
       const Rect cell = grid.rect(row, column);
-      const std::string text = view::shorten(printable(texts[std::size_t{row} * map.columns + column]),
-                                             cell.size.x - kPadding, metrics.measure(kSize));
+      const std::string text = chart::shorten(printable(texts[std::size_t{row} * map.columns + column]),
+                                              cell.size.x - kPadding, metrics.measure(kSize));
       const Rgb ink =
-          map.is_blank(row, column) ? paper.ink : view::text_on(cell_color(map, row, column, top, scale, style, paper));
+          map.is_blank(row, column) ? paper.ink : chart::text_on(cell_color(map, row, column, top, scale, style, paper));
       canvas.text(cell.center() + glm::vec2(0.0F, kHalfCapital * kSize), text,
                   {.size = kSize, .color = ink, .align = TextAlign::Middle});
     }
@@ -161,7 +161,7 @@ void paint_texts(Canvas& canvas, const FigureMap& map, const CellGrid& grid, std
 }
 
 void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,
-                   const view::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
+                   const chart::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
   for (std::uint32_t row = 0; row < map.value_rows(); ++row) {
     const float top = row_top(map, row, scale);
     for (std::uint32_t column = 0; column < map.value_columns(); ++column) {
@@ -169,8 +169,8 @@ void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, c
       const Rgb ground = cell_color(map, row, column, top, scale, style, paper);
       const Rect cell = grid.rect(row, column);
       canvas.text({cell.origin.x + cell.size.x / 2, cell.origin.y + cell.size.y / 2 + kHalfCapital * numbers.size},
-                  view::format_fixed(map.at(row, column), numbers.decimals),
-                  {.size = numbers.size, .color = view::text_on(ground), .align = TextAlign::Middle});
+                  chart::format_fixed(map.at(row, column), numbers.decimals),
+                  {.size = numbers.size, .color = chart::text_on(ground), .align = TextAlign::Middle});
     }
   }
 }

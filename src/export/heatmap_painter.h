@@ -16,10 +16,10 @@ struct CellGrid {
 };
 
 /// A pixel for each value; of blank cells `blank`.
-Pixels color_values(const FigureMap& map, const view::ValueScale& scale, view::ColorMap colors, Rgb blank);
+Pixels color_values(const FigureMap& map, const chart::ValueScale& scale, chart::ColorMap colors, Rgb blank);
 
 /// Colours, stripes and outline. Up to 64 × 64 values are rectangles, more an image.
-void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
+void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const chart::ValueScale& scale,
                  const FigureStyle& style, const Paper& paper);
 
 /// The format of numbers in cells, all with the same decimals.
@@ -33,8 +33,8 @@ struct CellNumbers {
 std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& grid, const TextMetrics& metrics);
 /// Texts [row, column] of a map that isn't pooled, each cut to its cell.
 void paint_texts(Canvas& canvas, const FigureMap& map, const CellGrid& grid, std::span<const std::string> texts,
-                 const TextMetrics& metrics, const view::ValueScale& scale, const FigureStyle& style, const Paper& paper);
+                 const TextMetrics& metrics, const chart::ValueScale& scale, const FigureStyle& style, const Paper& paper);
 void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,
-                   const view::ValueScale& scale, const FigureStyle& style, const Paper& paper);
+                   const chart::ValueScale& scale, const FigureStyle& style, const Paper& paper);
 
 }  // namespace headlight::exporting

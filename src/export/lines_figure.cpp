@@ -1,10 +1,10 @@
 #include "export/figures.h"
 
+#include "chart/color.h"
+#include "chart/ellipsis.h"
 #include "core/error.h"
 #include "export/canvas.h"
 #include "export/figure_frame.h"
-#include "view/ellipsis.h"
-#include "view/head_palette.h"
 
 namespace headlight::exporting {
 namespace {
@@ -34,7 +34,7 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     }
     std::vector<ColorLegend::Entry> heads;
     for (const std::uint32_t head : figure.heads)
-      heads.push_back({figure.is_difference ? paper_.muted : view::head_color(head), fmt::format("head {}", head)});
+      heads.push_back({figure.is_difference ? paper_.muted : chart::head_color(head), fmt::format("head {}", head)});
     if (figure.style.parts.legend) legend_ = ColorLegend(std::move(heads), width_ - 2.0F * margin_, metrics_);
     names_y_ = legend_top_ + legend_.height() + (legend_.height() > 0.0F ? kGap : 0.0F);
     first_y_ = names_y_ + (figure.style.parts.labels ? kPitch : 0.0F);
@@ -46,7 +46,7 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     for (const LinesFigure::Line& line : figure_.lines) {
       canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
                   figure_.is_difference ? mixed(paper_.ground, sign_color(line.weight), sign_opacity(line.weight))
-                                        : mixed(paper_.ground, view::head_color(line.head), line.weight),
+                                        : mixed(paper_.ground, chart::head_color(line.head), line.weight),
                   kLineWidth);
     }
     if (!figure_.style.parts.labels) return;
@@ -76,7 +76,7 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     canvas.text({x, names_y_ + kPitch * 0.5F + kHalfCapital * kTextSize}, title,
                 {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = align});
     for (std::uint32_t token = 0; token < tokens.size(); ++token) {
-      const std::string text = view::shorten(printable(tokens[token]), width, metrics_.measure(kTextSize));
+      const std::string text = chart::shorten(printable(tokens[token]), width, metrics_.measure(kTextSize));
       write(canvas, {x, y_of(token)}, text, paper_.ink, align);
     }
   }
@@ -88,7 +88,7 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
 
 }  // namespace
 
-Rgb sign_color(float change) { return view::color(view::ColorMap::BlueRed, change < 0.0F ? 0.2F : 0.8F); }
+Rgb sign_color(float change) { return chart::color(chart::ColorMap::BlueRed, change < 0.0F ? 0.2F : 0.8F); }
 
 float sign_opacity(float change) { return std::sqrt(std::clamp(std::abs(change), 0.0F, 1.0F)); }
 

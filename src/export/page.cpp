@@ -1,14 +1,15 @@
+
 #include "export/page.h"
 
 #include <map>
 
+#include "chart/color.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "core/json.h"
 #include "export/json.h"
 #include "export/markup.h"
 #include "export/page_template.h"
-#include "view/head_palette.h"
 
 namespace headlight::exporting {
 namespace {
@@ -139,10 +140,10 @@ Json describe(const PageSet& set, PageNumbers numbers) {
   return json;
 }
 
-std::string color_bytes(view::ColorMap map) {
+std::string color_bytes(chart::ColorMap map) {
   std::string bytes;
-  for (const std::uint32_t packed : view::table(map)) {
-    const view::Rgb color = view::unpack(packed);
+  for (const std::uint32_t packed : chart::table(map)) {
+    const chart::Rgb color = chart::unpack(packed);
     for (int channel = 0; channel < 3; ++channel) bytes += static_cast<char>(color[channel]);
   }
   return base64(bytes);
@@ -176,8 +177,8 @@ std::string encode_page(const AttentionPage& page) {
   }
   const PageNumbers numbers = page_numbers(cells);
   Json colors = Json::array();
-  for (std::uint32_t head = 0; head < view::kHeadColors; ++head) {
-    const view::Rgb color = view::head_color(head);
+  for (std::uint32_t head = 0; head < chart::kHeadColors; ++head) {
+    const chart::Rgb color = chart::head_color(head);
     colors.push_back(fmt::format("#{:02x}{:02x}{:02x}", color[0], color[1], color[2]));
   }
   Json data = {{"title", page.title},

@@ -31,7 +31,7 @@ enum class PageTheme : std::uint8_t { Auto, Light, Dark };
 struct AttentionPage {
   std::string title, subtitle;
   std::string made;  ///< by which program and device
-  view::ColorMap color_map = view::ColorMap::Viridis;
+  chart::ColorMap color_map = chart::ColorMap::Viridis;
   PageTheme theme = PageTheme::Auto;
   std::vector<PageSet> sets;                               ///< at least one
   std::vector<std::shared_ptr<const Pixels>> images = {};  ///< whose patches tokens are; each is in the page once

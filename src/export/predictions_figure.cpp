@@ -1,9 +1,9 @@
 #include "export/figures.h"
 
+#include "chart/color.h"
+#include "chart/ellipsis.h"
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "view/contrast.h"
-#include "view/ellipsis.h"
 
 namespace headlight::exporting {
 namespace {
@@ -83,7 +83,7 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
                 bar.is_cut ? paper_.outline : kBarColor);
     if (figure_.style.parts.labels) {
       write(canvas, {margin_ + token_width_, middle},
-            view::shorten(printable(bar.token), token_width_, metrics_.measure(kTextSize)), ink, TextAlign::End);
+            chart::shorten(printable(bar.token), token_width_, metrics_.measure(kTextSize)), ink, TextAlign::End);
     }
     if (!figure_.style.parts.numbers) return;
     write(canvas, {width_ - margin_, middle}, bar.is_cut ? "cut off" : share_text(bar.share), ink, TextAlign::End);
@@ -105,15 +105,15 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
     const float step = (width_ - margin_ - left + kLensGap) / static_cast<float>(cells_);
     const Rect box = {.origin = {left + static_cast<float>(index) * step, y},
                       .size = {step - kLensGap, kLensRow - kLensGap}};
-    const Rgb ground = view::color(figure_.style.color_map, static_cast<float>(reading.probability));
-    const Rgb ink = view::text_on(ground);
+    const Rgb ground = chart::color(figure_.style.color_map, static_cast<float>(reading.probability));
+    const Rgb ink = chart::text_on(ground);
     const float middle = box.center().y;
     canvas.fill(box, ground);
     const std::string number = figure_.style.parts.numbers ? share_text(reading.probability) : std::string();
     const float room = box.size.x - 2.0F * kLensInset - metrics_.width(number, kTextSize) - (number.empty() ? 0.0F : 6.0F);
     if (figure_.style.parts.labels && room > 0.0F) {
       write(canvas, {box.origin.x + kLensInset, middle},
-            view::shorten(printable(reading.token), room, metrics_.measure(kTextSize)), ink);
+            chart::shorten(printable(reading.token), room, metrics_.measure(kTextSize)), ink);
     }
     write(canvas, {box.end().x - kLensInset, middle}, number, ink, TextAlign::End);
   }

@@ -1,9 +1,9 @@
 #include "export/figures.h"
 
+#include "chart/number_format.h"
 #include "core/error.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
-#include "view/number_format.h"
 
 namespace headlight::exporting {
 namespace {
@@ -77,8 +77,8 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
         .area = {.origin = {map_x(), row_y(0)}, .size = {map_width(), kKeyRow * static_cast<float>(figure_.rows.size())}},
         .value = {column_, kKeyRow}};
     FigureStyle style = figure_.style;
-    style.color_map = view::ColorMap::BlueRed;
-    paint_cells(canvas, map_, grid, {.kind = view::ScaleKind::Symmetric, .low = -reach_, .high = reach_}, style, paper_);
+    style.color_map = chart::ColorMap::BlueRed;
+    paint_cells(canvas, map_, grid, {.kind = chart::ScaleKind::Symmetric, .low = -reach_, .high = reach_}, style, paper_);
   }
 
   void draw_row(Canvas& canvas, std::size_t index) const {
@@ -89,14 +89,14 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
       write(canvas, {x, middle}, text, color, align, kKeyText);
     };
     put(kMargin + kIndexWidth - 8.0F, row.index, figure_.key_color, TextAlign::End);
-    put(kMargin + kIndexWidth, view::shorten(printable(row.name), kNameWidth - 8.0F, metrics_.measure(kKeyText)), ink,
+    put(kMargin + kIndexWidth, chart::shorten(printable(row.name), kNameWidth - 8.0F, metrics_.measure(kKeyText)), ink,
         TextAlign::Start);
-    put(score_end(), view::format_fixed(row.score, 3), ink, TextAlign::End);
+    put(score_end(), chart::format_fixed(row.score, 3), ink, TextAlign::End);
     const float room = kWeightWidth - kWeightNumber;
     const float length = std::isfinite(row.weight) ? room * std::clamp(row.weight, 0.0F, 1.0F) : 0.0F;
     canvas.fill({.origin = {score_end() + 12.0F, y + 2.0F}, .size = {length, kKeyRow - 4.0F}}, figure_.output_color);
     const bool tells_mask = row.is_masked && row.weight == 0.0F;
-    put(right(), tells_mask ? "masked" : view::format_fixed(row.weight, 3), ink, TextAlign::End);
+    put(right(), tells_mask ? "masked" : chart::format_fixed(row.weight, 3), ink, TextAlign::End);
   }
 
   /// The products' colours, with the numbers at both ends.
@@ -107,14 +107,14 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
     for (std::size_t i = 0; i < kSteps; ++i) {
       const float at = (static_cast<float>(i) + 0.5F) / static_cast<float>(kSteps);
       canvas.fill({.origin = {map_x() + static_cast<float>(i) * step, y}, .size = {step, kScaleHeight}},
-                  view::color(view::ColorMap::BlueRed, at));
+                  chart::color(chart::ColorMap::BlueRed, at));
     }
     canvas.frame({.origin = {map_x(), y}, .size = {kScaleWidth, kScaleHeight}}, paper_.outline, 0.5F);
     const float baseline = y + kScaleHeight + kKeyText + 3.0F;
     const TextStyle style{.size = kKeyText, .color = paper_.muted, .align = TextAlign::Middle};
-    canvas.text({map_x(), baseline}, view::format_number(-reach_, 7), style);
+    canvas.text({map_x(), baseline}, chart::format_number(-reach_, 7), style);
     canvas.text({map_x() + kScaleWidth * 0.5F, baseline}, "0", style);
-    canvas.text({map_x() + kScaleWidth, baseline}, view::format_number(reach_, 6), style);
+    canvas.text({map_x() + kScaleWidth, baseline}, chart::format_number(reach_, 6), style);
   }
 
   FigureMap map_;

@@ -1,9 +1,9 @@
 #include "export/figures.h"
 
+#include "chart/color.h"
+#include "chart/number_format.h"
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "view/contrast.h"
-#include "view/number_format.h"
 
 namespace headlight::exporting {
 namespace {
@@ -96,17 +96,17 @@ class ScoreDrawing final : public FigureDrawing<ScoreFigure> {
     for (std::size_t i = 0; i < figure_.vectors.size(); ++i) {
       const float value = figure_.vectors[i].values[index];
       const Rect cell = {.origin = {vector_x(i), y + 0.5F}, .size = {kVectorWidth, kComponentRow - 1.0F}};
-      const Rgb ground = view::color(view::ColorMap::BlueRed, 0.5F + 0.5F * value / reaches_[i]);
+      const Rgb ground = chart::color(chart::ColorMap::BlueRed, 0.5F + 0.5F * value / reaches_[i]);
       canvas.fill(cell, ground);
-      write(canvas, {cell.center().x, middle}, view::format_fixed(value, 3), view::text_on(ground), TextAlign::Middle,
+      write(canvas, {cell.center().x, middle}, chart::format_fixed(value, 3), chart::text_on(ground), TextAlign::Middle,
             kScoreText);
     }
     const double product = figure_.products[index];
     const float zero = place(0.0), end = std::isfinite(product) ? place(product) : zero;
     canvas.fill({.origin = {std::min(zero, end), y + 3.0F}, .size = {std::abs(end - zero), kComponentRow - 6.0F}},
-                view::color(view::ColorMap::BlueRed, product < 0.0 ? 0.19F : 0.81F));
+                chart::color(chart::ColorMap::BlueRed, product < 0.0 ? 0.19F : 0.81F));
     canvas.line({zero, y}, {zero, y + kComponentRow}, paper_.outline, 0.5F);
-    write(canvas, {product_x() + kProductWidth, middle}, view::format_fixed(static_cast<float>(product), 3), paper_.ink,
+    write(canvas, {product_x() + kProductWidth, middle}, chart::format_fixed(static_cast<float>(product), 3), paper_.ink,
           TextAlign::End, kScoreText);
   }
 

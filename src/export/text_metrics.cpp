@@ -117,7 +117,7 @@ bool TextMetrics::is_right_to_left(std::string_view text) const {
   return pango_layout_get_direction(layout, 0) == PANGO_DIRECTION_RTL;
 }
 
-view::MeasureText TextMetrics::measure(float size, bool is_bold) const {
+chart::MeasureText TextMetrics::measure(float size, bool is_bold) const {
   return [this, size, is_bold](std::string_view text) { return width(text, size, is_bold); };
 }
 
@@ -136,7 +136,7 @@ std::string printable(std::string_view token) {
   return text;
 }
 
-std::vector<std::string> wrap(std::string_view text, float width, const view::MeasureText& measure) {
+std::vector<std::string> wrap(std::string_view text, float width, const chart::MeasureText& measure) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
@@ -153,7 +153,7 @@ std::vector<std::string> wrap(std::string_view text, float width, const view::Me
         continue;
       }
       if (!line.empty()) lines.push_back(line);
-      line = view::shorten(word, width, measure);
+      line = chart::shorten(word, width, measure);
     }
     lines.push_back(line);
   }

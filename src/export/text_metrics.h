@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "chart/ellipsis.h"
 #include "export/canvas.h"
-#include "view/ellipsis.h"
 
 namespace headlight::exporting {
 
@@ -21,8 +21,8 @@ class TextMetrics {
   TextMetrics& operator=(const TextMetrics&) = delete;
 
   float width(std::string_view text, float size, bool is_bold = false) const;
-  /// width() of one size for view::shorten().
-  view::MeasureText measure(float size, bool is_bold = false) const;
+  /// width() of one size for chart::shorten().
+  chart::MeasureText measure(float size, bool is_bold = false) const;
   /// Characters of a text that no installed font has, each once, ascending.
   std::vector<std::uint32_t> without_font(std::string_view text) const;
   /// Does a text begin in a right-to-left script?
@@ -40,6 +40,6 @@ constexpr float line_height(float size) { return 1.25F * size; }
 std::string printable(std::string_view token);
 
 /// Lines of at most `width`, broken at spaces and at the text's own newlines; a word that is wider than a line is shortened.
-std::vector<std::string> wrap(std::string_view text, float width, const view::MeasureText& measure);
+std::vector<std::string> wrap(std::string_view text, float width, const chart::MeasureText& measure);
 
 }  // namespace headlight::exporting

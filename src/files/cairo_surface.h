@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "files/pixels.h"
+#include "files/image.h"
 
 namespace headlight::files {
 

@@ -6,8 +6,11 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "gpu/driver_advice.h"
+#include "platform/library.h"
 
 namespace headlight::gpu {
+
 namespace {
 
 constexpr const char* kLayer = "VK_LAYER_KHRONOS_validation";
@@ -86,6 +89,12 @@ bool is_wanted(const std::string& wanted, std::size_t index, const std::string& 
   if (wanted.empty()) return true;
   const bool is_number = std::ranges::all_of(wanted, [](unsigned char c) { return std::isdigit(c) != 0; });
   return is_number ? std::to_string(index) == wanted : lower(name).find(lower(wanted)) != std::string::npos;
+}
+
+void (*vulkan_function(const char* name))() {
+  void (*function)() = platform::library_function("libvulkan.so.1", name);
+  if (function == nullptr) throw Error(ErrorKind::NoDevice, "no Vulkan loader with {}: {}", name, driver_advice());
+  return function;
 }
 
 }  // namespace headlight::gpu

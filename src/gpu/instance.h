@@ -31,3 +31,11 @@ vk::raii::DebugUtilsMessengerEXT collect_messages(const vk::raii::Instance& inst
 bool is_wanted(const std::string& wanted, std::size_t index, const std::string& name);
 
 }  // namespace headlight::gpu
+
+namespace headlight::gpu {
+
+/// A function of the Vulkan loader's library by its name; the library stays loaded. Throws Error where there is none: what
+/// calls this has opened a device before, or says itself what is missing. Any thread.
+void (*vulkan_function(const char* name))();
+
+}  // namespace headlight::gpu

@@ -6,7 +6,7 @@
 
 #include "gpu/buffer.h"
 #include "gpu/handles.h"
-#include "gpu/submission.h"
+#include "gpu/stream.h"
 
 namespace headlight::gpu {
 

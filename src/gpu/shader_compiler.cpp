@@ -1,9 +1,10 @@
+
 #include "gpu/shader_compiler.h"
 
 #include <shaderc/shaderc.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace headlight::gpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "core/tensor.h"
 #include "model/network.h"
-#include "ops/rows.h"
+#include "ops/device_tensor.h"
 
 namespace headlight::inference {
 

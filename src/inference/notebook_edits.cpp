@@ -1,3 +1,4 @@
+
 #include "inference/notebook_edits.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
-#include "core/tensor_text.h"
+#include "core/tensor.h"
 #include "core/utf8.h"
 #include "inference/notebooks.h"
 

@@ -60,7 +60,7 @@ void apply_matrices(std::string_view name, const std::map<std::string, MatrixEdi
 /// Keeps of `values`, which fill `own`, those that differ from it; drops the matrix from the edits where none does.
 /// Throws Error in one line where that is more than kMaxEditedNumbers.
 void set_matrix(NotebookEdits& edits, const NotebookMatrix& own, std::span<const float> values);
-/// The numbers of a text (core/tensor_text.h) for this matrix. Throws Error in one line: what is wrong with the text, or
+/// The numbers of a text (core/tensor.h) for this matrix. Throws Error in one line: what is wrong with the text, or
 /// that it has another shape.
 std::vector<float> read_matrix(const NotebookMatrix& own, std::string_view text);
 /// Changes one value by name: a matrix ("v") or a cell of it ("v[2,1]") to the numbers of a text, or "sentence", "heads",

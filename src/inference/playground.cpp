@@ -1,3 +1,4 @@
+
 #include "inference/playground.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include "model/positions.h"
 #include "model/torch_random.h"
 #include "platform/memory.h"
-#include "text/word_level.h"
+#include "text/word_vocabulary.h"
 
 namespace headlight::inference {
 namespace {

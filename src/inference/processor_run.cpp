@@ -1,3 +1,4 @@
+
 #include "inference/processor_run.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "attention/pooled_row.h"
+#include "attention/run.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "ops/device_tensor.h"

@@ -2,7 +2,6 @@
 
 #include "attention/run.h"
 #include "gpu/stream.h"
-#include "gpu/submission.h"
 #include "inference/weight_findings.h"
 #include "ops/kernels.h"
 

@@ -3,7 +3,7 @@
 #include "attention/mask.h"
 #include "inference/intervention.h"
 #include "model/network.h"
-#include "ops/rows.h"
+#include "ops/device_tensor.h"
 
 namespace headlight::inference {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "attention/block_shape.h"
+#include "attention/layer_graph.h"
 #include "attention/stage.h"
 #include "core/tensor.h"
 #include "inference/reuse.h"

@@ -1,3 +1,4 @@
+
 #include "inference/torch_snippet.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 #include "attention/expression.h"
 #include "core/error.h"
-#include "core/tensor_text.h"
+#include "core/tensor.h"
 #include "inference/notebook_edits.h"
 
 namespace headlight::inference {
@@ -20,17 +21,14 @@ from torch.nn import functional as F
 
 torch.set_printoptions(precision=6, sci_mode=False, linewidth=160)
 
-
 def heads(x, count):  # [batch, tokens, count * d] to [batch, count, tokens, d]
     return x.unflatten(-1, (count, -1)).transpose(1, 2)
-
 
 def attend(name, q, k, v, scale, mask, fill, bias=0.0):  # a row without any visible key has no weights
     scores = (q @ k.transpose(-2, -1) * scale + bias).masked_fill(~mask, fill)
     weights = torch.nan_to_num(torch.softmax(scores, dim=-1))
     print(f"{name}: Q\n{q}\nK\n{k}\nV\n{v}\nweights\n{weights}\n")
     return weights @ v
-
 
 )";
 

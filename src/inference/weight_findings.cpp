@@ -1,3 +1,4 @@
+
 #include "inference/weight_findings.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/processor.h"
-#include "model/stored_name.h"
+#include "model/stored_tensor.h"
 
 #if HEADLIGHT_AVX2
 #include <immintrin.h>

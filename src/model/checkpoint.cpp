@@ -1,10 +1,11 @@
+
 #include "model/checkpoint.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/checkpoint_files.h"
 
 namespace headlight::model {

@@ -1,3 +1,4 @@
+
 #include "model/checkpoint_files.h"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "model/lora.h"
 #include "model/safetensors.h"

@@ -1,3 +1,4 @@
+
 #include "model/gguf.h"
 
 #include <algorithm>
@@ -5,9 +6,9 @@
 #include <bit>
 #include <limits>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "model/file_cursor.h"
+#include "core/file.h"
+#include "model/mapped_file.h"
 
 namespace headlight::model {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "model/hub_cache.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/gguf.h"
 #include "platform/folders.h"
 

@@ -1,10 +1,11 @@
+
 #include "model/load_network.h"
 
 #include <algorithm>
 #include <array>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/architectures/families.h"
 #include "model/architectures/tensors.h"
 #include "model/hub_cache.h"

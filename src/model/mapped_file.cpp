@@ -1,3 +1,4 @@
+
 #include "model/mapped_file.h"
 
 #include <cstring>
@@ -6,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace headlight::model {
 namespace {

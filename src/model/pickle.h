@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/file_cursor.h"
+#include "model/mapped_file.h"
 
 namespace headlight::model {
 

@@ -1,3 +1,4 @@
+
 #include "model/torch_file.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/utf8.h"
 #include "model/pickle.h"
 #include "model/zip_file.h"

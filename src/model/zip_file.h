@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "model/file_cursor.h"
 #include "model/mapped_file.h"
 
 namespace headlight::model {

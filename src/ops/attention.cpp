@@ -1,3 +1,4 @@
+
 #include "ops/attention.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "core/error.h"
 #include "ops/attention_blocks.h"
-#include "ops/host_attention.h"
+#include "ops/host_operations.h"
 #include "ops/linear.h"
 
 namespace headlight::ops {

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "core/tensor.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
-#include "ops/rows.h"
 
 namespace headlight::ops {
+
+/// The tokens of every batch item that an op computes: those before an edit may keep their values.
+struct Rows {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+
+  std::uint32_t end() const { return first + count; }
+};
 
 /// ceil(a / b)
 constexpr std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }

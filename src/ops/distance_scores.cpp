@@ -1,10 +1,11 @@
+
 #include "ops/distance_scores.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "ops/attention.h"
-#include "ops/host_rows.h"
+#include "ops/host_operations.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

@@ -1,3 +1,4 @@
+
 #include "ops/experts.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include "core/error.h"
 #include "ops/expand_blocks.h"
-#include "ops/host_experts.h"
+#include "ops/host_operations.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

@@ -1,4 +1,4 @@
-#include "ops/host_attention.h"
+#include "ops/host_operations.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ops/host_mask.h"
-#include "ops/host_rows.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {

@@ -1,4 +1,4 @@
-#include "ops/host_experts.h"
+#include "ops/host_operations.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,6 @@
 #include <numeric>
 #include <span>
 
-#include "ops/host_linear.h"
-#include "ops/host_rows.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {

@@ -1,4 +1,4 @@
-#include "ops/host_linear.h"
+#include "ops/host_operations.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/half.h"
-#include "ops/host_rows.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {

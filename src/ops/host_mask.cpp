@@ -1,10 +1,11 @@
+
 #include "ops/host_mask.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "ops/host_tile.h"
-#include "ops/paint_slots.h"
+#include "ops/mask_data.h"
 
 namespace headlight::ops {
 namespace {

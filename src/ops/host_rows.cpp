@@ -1,4 +1,4 @@
-#include "ops/host_rows.h"
+#include "ops/host_operations.h"
 
 #include <algorithm>
 #include <array>

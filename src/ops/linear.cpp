@@ -1,3 +1,4 @@
+
 #include "ops/linear.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "core/error.h"
 #include "ops/expand_blocks.h"
-#include "ops/host_linear.h"
+#include "ops/host_operations.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

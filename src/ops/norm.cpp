@@ -1,3 +1,4 @@
+
 #include "ops/norm.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include "core/error.h"
 #include "gpu/transfer.h"
-#include "ops/host_rows.h"
+#include "ops/host_operations.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

@@ -1,3 +1,4 @@
+
 #include "ops/odd_numbers.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 #include <vector>
 
 #include "ops/device_tensor.h"
-#include "ops/host_rows.h"
+#include "ops/host_operations.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

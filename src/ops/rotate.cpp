@@ -1,8 +1,9 @@
+
 #include "ops/rotate.h"
 
 #include <algorithm>
 
-#include "ops/host_rows.h"
+#include "ops/host_operations.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

@@ -1,3 +1,4 @@
+
 #include "ops/tuning.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"

@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "text/normalizer.h"
 #include "text/piece.h"
 #include "text/prefix_tree.h"
+#include "text/stages.h"
 #include "text/vocabulary.h"
 
 namespace headlight::text {

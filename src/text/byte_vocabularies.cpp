@@ -1,14 +1,15 @@
+
 #include "text/byte_vocabularies.h"
 
 #include <algorithm>
 #include <charconv>
 #include <numeric>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "text/byte_alphabet.h"
-#include "text/gguf_words.h"
+#include "text/gguf_vocabulary.h"
 #include "text/json_node.h"
 #include "text/precompiled_map.h"
 #include "text/sentence_piece_stages.h"

@@ -1,3 +1,4 @@
+
 #include "text/chat_template.h"
 
 #include <algorithm>
@@ -5,8 +6,8 @@
 
 #include <fmt/ranges.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "text/chat_turns.h"
 #include "text/folder_notes.h"

@@ -1,4 +1,4 @@
-#include "text/decoder.h"
+#include "text/stages.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "text/byte_alphabet.h"
 #include "text/json_node.h"
-#include "text/pre_tokenizer.h"
 #include "text/unicode.h"
 #include "text/utf8_repair.h"
 #include "text/vocabulary.h"

@@ -1,4 +1,4 @@
-#include "text/normalizer.h"
+#include "text/stages.h"
 
 #include <utf8proc.h>
 #include <algorithm>

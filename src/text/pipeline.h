@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "text/added_tokens.h"
-#include "text/decoder.h"
-#include "text/normalizer.h"
-#include "text/post_processor.h"
-#include "text/pre_tokenizer.h"
+#include "text/stages.h"
 #include "text/tokenizer.h"
 #include "text/word_model.h"
 

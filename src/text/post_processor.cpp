@@ -1,4 +1,4 @@
-#include "text/post_processor.h"
+#include "text/stages.h"
 
 #include <algorithm>
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/folder_notes.h"
+
 namespace sentencepiece {
 class SentencePieceProcessor;
 }
@@ -37,5 +39,13 @@ SentencePieceFile load_sentence_piece(std::string_view content, sentencepiece::S
 
 /// Throws Error naming the file when libsentencepiece can't load it.
 SentencePieceFile read_sentence_piece_file(const std::filesystem::path& file);
+
+}  // namespace headlight::text
+
+namespace headlight::text {
+
+/// A folder of Marian or M2M-100: libsentencepiece itself normalizes and cuts texts by `model` (source.spm, target.spm,
+/// sentencepiece.bpe.model), and vocab.json has the ids of the pieces. Throws Error naming file and place.
+Stages read_piece_vocabulary(const std::filesystem::path& folder, const std::string& model, const FolderNotes& notes);
 
 }  // namespace headlight::text

@@ -1,4 +1,4 @@
-#include "text/template_format.h"
+#include "text/template_functions.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "text/template_lexer.h"
+#include "text/template_syntax.h"
 
 #include <algorithm>
 

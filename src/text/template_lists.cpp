@@ -3,7 +3,6 @@
 #include <iterator>
 #include <utility>
 
-#include "text/template_format.h"
 #include "text/template_functions.h"
 #include "text/unicode.h"
 

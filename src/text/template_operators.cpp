@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text/template_format.h"
+#include "text/template_functions.h"
 #include "text/template_value.h"
 
 // A template's operators, which compute as Python's do.

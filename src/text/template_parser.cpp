@@ -1,4 +1,4 @@
-#include "text/template_expressions.h"
+#include "text/template_syntax.h"
 
 namespace headlight::text {
 namespace {

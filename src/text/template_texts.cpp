@@ -1,7 +1,6 @@
 #include <utf8proc.h>
 #include <algorithm>
 
-#include "text/template_format.h"
 #include "text/template_functions.h"
 #include "text/unicode.h"
 

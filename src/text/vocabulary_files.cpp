@@ -1,13 +1,14 @@
+
 #include "text/vocabulary_files.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "core/utf8.h"
-#include "text/gguf_words.h"
+#include "text/gguf_vocabulary.h"
 #include "text/json_node.h"
 #include "text/model_json.h"
 #include "text/unicode.h"

@@ -102,7 +102,7 @@ TEST_SUITE("cpu") {
     for (const char* name : {"gpt2", "gpt_neox", "llama"}) {
       const BlockPlan plan = plan_of(ReferenceScene(golden_state(name)), {});
       for (const glm::vec2 size : {glm::vec2(480.0F, 300.0F), glm::vec2(860.0F, 640.0F), glm::vec2(2600.0F, 1500.0F)}) {
-        const view::Rect room{.origin = {10.0F, 20.0F}, .size = size};
+        const chart::Rect room{.origin = {10.0F, 20.0F}, .size = size};
         const BlockLayout layout = lay_out_block(plan, room);
         REQUIRE(layout.nodes.size() == plan.nodes.size());
         for (const PlacedNode& a : layout.nodes) {
@@ -124,7 +124,7 @@ TEST_SUITE("cpu") {
         CHECK(layout.arrows.size() == inputs);
         for (const PlacedArrow& arrow : layout.arrows) {
           REQUIRE(arrow.points.size() >= 2);
-          const view::Rect& box = layout.nodes[arrow.to].box;
+          const chart::Rect& box = layout.nodes[arrow.to].box;
           const glm::vec2 tip = arrow.points.back();
           CHECK(tip.x >= box.origin.x - 4.0F);
           CHECK(tip.x <= box.end().x);
@@ -161,10 +161,10 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a matrix keeps its proportions as far as it stays visible") {
-    const view::Rect room{.origin = {0.0F, 0.0F}, .size = {100.0F, 50.0F}};
-    const view::Rect wide = fit_matrix(10, 20, room);
+    const chart::Rect room{.origin = {0.0F, 0.0F}, .size = {100.0F, 50.0F}};
+    const chart::Rect wide = fit_matrix(10, 20, room);
     CHECK(wide.size == glm::vec2(100.0F, 50.0F));
-    const view::Rect square = fit_matrix(7, 7, room);
+    const chart::Rect square = fit_matrix(7, 7, room);
     CHECK(square.size == glm::vec2(50.0F, 50.0F));
     CHECK(fit_matrix(1, 1000, room).size.y >= 20.0F);
     CHECK(fit_matrix(0, 0, room).size.x >= 1.0F);

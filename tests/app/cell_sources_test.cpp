@@ -1,8 +1,8 @@
 // The parts of matrices that a cell is made from.
 #include <doctest/doctest.h>
 
-#include "app/cells/cell_sources.h"
 #include "app/reference_numbers.h"
+#include "app/widgets/cells/cell_sources.h"
 
 namespace cell_sources_test {
 

@@ -10,10 +10,10 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
-#include "app/analyses/head_circuits.h"
-#include "app/analyses/head_ranking.h"
-#include "app/analyses/head_similarity.h"
-#include "app/analyses/vocabulary_tokens.h"
+#include "app/engine/analyses/head_circuits.h"
+#include "app/engine/analyses/head_ranking.h"
+#include "app/engine/analyses/head_similarity.h"
+#include "app/engine/analyses/vocabulary_tokens.h"
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
 #include "app/ui_driver.h"

@@ -1,14 +1,14 @@
 // The list of heads and what is said of them, without a window.
-#include "app/widgets/head_list.h"
+#include "app/widgets/head_tools.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/head_order.h"
-#include "app/analyses/head_table.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/head_table.h"
 
 namespace head_list_test {
 

@@ -11,7 +11,7 @@
 #include <imgui.h>
 
 #include "app/ui_driver.h"
-#include "app/widgets/head_list.h"
+#include "app/widgets/head_tools.h"
 #include "app/window/offscreen_viewer.h"
 
 namespace heads_view_test {

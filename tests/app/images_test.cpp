@@ -86,7 +86,7 @@ TEST_SUITE("gpu") {
     ui.resize(1280, 800);
     const shell::PixelImage image = ui.ui().read_pixels();
     const attention::Tile& tile = weights(ui);
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     std::vector<std::pair<float, int>> cells;  // weight, brightness
     for (std::uint32_t query = 0; query < tile.request.rows; ++query) {
       for (std::uint32_t key = 0; key <= query; ++key) {

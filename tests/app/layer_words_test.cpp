@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include "app/quantities/formulas.h"
+#include "app/shapes/quantities/formulas.h"
 #include "app/views/block/block_layout.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "model/load_network.h"
 
 namespace layer_words_test {

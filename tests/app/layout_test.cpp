@@ -17,8 +17,8 @@ using namespace headlight::app;
 
 namespace {
 
-float right(const view::Rect& rect) { return rect.end().x; }
-float bottom(const view::Rect& rect) { return rect.end().y; }
+float right(const chart::Rect& rect) { return rect.end().x; }
+float bottom(const chart::Rect& rect) { return rect.end().y; }
 
 }  // namespace
 
@@ -31,8 +31,8 @@ TEST_SUITE("cpu") {
           CAPTURE(width);
           CAPTURE(height);
           const Layout layout = layout_window({width, height}, strips, Panes{});
-          const view::Rect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
-          const view::Rect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
+          const chart::Rect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
+          const chart::Rect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
           CHECK(left.origin.x == 0.0F);
           CHECK(layout.welcome.origin.y == 26.0F);
           CHECK(bottom(layout.welcome) == layout.texts.origin.y);
@@ -44,7 +44,7 @@ TEST_SUITE("cpu") {
           CHECK(bottom(layout.tabs) == layout.center.origin.y);
           CHECK(bottom(layout.center) == bottom(left));
           CHECK(bottom(left) == layout.status.origin.y);
-          for (const view::Rect& rect : {left, layout.tabs, layout.center, beside, layout.status}) {
+          for (const chart::Rect& rect : {left, layout.tabs, layout.center, beside, layout.status}) {
             CHECK(rect.size.x >= 0.0F);
             CHECK(rect.size.y >= 0.0F);
           }

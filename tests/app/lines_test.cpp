@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "app/exports/line_set.h"
+#include "app/figures/line_set.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/lines_drawing.h"
 
@@ -132,7 +132,7 @@ TEST_SUITE("cpu") {
           for (const MapSide side : {MapSide::Query, MapSide::Key}) {
             const TokenSpan visible = layout.visible(side);
             for (std::uint32_t token = visible.begin; token < visible.end; ++token) {
-              const view::Rect label = layout.label(side, token);
+              const chart::Rect label = layout.label(side, token);
               CHECK(label.origin.x >= 0.0F);
               CHECK(label.end().x <= room.x);
               CHECK(label.end().y > 0.0F);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/engine/tile_cache.h"
-#include "app/quantities/evaluation.h"
-#include "app/quantities/map_tiles.h"
+#include "app/shapes/quantities/evaluation.h"
+#include "app/shapes/quantities/map_tiles.h"
 #include "app/shell/render_device.h"
 #include "app/widgets/shown_tile.h"
 

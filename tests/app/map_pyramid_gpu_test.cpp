@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "app/quantities/evaluation.h"
-#include "app/quantities/map_tiles.h"
+#include "app/shapes/quantities/evaluation.h"
+#include "app/shapes/quantities/map_tiles.h"
 #include "engine/evaluate.h"
 #include "inference/random_network.h"
 #include "inference/session.h"

@@ -1,6 +1,6 @@
 // The tiles of a map's pyramid: their places, what covers a rectangle, reduction from level to level, and evaluation in
 // pieces.
-#include "app/quantities/map_tiles.h"
+#include "app/shapes/quantities/map_tiles.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "support/deviation.h"
 #include "support/random.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/ui_driver.h"
-#include "app/widgets/head_list.h"
+#include "app/widgets/head_tools.h"
 #include "app/window/offscreen_viewer.h"
 
 namespace model_view_test {
@@ -34,7 +34,7 @@ HeadRef selected(const UiDriver& ui) { return {ui.state().selection.block, ui.st
 std::string map_of(const HeadRef& head) { return fmt::format("model.map.{}.{}", head.block.layer.value, head.head); }
 
 /// The colours of a thumbnail's middle column, from top to bottom.
-std::vector<std::uint32_t> column_of(UiDriver& ui, const view::Rect& box) {
+std::vector<std::uint32_t> column_of(UiDriver& ui, const chart::Rect& box) {
   const shell::PixelImage image = ui.ui().read_pixels();
   std::vector<std::uint32_t> colors;
   for (float y = box.origin.y + 2.0F; y < box.end().y - 2.0F; y += 1.0F) {
@@ -95,7 +95,7 @@ TEST_SUITE("gpu") {
     CHECK(selected(ui).block.layer.value == 2);
     ui.click_within("model.head", 0.98F, 0.5F);
     CHECK(selected(ui) == head_of(2, 3));
-    const view::Rect box = ui.rect(map_of(head_of(0, 0)));
+    const chart::Rect box = ui.rect(map_of(head_of(0, 0)));
     const std::vector<std::uint32_t> whole = column_of(ui, box);
     const std::uint64_t run = ui.result().run;
     for (int i = 0; i < 5; ++i) ui.press(Key::Comma);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/quantities/strongest.h"
+#include "app/shapes/quantities/strongest.h"
 #include "app/widgets/token_menu.h"
 #include "support/random.h"
 

@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "app/cells/score_chain.h"
-#include "app/cells/shown_mask.h"
 #include "app/reference_numbers.h"
+#include "app/widgets/cells/score_chain.h"
+#include "app/widgets/cells/shown_mask.h"
 #include "support/deviation.h"
 
 namespace neuron_test {

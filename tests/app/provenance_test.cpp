@@ -1,13 +1,13 @@
 // The provenance of a number, in words, with the names that tensors have in their files.
-#include "app/cells/provenance.h"
+#include "app/widgets/cells/provenance.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/quantities/quantity.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/shapes/quantities/quantity.h"
 #include "attention/expression.h"
 #include "engine/asked_analysis.h"
 

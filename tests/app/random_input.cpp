@@ -86,7 +86,7 @@ RandomAct RandomInput::click_control(const Workspace& workspace, float ui_scale)
   auto control = tips.begin();
   std::advance(control, below(tips.size()));
   const std::string name(control->first);
-  const std::optional<view::Rect> rect = workspace.item_rect(name);
+  const std::optional<chart::Rect> rect = workspace.item_rect(name);
   if (!rect) return {.what = "move", .events = {shell::MouseMove{any_point()}}};
   const float across = random_.pick({0.5F, 0.1F, 0.9F});
   const glm::vec2 at = (rect->origin + rect->size * glm::vec2(across, 0.5F)) * ui_scale;
@@ -96,7 +96,7 @@ RandomAct RandomInput::click_control(const Workspace& workspace, float ui_scale)
 }
 
 RandomAct RandomInput::paint(const Workspace& workspace, float ui_scale) {
-  const std::optional<view::Rect> map = workspace.item_rect("head.map");
+  const std::optional<chart::Rect> map = workspace.item_rect("head.map");
   if (!map) return {.what = "brush", .events = shell::tap(shell::Key::B)};
   const auto within = [&] {
     const glm::vec2 part{0.01F * static_cast<float>(below(101)), 0.01F * static_cast<float>(below(101))};

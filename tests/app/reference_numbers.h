@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/cells/arithmetic.h"
 #include "app/engine/run_source.h"
 #include "app/state/run_interventions.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "engine/reference_runner.h"
 
 namespace headlight::app {

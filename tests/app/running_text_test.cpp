@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "app/exports/running_text.h"
-#include "app/exports/shaded_text.h"
+#include "app/figures/running_text.h"
+#include "app/figures/shaded_text.h"
 
 namespace running_text_test {
 
@@ -92,13 +92,13 @@ TEST_SUITE("cpu") {
       CHECK(lines.first_of.front() == 0);
       CHECK(lines.first_of.back() == tokens.size());
       for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-        const view::Rect& rect = lines.tokens[i];
+        const chart::Rect& rect = lines.tokens[i];
         CHECK(rect.origin.x >= 0.0F);
         CHECK(rect.end().x <= measures.width);
         CHECK(rect.end().y <= lines.height);
         if (i == 0) continue;
         const bool same_line = lines.line_of[i] == lines.line_of[i - 1];
-        const view::Rect& before = lines.tokens[i - 1];
+        const chart::Rect& before = lines.tokens[i - 1];
         if (same_line) CHECK((is_right_to_left ? rect.end().x <= before.origin.x : rect.origin.x >= before.end().x));
         if (!same_line) CHECK(rect.origin.y >= before.end().y);
         if (tokens[i - 1].ends_line) CHECK_FALSE(same_line);

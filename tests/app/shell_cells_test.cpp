@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 
 #include "app/shell/cell_colors.h"
-#include "view/not_finite.h"
+#include "chart/color.h"
 
 namespace shell_cells_test {
 
 using namespace headlight::shell;
-namespace view = headlight::view;
+namespace chart = headlight::chart;
 
 TEST_SUITE_BEGIN("cpu");
 
@@ -62,14 +62,14 @@ TEST_CASE("values are spread over the map evenly, or by their logarithms, and cl
   CHECK(even[3] == 0x1020FFU);
   CHECK(even[4] == 0x1020FFU);
   cells.values = {0.0F, 0.01F, 0.1F, 1.0F, 10.0F};
-  const std::vector<std::uint32_t> log = cells.colors({.low = 0.0001F, .high = 1.0F, .spread = view::ScaleSpread::Log});
+  const std::vector<std::uint32_t> log = cells.colors({.low = 0.0001F, .high = 1.0F, .spread = chart::ScaleSpread::Log});
   CHECK((log[0] & 0xFFU) == 0);
   CHECK(std::abs(static_cast<int>(log[1] & 0xFFU) - 128) <= 1);
   CHECK(std::abs(static_cast<int>(log[2] & 0xFFU) - 191) <= 1);
   CHECK((log[3] & 0xFFU) == 255);
   CHECK((log[4] & 0xFFU) == 255);
   cells.values = {0.0F, 0.04F, 0.25F, 1.0F, 4.0F};
-  const std::vector<std::uint32_t> root = cells.colors({.low = 0.0F, .high = 1.0F, .spread = view::ScaleSpread::Root});
+  const std::vector<std::uint32_t> root = cells.colors({.low = 0.0F, .high = 1.0F, .spread = chart::ScaleSpread::Root});
   CHECK((root[0] & 0xFFU) == 0);
   CHECK(std::abs(static_cast<int>(root[1] & 0xFFU) - 51) <= 1);
   CHECK(std::abs(static_cast<int>(root[2] & 0xFFU) - 128) <= 1);
@@ -101,7 +101,8 @@ TEST_CASE("ranges that aren't ranges give colours of the map, whatever the value
   cells.masked = {0, 0, 0, 1};
   for (const float low : {0.0F, -1.0F, 1.0F, kNan, -kInfinity, kInfinity}) {
     for (const float high : {0.0F, 1.0F, kNan, kInfinity, -kInfinity}) {
-      for (const view::ScaleSpread spread : {view::ScaleSpread::Linear, view::ScaleSpread::Root, view::ScaleSpread::Log}) {
+      for (const chart::ScaleSpread spread :
+           {chart::ScaleSpread::Linear, chart::ScaleSpread::Root, chart::ScaleSpread::Log}) {
         for (const std::uint32_t color : cells.colors({.low = low, .high = high, .spread = spread}))
           CHECK((color & 0xFFFF00U) == 0x102000U);
       }
@@ -117,10 +118,10 @@ TEST_CASE("masked cells are marked, on their ground; what isn't finite has a col
   const Color opaque = rgb(0x010203);
   const std::vector<std::uint32_t> on_opaque = cells.colors({.hatch_ground = opaque, .missing = rgb(0x445566)});
   CHECK(on_opaque[0] == 0x102000U);
-  CHECK(on_opaque[1] == (view::kNotFinitePacked & kRgb));
+  CHECK(on_opaque[1] == (chart::kNotFinitePacked & kRgb));
   CHECK(on_opaque[2] == ((opaque & kRgb) | kMasked));
   CHECK(on_opaque[3] == ((opaque & kRgb) | kMasked));
-  CHECK(on_opaque[5] == (view::kNotFinitePacked & kRgb));
+  CHECK(on_opaque[5] == (chart::kNotFinitePacked & kRgb));
   const std::vector<std::uint32_t> through = cells.colors({.hatch_ground = 0, .missing = rgb(0x445566)});
   CHECK(through[2] == (0x1020FFU | kMasked));
   CHECK(through[3] == ((rgb(0x445566) & kRgb) | kMasked));
@@ -169,7 +170,7 @@ TEST_CASE("cells that share a pixel have the largest value's colour, and none is
         if (!has_open) {
           CHECK(color == ((rgb(0x334455) & kRgb) | kMasked));
         } else if (has_odd) {
-          CHECK(color == (view::kNotFinitePacked & kRgb));
+          CHECK(color == (chart::kNotFinitePacked & kRgb));
         } else {
           CHECK(color == (0x102000U | static_cast<std::uint32_t>(std::lround(largest * 255.0F))));
         }
@@ -186,14 +187,14 @@ TEST_CASE("how many cells share a pixel follows from the pixels of a cell") {
   CHECK(large.pooled_columns == 1);
   CHECK(large.pooled_rows == 1);
   CHECK(large.low == -1.0F);
-  CHECK(large.spread == view::ScaleSpread::Linear);
+  CHECK(large.spread == chart::ScaleSpread::Linear);
   CHECK(coloring_of(image, 0.5F, 0.3F).pooled_columns == 2);
   CHECK(coloring_of(image, 0.5F, 0.3F).pooled_rows == 4);
   CHECK(coloring_of(image, 0.01F, 0.995F).pooled_columns == kMaxPooled);
   CHECK(coloring_of(image, 0.01F, 0.995F).pooled_rows == 1);
-  image.spread = view::ScaleSpread::Log;
+  image.spread = chart::ScaleSpread::Log;
   CHECK(coloring_of(image, 1.0F, 1.0F).low > 0.0F);
-  CHECK(coloring_of(image, 1.0F, 1.0F).spread == view::ScaleSpread::Log);
+  CHECK(coloring_of(image, 1.0F, 1.0F).spread == chart::ScaleSpread::Log);
 }
 
 TEST_SUITE_END();

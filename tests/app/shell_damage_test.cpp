@@ -20,11 +20,11 @@ float coordinate(Random& random, float most) { return std::uniform_real_distribu
 /// Something that a frame may show at any position, of any size.
 struct Item {
   int kind = 0;
-  headlight::view::Rect rect;
+  headlight::chart::Rect rect;
   Color color = 0;
   float rounding = 0.0F;
   std::uint64_t revision = 0;
-  std::optional<headlight::view::Rect> clip;
+  std::optional<headlight::chart::Rect> clip;
 };
 
 Item random_item(Random& random) {
@@ -37,7 +37,7 @@ Item random_item(Random& random) {
   item.rounding = number(random, 0, 2) == 0 ? 7.0F : 0.0F;
   item.revision = static_cast<std::uint64_t>(number(random, 1, 1000));
   if (number(random, 0, 2) == 0)
-    item.clip = headlight::view::Rect{{coordinate(random, 500.0F), coordinate(random, 400.0F)}, {90.3F, 70.6F}};
+    item.clip = headlight::chart::Rect{{coordinate(random, 500.0F), coordinate(random, 400.0F)}, {90.3F, 70.6F}};
   return item;
 }
 

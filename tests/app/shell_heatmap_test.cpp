@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "app/shell_stage.h"
+#include "chart/color.h"
 #include "core/error.h"
-#include "view/not_finite.h"
 
 namespace shell_heatmap_test {
 
 using namespace headlight::shell;
-namespace view = headlight::view;
+namespace chart = headlight::chart;
 
 TEST_SUITE_BEGIN("gpu");
 
@@ -46,7 +46,7 @@ struct Matrix {
 
 std::uint32_t center_of(const PixelImage& pixels, const HeatmapImage& image, std::uint32_t row, std::uint32_t column,
                         float scale = 1.0F) {
-  const view::Rect cell = HeatmapRenderer::cell_rect(image, row, column);
+  const chart::Rect cell = HeatmapRenderer::cell_rect(image, row, column);
   return pixels.at(static_cast<std::uint32_t>((cell.origin.x + cell.size.x / 2) * scale),
                    static_cast<std::uint32_t>((cell.origin.y + cell.size.y / 2) * scale));
 }
@@ -85,25 +85,25 @@ TEST_CASE("range, row scale and special values") {
   const auto step_at = [&](std::uint32_t row, std::uint32_t column) {
     return center_of(pixels, image, row, column) & 0xFFU;
   };
-  CHECK(center_of(pixels, image, 0, 0) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 0, 0) == chart::kNotFinitePacked);
   CHECK(step_at(0, 1) == 0);
   CHECK(step_at(0, 2) == 0);
   CHECK(step_at(0, 3) == 64);
   CHECK(step_at(0, 4) == 255);
-  CHECK(center_of(pixels, image, 1, 0) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 1, 0) == chart::kNotFinitePacked);
   CHECK(step_at(1, 1) == 255);
-  CHECK(center_of(pixels, image, 1, 2) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 1, 2) == chart::kNotFinitePacked);
   CHECK(step_at(2, 0) == 191);
   CHECK(step_at(2, 1) == 64);
 }
 
 TEST_CASE("what isn't finite is in no colour map, is not the ground of masked cells, and survives sharing a pixel") {
-  for (const view::ColorMap map : view::kColorMaps) {
-    for (const std::uint32_t color : view::table(map)) CHECK(largest_difference(color, view::kNotFinitePacked) > 60);
+  for (const chart::ColorMap map : chart::kColorMaps) {
+    for (const std::uint32_t color : chart::table(map)) CHECK(largest_difference(color, chart::kNotFinitePacked) > 60);
   }
   for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
     for (const Color color : {theme_of(kind).hatch, theme_of(kind).hatch_ground, theme_of(kind).missing})
-      CHECK(largest_difference(color, view::kNotFinitePacked) > 60);
+      CHECK(largest_difference(color, chart::kNotFinitePacked) > 60);
   }
   Stage stage;
   Matrix matrix;
@@ -113,11 +113,11 @@ TEST_CASE("what isn't finite is in no colour map, is not the ground of masked ce
   matrix.masked[7] = 1;
   HeatmapImage image = matrix.image();
   PixelImage pixels = draw(stage, image);
-  CHECK(center_of(pixels, image, 1, 1) == view::kNotFinitePacked);
-  CHECK(center_of(pixels, image, 1, 2) != view::kNotFinitePacked);  // masked
+  CHECK(center_of(pixels, image, 1, 1) == chart::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 1, 2) != chart::kNotFinitePacked);  // masked
   image.area = {.origin = {10.0F, 10.0F}, .size = {2.0F, 2.0F}};
   pixels = draw(stage, image);
-  CHECK(pixels.at(10, 10) == view::kNotFinitePacked);
+  CHECK(pixels.at(10, 10) == chart::kNotFinitePacked);
 }
 
 TEST_CASE("masked and zero differ") {
@@ -128,7 +128,7 @@ TEST_CASE("masked and zero differ") {
   const HeatmapImage image = matrix.image();
   const PixelImage pixels = draw(stage, image);
   std::set<std::uint32_t> colors;
-  const view::Rect cell = HeatmapRenderer::cell_rect(image, 2, 2);
+  const chart::Rect cell = HeatmapRenderer::cell_rect(image, 2, 2);
   for (std::uint32_t y = 4; y < 36; ++y) {
     for (std::uint32_t x = 4; x < 36; ++x) {
       const std::uint32_t color =
@@ -168,7 +168,7 @@ TEST_CASE("nothing is drawn beyond the clip, and ImGui draws on as before") {
   const Matrix matrix;
   HeatmapImage image = matrix.image();
   image.area = {{-1000, -1000}, {4000, 4000}};  // zoomed in
-  image.clip = view::Rect{{100, 100}, {60, 50}};
+  image.clip = chart::Rect{{100, 100}, {60, 50}};
   const PixelImage pixels = stage.draw([&] {
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({200, 100}, {220, 120}, rgb(0x00FF00));

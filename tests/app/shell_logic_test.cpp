@@ -6,13 +6,12 @@
 #include <doctest/doctest.h>
 #include <imgui.h>
 
-#include "app/shell/glyph_set.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/input.h"
 #include "app/shell/shaped_text.h"
 #include "app/shell/theme.h"
 #include "app/shell/word_allocator.h"
-#include "view/missing_font.h"
+#include "chart/missing_font.h"
 
 namespace shell_logic_test {
 
@@ -66,7 +65,7 @@ TEST_CASE("Arabic is joined and runs from right to left") {
 }
 
 TEST_CASE("what to install is said script by script, each once, with its package") {
-  const auto text = [](std::vector<std::uint32_t> codes) { return headlight::view::missing_font_text(codes); };
+  const auto text = [](std::vector<std::uint32_t> codes) { return headlight::chart::missing_font_text(codes); };
   CHECK(text({0x0905, 0x0906}) == "No installed font has Devanagari: install fonts-noto-core, then start again");
   CHECK(text({0x8A9E, 0x0905, 0x1F600}) ==
         "No installed font has Chinese, Devanagari, emoji: install fonts-noto-cjk and fonts-noto-core and "
@@ -238,12 +237,12 @@ TEST_CASE("cells are found under the mouse and know where they are drawn") {
   CHECK(cell->column == 1);
   CHECK_FALSE(HeatmapRenderer::cell_at(image, {300.0F, 60.0F}));
   CHECK_FALSE(HeatmapRenderer::cell_at(image, {99.9F, 60.0F}));
-  const headlight::view::Rect rect = HeatmapRenderer::cell_rect(image, 3, 1);
+  const headlight::chart::Rect rect = HeatmapRenderer::cell_rect(image, 3, 1);
   CHECK(rect.origin.x == doctest::Approx(120));
   CHECK(rect.origin.y == doctest::Approx(110));
   CHECK(rect.size.x == doctest::Approx(20));
   CHECK(rect.size.y == doctest::Approx(20));
-  image.clip = headlight::view::Rect{{100, 50}, {20, 80}};
+  image.clip = headlight::chart::Rect{{100, 50}, {20, 80}};
   CHECK_FALSE(HeatmapRenderer::cell_at(image, {139.9F, 60.0F}));
 }
 

@@ -4,11 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include "app/cells/arithmetic.h"
-#include "app/cells/cell_sources.h"
-#include "app/cells/score_chain.h"
-#include "app/cells/shown_mask.h"
 #include "app/reference_numbers.h"
+#include "app/widgets/cells/arithmetic.h"
+#include "app/widgets/cells/cell_sources.h"
+#include "app/widgets/cells/score_chain.h"
+#include "app/widgets/cells/shown_mask.h"
 #include "inference/notebooks.h"
 #include "support/deviation.h"
 #include "support/stages.h"

@@ -169,10 +169,10 @@ TEST_SUITE("cpu") {
     CHECK(page.panels[0].value_title == "share, nats");
     CHECK(page.panels[0].map.values == std::vector<float>{0.5F, -0.25F, 0.0F, 0.125F});
     CHECK(page.panels[0].map.masked == std::vector<std::uint8_t>{0, 0, 1, 0});
-    CHECK(page.panels[0].style.scale == view::ScaleKind::Unit);
+    CHECK(page.panels[0].style.scale == chart::ScaleKind::Unit);
     CHECK(page.panels[1].value_title == "change of size");
     CHECK(page.panels[1].map.values[1] == -1.0F);
-    CHECK(page.panels[1].style.scale == view::ScaleKind::Symmetric);
+    CHECK(page.panels[1].style.scale == chart::ScaleKind::Symmetric);
     CHECK(head_grid(table, TableRows{0, 3}, {}).panels[0].map.masked == std::vector<std::uint8_t>{0, 1, 1, 0});
   }
 }

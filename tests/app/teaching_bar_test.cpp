@@ -18,12 +18,12 @@
 #include <imgui.h>
 
 #include "app/commands/command_list.h"
-#include "app/dialogs/help_dialogs.h"
 #include "app/shell/theme.h"
 #include "app/state/block_settings.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
+#include "app/window/dialogs/help_dialogs.h"
 
 namespace teaching_bar_test {
 
@@ -51,7 +51,7 @@ struct Changed {
   std::set<std::uint32_t> rows, columns;
   std::size_t pixels = 0;
 };
-Changed changed(const shell::PixelImage& before, const shell::PixelImage& after, const view::Rect& box) {
+Changed changed(const shell::PixelImage& before, const shell::PixelImage& after, const chart::Rect& box) {
   Changed found;
   for (auto y = static_cast<std::uint32_t>(box.origin.y); y < static_cast<std::uint32_t>(box.end().y); ++y) {
     for (auto x = static_cast<std::uint32_t>(box.origin.x); x < static_cast<std::uint32_t>(box.end().x); ++x) {
@@ -133,13 +133,13 @@ TEST_SUITE("gpu") {
     const std::uint32_t count = ui.result().input->source.length;
     ui.move_to("tab.head");
     const shell::PixelImage before = ui.ui().read_pixels();
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     ui.feed({shell::MouseMove{map.origin + map.size * glm::vec2(1.5F, 4.5F) / static_cast<float>(count)}});
     CHECK(ui.window().followed_query() == 4U);
     const shell::PixelImage lit = ui.ui().read_pixels();
     for (const char* name : {"grid.encoder.0.0", "grid.encoder.1.3"}) {
       CAPTURE(name);
-      const view::Rect box = ui.rect(name);
+      const chart::Rect box = ui.rect(name);
       const Changed found = changed(before, lit, box);
       // A row of cells and a column of cells are outlined, the rest is as it was.
       CHECK(found.pixels > static_cast<std::size_t>(box.size.x + box.size.y));
@@ -150,7 +150,7 @@ TEST_SUITE("gpu") {
     CHECK(changed(before, ui.ui().read_pixels(), ui.rect("grid.encoder.0.0")).pixels == 0);
 
     // Pointing at a thumbnail marks the large map, the other thumbnails and the tokens, too.
-    const view::Rect small = ui.rect("grid.encoder.1.2");
+    const chart::Rect small = ui.rect("grid.encoder.1.2");
     ui.feed({shell::MouseMove{small.origin + small.size * glm::vec2(1.5F, 4.5F) / static_cast<float>(count)}});
     CHECK(ui.window().followed_query() == 4U);
     const shell::PixelImage from_grid = ui.ui().read_pixels();
@@ -161,7 +161,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::Digit6);
     ui.move_to("tab.head");
     const shell::PixelImage model = ui.ui().read_pixels();
-    const view::Rect one = ui.rect("model.map.0.1");
+    const chart::Rect one = ui.rect("model.map.0.1");
     ui.feed({shell::MouseMove{one.origin + one.size * glm::vec2(1.5F, 4.5F) / static_cast<float>(count)}});
     CHECK(ui.window().followed_query() == 4U);
     CHECK(changed(model, ui.ui().read_pixels(), ui.rect("model.map.0.3")).pixels > 0);

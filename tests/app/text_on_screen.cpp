@@ -153,7 +153,7 @@ std::vector<DrawnGlyph> glyphs_on_screen() {
   return glyphs;
 }
 
-std::string text_on_screen(const view::Rect& within) {
+std::string text_on_screen(const chart::Rect& within) {
   std::string text;
   glm::vec2 low{0.0F}, high{0.0F};
   for (const DrawnGlyph& glyph : glyphs_on_screen()) {

@@ -8,7 +8,7 @@
 
 #include <glm/vec2.hpp>
 
-#include "view/rect.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -27,7 +27,7 @@ struct DrawnGlyph {
 std::vector<DrawnGlyph> glyphs_on_screen();
 
 /// Returns the text of the newest frame within the rectangle: a space between words, a newline between lines.
-std::string text_on_screen(const view::Rect& within = {.origin = glm::vec2(-1e6F), .size = glm::vec2(2e6F)});
+std::string text_on_screen(const chart::Rect& within = {.origin = glm::vec2(-1e6F), .size = glm::vec2(2e6F)});
 
 /// Returns all of that frame's text without its spaces, in the order of drawing.
 std::string letters_on_screen();

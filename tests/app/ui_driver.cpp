@@ -55,7 +55,7 @@ UiDriver::~UiDriver() {
   for (std::size_t i = messages_before_; i < messages.size(); ++i) FAIL_CHECK(messages[i]);
 }
 
-view::Rect UiDriver::rect(const std::string& name) const {
+chart::Rect UiDriver::rect(const std::string& name) const {
   const auto found = workspace_->item_rect(name);
   REQUIRE_MESSAGE(found.has_value(), "nothing called \"", name, "\" is on screen");
   return *found;
@@ -63,7 +63,7 @@ view::Rect UiDriver::rect(const std::string& name) const {
 
 std::size_t UiDriver::count_pixels(const std::string& name, shell::Color color) {
   const shell::PixelImage image = ui_.read_pixels();
-  const view::Rect box = rect(name);
+  const chart::Rect box = rect(name);
   const auto pixel = [&](glm::vec2 point) { return glm::min(glm::uvec2(point * ui_.scale()), image.size); };
   std::size_t count = 0;
   for (std::uint32_t y = pixel(box.origin).y; y < pixel(box.end()).y; ++y) {
@@ -73,7 +73,7 @@ std::size_t UiDriver::count_pixels(const std::string& name, shell::Color color) 
 }
 
 glm::vec2 UiDriver::at(const std::string& name, float across, float down) const {
-  const view::Rect item = rect(name);
+  const chart::Rect item = rect(name);
   return item.origin + item.size * glm::vec2(across, down);
 }
 
@@ -82,13 +82,13 @@ void UiDriver::click_within(const std::string& name, float across, float down) {
 }
 
 void UiDriver::drag(const std::string& from, const std::string& to) {
-  const view::Rect a = rect(from);
-  const view::Rect b = rect(to);
+  const chart::Rect a = rect(from);
+  const chart::Rect b = rect(to);
   feed(shell::drag(a.center() * ui_.scale(), b.center() * ui_.scale()));
 }
 
 void UiDriver::move_to(const std::string& name) {
-  const view::Rect at = rect(name);
+  const chart::Rect at = rect(name);
   feed({shell::MouseMove{at.center() * ui_.scale()}});
 }
 

@@ -30,7 +30,7 @@ class UiDriver {
   shell::Ui& ui() { return ui_; }
 
   bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
-  view::Rect rect(const std::string& name) const;
+  chart::Rect rect(const std::string& name) const;
   /// Pixels within it that have exactly this colour.
   std::size_t count_pixels(const std::string& name, shell::Color color);
   /// A point given as a part of the widget's width and height, in UI units.

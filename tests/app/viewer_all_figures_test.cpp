@@ -10,8 +10,8 @@
 
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "inference/notebooks.h"
 #include "support/temporary_directory.h"
 

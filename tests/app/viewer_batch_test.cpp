@@ -120,7 +120,7 @@ TEST_SUITE("gpu") {
     for (const model::TokenSpan& turn : chat.result().input->source.spans_of(0)) roles.push_back(turn.name);
     CHECK(roles == std::vector<std::string>{"system", "user", "assistant"});
     // A bar with the turn's name, as much of it as has room, is beside both axes of the map.
-    const view::Rect map = chat.rect("head.map");
+    const chart::Rect map = chat.rect("head.map");
     const std::string above = text_on_screen({.origin = {map.origin.x, map.origin.y - 20.0F}, .size = {map.size.x, 20.0F}});
     CHECK(above.find("us") != std::string::npos);
     State answered = chat.state();

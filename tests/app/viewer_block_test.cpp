@@ -9,7 +9,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/block_settings.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_block_test {
@@ -86,7 +86,7 @@ TEST_SUITE("gpu") {
       CAPTURE(size.x);
       ui.resize(size.x, size.y);
       ui.move_to("block.weights");  // on its cells, which are what is marked then
-      const view::Rect map = ui.rect("block.weights");
+      const chart::Rect map = ui.rect("block.weights");
       CHECK(map.size.x >= 86.0F);  // 42 when rows were equally high
       CHECK(map.size.y == map.size.x);
       CHECK(ui.sees("block.play"));
@@ -114,7 +114,7 @@ TEST_SUITE("gpu") {
       return known.first.pool == 1 && known.first.pooled_columns > 1 && known.second.tile;
     };
     REQUIRE(std::ranges::any_of(ui.result().tiles, is_narrow));
-    const view::Rect output = ui.rect("block.output");  // its title and its cells
+    const chart::Rect output = ui.rect("block.output");  // its title and its cells
     ui.feed({shell::MouseMove{output.origin + output.size * glm::vec2(0.4F, 0.8F)}});
     CHECK(ui.sees("arithmetic.all"));  // its terms, of which one factor is a row of the merged heads
     CHECK(std::ranges::any_of(ui.result().tiles, [](const auto& known) {

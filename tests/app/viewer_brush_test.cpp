@@ -80,7 +80,7 @@ TEST_SUITE("gpu") {
     }
     ui.press(Key::B);
     ui.click("mask.shape.4");
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     const auto middle = [&](std::uint32_t query, std::uint32_t key) {
       const glm::vec2 cell{(static_cast<float>(key) + 0.5F) / static_cast<float>(shape.keys),
                            (static_cast<float>(query) + 0.5F) / static_cast<float>(shape.queries)};
@@ -176,7 +176,7 @@ TEST_SUITE("gpu") {
       const auto& height = size.second;
       CAPTURE(width);
       ui.resize(width, height);
-      const view::Rect map = ui.rect("head.map");
+      const chart::Rect map = ui.rect("head.map");
       CHECK_FALSE(ui.sees("head.hint"));
       ui.press(Key::B);
       CHECK(ui.window().is_painting());

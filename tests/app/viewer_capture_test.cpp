@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/state/session_file.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "capture/captures.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_capture_test {
@@ -169,7 +169,7 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     open_file(ui, test::write_capture(folder.path() / "speech.safetensors", {made}));
     REQUIRE(is_capture(ui.state().source));
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     CHECK(map.size.y >= 9.0F * 14.0F);
     bool has_map = false, has_thumbnail = false;
     for (const auto& [query, known] : ui.result().tiles) {
@@ -249,7 +249,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().notice().text == "");
     CHECK_FALSE(ui.sees("capture.note"));
     // Pixels of the image are beside the map: the red of its disc.
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     const shell::PixelImage drawn = ui.ui().read_pixels();
     std::size_t left = 0, above = 0;
     for (std::uint32_t y = 0; y < drawn.size.y; ++y) {
@@ -269,10 +269,10 @@ TEST_SUITE("gpu") {
     ui.press(Key::G, kControl);
     CHECK(ui.sees("text.token.image_itself"));
     CHECK(ui.sees("text.token.0"));  // the class token, above the image
-    const view::Rect image = ui.rect("text.token.image");
+    const chart::Rect image = ui.rect("text.token.image");
     CHECK(ui.rect("text.token.0").end().y <= image.origin.y);
     CHECK(std::abs(image.size.x / image.size.y - 1.5F) < 0.01F);
-    const view::Rect patch = ui.rect("text.token.9");  // row 1, column 2
+    const chart::Rect patch = ui.rect("text.token.9");  // row 1, column 2
     const glm::vec2 off = patch.center() - (image.origin + image.size * glm::vec2(2.5F / 6.0F, 1.5F / 4.0F));
     CHECK(std::abs(off.x) + std::abs(off.y) < 1.0F);
     // Pointing at a patch asks for its row, a click keeps it.

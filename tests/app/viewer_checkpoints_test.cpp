@@ -1,7 +1,7 @@
 // Checkpoints of one model in the window: found, chosen, compared, played, measured.
 #include <doctest/doctest.h>
 
-#include "app/checkpoints/checkpoint_room.h"
+#include "app/data/checkpoints/checkpoint_room.h"
 #include "app/ui_driver.h"
 #include "app/widgets/step_plot.h"
 #include "support/retrained_model.h"

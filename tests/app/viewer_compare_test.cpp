@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "app/analyses/changes.h"
+#include "app/engine/analyses/changes.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
@@ -218,10 +218,10 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.state().view.pinned);
     CHECK(ui.state().view.pinned->query == static_cast<std::uint32_t>(0.6F * static_cast<float>(tokens)));
     CHECK(ui.state().view.pinned->key == static_cast<std::uint32_t>(0.25F * static_cast<float>(tokens)));
-    const view::Rect before = ui.rect("side_by_side.left");
+    const chart::Rect before = ui.rect("side_by_side.left");
     ui.move_to("side_by_side.other");
     ui.feed({shell::MouseMove{ui.rect("side_by_side.other").center()}, shell::MouseWheel{.steps = {0.0F, 3.0F}}});
-    const view::Rect zoomed = ui.rect("side_by_side.left");
+    const chart::Rect zoomed = ui.rect("side_by_side.left");
     CHECK(zoomed.size.x * zoomed.size.y > before.size.x * before.size.y);
 
     ui.click("side_by_side.next");

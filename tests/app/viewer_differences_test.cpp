@@ -14,18 +14,18 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/analyses/head_circuits.h"
-#include "app/analyses/head_knockouts.h"
-#include "app/analyses/head_metrics.h"
-#include "app/analyses/head_ranking.h"
-#include "app/analyses/head_similarity.h"
-#include "app/analyses/logit_attribution.h"
-#include "app/analyses/token_flow.h"
-#include "app/quantities/compared.h"
+#include "app/engine/analyses/head_circuits.h"
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/head_ranking.h"
+#include "app/engine/analyses/head_similarity.h"
+#include "app/engine/analyses/logit_attribution.h"
+#include "app/engine/analyses/token_flow.h"
+#include "app/shapes/quantities/compared.h"
 #include "app/ui_driver.h"
 #include "app/views/flow/flow_layout.h"
 #include "app/window/offscreen_viewer.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/retrained_model.h"
 #include "support/temporary_directory.h"
 

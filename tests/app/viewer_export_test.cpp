@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "app/exports/export_plan.h"
+#include "app/figures/export_plan.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"
 #include "support/temporary_directory.h"
@@ -79,7 +79,7 @@ TEST_SUITE("gpu") {
     state.text().clear();
     for (int i = 0; i < 40; ++i) state.text() += "w" + std::to_string(i) + " ";
     UiDriver ui(state);
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     ui.ui().feed(shell::drag(map.origin + map.size * 0.26F, map.origin + map.size * glm::vec2(0.76F, 0.41F)));
     ui.settle();
     ui.press(Key::Escape);  // the range's own menu

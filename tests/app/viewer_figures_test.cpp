@@ -8,7 +8,7 @@
 
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_figures_test {
@@ -34,7 +34,7 @@ TEST_SUITE("gpu") {
     ui.click("export.view.Heads");  // a sheet of one head would be the head's figure
     ui.click("export.view.Heads");
     ui.click("export.look");
-    const view::Rect preview = ui.rect("export.preview");
+    const chart::Rect preview = ui.rect("export.preview");
     CHECK(preview.size.x > 700.0F);
     CHECK(preview.size.y > 600.0F);
     ui.settle();

@@ -9,8 +9,8 @@
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 #include "survey/written_survey.h"
 
@@ -53,7 +53,7 @@ TEST_SUITE("gpu") {
     const glm::uvec2 drawn = ui.ui().read_pixels().size;
     CHECK(save("window.png", "screenshot.area.0") == drawn);
     const glm::uvec2 view = save("view.png", "screenshot.area.1");
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     CHECK(view.x >= static_cast<std::uint32_t>(map.size.x * ui.ui().scale()));
     CHECK(view.x < drawn.x);
     CHECK(view.y >= static_cast<std::uint32_t>(map.size.y * ui.ui().scale()));

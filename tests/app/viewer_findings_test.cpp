@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "app/analyses/head_circuits.h"
-#include "app/analyses/head_knockouts.h"
-#include "app/analyses/head_ranking.h"
-#include "app/analyses/head_similarity.h"
-#include "app/analyses/logit_attribution.h"
-#include "app/analyses/patching.h"
-#include "app/analyses/token_flow.h"
+#include "app/engine/analyses/head_circuits.h"
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_ranking.h"
+#include "app/engine/analyses/head_similarity.h"
+#include "app/engine/analyses/logit_attribution.h"
+#include "app/engine/analyses/patching.h"
+#include "app/engine/analyses/token_flow.h"
 #include "app/engine/gpu_runner.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
@@ -265,7 +265,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     show(ui, Key::Digit7);
     const HeadSimilarity& alike = found_by<HeadSimilarity, SimilarityQuestion>(ui);
-    const view::Rect map = ui.rect("heads.similar.map");
+    const chart::Rect map = ui.rect("heads.similar.map");
     ui.feed({shell::MouseMove{map.origin + map.size * glm::vec2(5.5F / 12.0F, 2.5F / 12.0F)}});
     const std::string pair = told_here(ui);
     CHECK(pair.starts_with("difference of two heads' attention = "));
@@ -294,7 +294,7 @@ TEST_SUITE("gpu") {
     show_golden_model(ui, "gpt2");
     ui.press(Key::J);
     const auto cell_of = [&](const char* side) {
-      const view::Rect map = ui.rect(side);
+      const chart::Rect map = ui.rect(side);
       const float count = static_cast<float>(ui.result().input->source.length);
       ui.feed({shell::MouseMove{map.origin + map.size * glm::vec2(1.5F, 3.5F) / count}});
       return told_here(ui);

@@ -106,7 +106,7 @@ TEST_SUITE("gpu") {
       ui.resize(width, height);
       CAPTURE(width);
       CHECK(ui.sees("head.map"));
-      const view::Rect last = ui.rect("welcome.4");
+      const chart::Rect last = ui.rect("welcome.4");
       CHECK_FALSE(ui.sees("welcome.5"));
       CHECK(last.origin.x + last.size.x <= static_cast<float>(width));
       CHECK(last.origin.y + last.size.y < ui.rect("fold.sidebar").origin.y);  // nothing of the panel is cut off

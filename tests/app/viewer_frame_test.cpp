@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "app/dialogs/help_dialogs.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
+#include "app/window/dialogs/help_dialogs.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_frame_test {
@@ -206,7 +206,7 @@ TEST_SUITE("gpu") {
       ui.resize(width, height);
       CAPTURE(width);
       ui.click("help.0");
-      const view::Rect page = ui.rect("help.page");
+      const chart::Rect page = ui.rect("help.page");
       CHECK(page.origin.y + page.size.y <= static_cast<float>(height) - 16.0F);
       if (ui.rect("help.end").origin.y > page.origin.y + page.size.y) {  // what doesn't fit is scrolled to
         ui.move_to("help.page");

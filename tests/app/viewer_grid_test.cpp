@@ -43,7 +43,7 @@ TEST_SUITE("gpu") {
     std::vector<Placed> placed;
     for (std::uint32_t layer = 0; layer < 2; ++layer) {
       for (std::uint32_t head = 0; head < 8; ++head) {
-        const view::Rect rect = ui.rect("grid.encoder." + std::to_string(layer) + "." + std::to_string(head));
+        const chart::Rect rect = ui.rect("grid.encoder." + std::to_string(layer) + "." + std::to_string(head));
         const attention::Tile* tile =
             ui.result().tile({.block = {.layer = LayerIndex{layer}}, .head = head, .rows = 6, .columns = 6, .pool = 1});
         REQUIRE(tile);
@@ -66,7 +66,7 @@ TEST_SUITE("gpu") {
       state.view.grid_order = order;
       UiDriver ui(state, fake_factory(log));
       REQUIRE(ui.result().shapes.size() == 48);
-      const view::Rect thumbnail = ui.rect("grid.encoder.0.0");
+      const chart::Rect thumbnail = ui.rect("grid.encoder.0.0");
       std::size_t thumbnails = 0;
       for (const auto& [request, known] : ui.result().tiles) {
         if (request.pool < 16) continue;

@@ -31,8 +31,8 @@ bool has_outline(UiDriver& ui) { return ui.ui().keyboard().rect().has_value(); }
 
 /// Has this control the keyboard? Of a thumbnail the item has a caption below the map that is named.
 bool is_at(UiDriver& ui, const std::string& name) {
-  const std::optional<view::Rect> rect = ui.ui().keyboard().rect();
-  const std::optional<view::Rect> named = ui.window().item_rect(name);
+  const std::optional<chart::Rect> rect = ui.ui().keyboard().rect();
+  const std::optional<chart::Rect> named = ui.window().item_rect(name);
   return rect && named && rect->origin == named->origin && rect->size.x == named->size.x;
 }
 
@@ -89,10 +89,10 @@ TEST_SUITE("gpu") {
   TEST_CASE("Tab comes to every control of the sidebar in order, then to the others, and back to the first") {
     UiDriver ui(with_text("one two three"));
     CHECK_FALSE(has_outline(ui));
-    const view::Rect edge = ui.rect("splitter.sidebar");
+    const chart::Rect edge = ui.rect("splitter.sidebar");
     std::vector<std::string> in_sidebar;
     for (const auto& item : ui.window().item_tips()) {
-      const view::Rect rect = ui.rect(item.first);
+      const chart::Rect rect = ui.rect(item.first);
       if (rect.end().x < edge.origin.x && rect.origin.y >= edge.origin.y) in_sidebar.push_back(item.first);
     }
     CHECK(in_sidebar.size() > 20);
@@ -247,7 +247,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("an outlined control draws no frames, and one out of sight is scrolled to") {
     UiDriver ui(with_text("one two three"));
     ui.resize(1280, 500);
-    const view::Rect status = ui.rect("splitter.sidebar");
+    const chart::Rect status = ui.rect("splitter.sidebar");
     for (const char* name : {"mask.fill.0", "section.text"}) {
       walk_to(ui, name);
       CHECK(ui.rect(name).origin.y >= status.origin.y);
@@ -308,11 +308,11 @@ TEST_SUITE("gpu") {
       CAPTURE(view.id);
       ui.press(Key::Escape);
       ui.click(fmt::format("tab.{}", view.id));
-      const view::Rect tab = ui.rect("tab.head"), left = ui.rect("splitter.sidebar"),
-                       right = ui.rect(ui.sees("rail.grid") ? "rail.grid" : "splitter.grid");
+      const chart::Rect tab = ui.rect("tab.head"), left = ui.rect("splitter.sidebar"),
+                        right = ui.rect(ui.sees("rail.grid") ? "rail.grid" : "splitter.grid");
       std::vector<std::string> controls;
       for (const auto& item : ui.window().item_tips()) {
-        const view::Rect rect = ui.rect(item.first);
+        const chart::Rect rect = ui.rect(item.first);
         const bool is_in_view = rect.origin.y > tab.end().y && rect.origin.x > left.origin.x && rect.end().x < right.end().x;
         if (is_in_view) controls.push_back(item.first);
       }

@@ -9,7 +9,7 @@
 
 #include <imgui.h>
 
-#include "app/analyses/head_similarity.h"
+#include "app/engine/analyses/head_similarity.h"
 #include "app/models/starter_view.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
@@ -54,7 +54,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("numbers are copied by a button at one place in all views that have it") {
     UiDriver ui(of_captions(), open_gpu_runner);
     ui.show("heads");
-    const view::Rect place = ui.rect("heads.copy");
+    const chart::Rect place = ui.rect("heads.copy");
     for (const char* view : {"logits", "flow", "what_if"}) {
       ui.show(view);
       const std::string name = std::string(view) + ".copy";
@@ -95,8 +95,8 @@ TEST_SUITE("gpu") {
       ui.show("steps");
       CAPTURE(size.x);
       for (const char* letter : {"q", "k", "v"}) {
-        const view::Rect weights = ui.rect(std::string("steps.w_") + letter),
-                         product = ui.rect(std::string("steps.") + letter);
+        const chart::Rect weights = ui.rect(std::string("steps.w_") + letter),
+                          product = ui.rect(std::string("steps.") + letter);
         CHECK(weights.origin.y == product.origin.y);
         CHECK(product.origin.x > weights.end().x);
       }
@@ -152,7 +152,7 @@ TEST_SUITE("gpu") {
     for (const glm::uvec2 size : {glm::uvec2(1280, 750), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
       ui.resize(size.x, size.y);
       CAPTURE(size.x);
-      const view::Rect first = ui.rect("grid.encoder.0.0"), last = ui.rect("grid.encoder.3.7");
+      const chart::Rect first = ui.rect("grid.encoder.0.0"), last = ui.rect("grid.encoder.3.7");
       const float bottom = ui.rect("status.time").origin.y;
       CHECK(last.end().y > 0.85F * bottom);
       CHECK(last.end().x - first.origin.x > 0.75F * (static_cast<float>(size.x) - first.origin.x));
@@ -161,7 +161,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a notice moves nothing and goes by itself; a pointer on it keeps it") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     ui.window().open_files({"/no/such/file"});
     ui.settle();
     REQUIRE(ui.window().notice().is_shown());
@@ -188,7 +188,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a right click on a cell or a head's map, and a dragged range, open a menu of what can be done") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     const glm::vec2 cell = map.size / 20.0F;
     const auto right_click = [&](glm::vec2 at) {
       ui.feed({shell::MouseMove{at}});
@@ -230,13 +230,13 @@ TEST_SUITE("gpu") {
         for (const auto& item : ui.window().item_tips()) names.insert(item.first);
         for (const std::string& name : names) {
           if (!ui.sees(name)) continue;
-          const view::Rect item = ui.rect(name);
+          const chart::Rect item = ui.rect(name);
           if (item.size.y > 0.4F * static_cast<float>(size.y)) continue;  // larger than what could stand beside it
           ui.feed({shell::MouseLeave{}, shell::MouseMove{item.center()}});
           ui.wait(2.0);
           ui.settle();
           if (!ui.sees("tooltip") || !ui.sees(name)) continue;
-          const view::Rect tip = ui.rect("tooltip"), now = ui.rect(name);
+          const chart::Rect tip = ui.rect("tooltip"), now = ui.rect(name);
           CAPTURE(name);
           CAPTURE(std::string(view));
           const bool is_apart = tip.end().x <= now.origin.x || tip.origin.x >= now.end().x || tip.end().y <= now.origin.y ||
@@ -271,8 +271,8 @@ TEST_SUITE("gpu") {
         ui.wait(2.0);
         ui.settle();
         REQUIRE(ui.sees("tooltip"));
-        const view::Rect tip = ui.rect("tooltip");
-        view::Rect now = ui.rect(name);
+        const chart::Rect tip = ui.rect("tooltip");
+        chart::Rect now = ui.rect(name);
         if (name == "head.words") now = {.origin = now.center() - 4.0F, .size = glm::vec2(8.0F)};  // within one of its cells
         const bool is_apart = tip.end().x <= now.origin.x || tip.origin.x >= now.end().x || tip.end().y <= now.origin.y ||
                               tip.origin.y >= now.end().y;
@@ -303,7 +303,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the grid folds where the view shows all heads itself, and opens by choice; tabs stay where they are") {
     UiDriver ui(of_captions(), open_gpu_runner);
     REQUIRE(ui.sees("grid.encoder.0.0"));
-    const view::Rect tab = ui.rect("tab.patching");
+    const chart::Rect tab = ui.rect("tab.patching");
     ui.show("model");
     CHECK_FALSE(ui.sees("grid.encoder.0.0"));
     CHECK(ui.rect("tab.patching") == tab);

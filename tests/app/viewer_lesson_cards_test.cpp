@@ -15,8 +15,8 @@
 #include "app/lessons/worksheet.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
-#include "files/pixels.h"
+#include "core/file.h"
+#include "files/image.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_lesson_cards_test {
@@ -180,7 +180,7 @@ TEST_SUITE("gpu") {
     ui.window().open_files({path.string()});
     ui.settle();
     REQUIRE_MESSAGE(ui.sees("lesson.image"), ui.window().notice().text);
-    const view::Rect image = ui.rect("lesson.image");
+    const chart::Rect image = ui.rect("lesson.image");
     CHECK(image.origin.x + image.size.x <= ui.window().center().origin.x);
     CHECK(image.size.x > 150.0F);
     CHECK(std::abs(image.size.y - 4.0F - image.size.x * 0.3F) <= 1.0F);  // a gap of 4 below it

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/ui_driver.h"
 
 namespace viewer_lessons_test {
@@ -246,7 +246,7 @@ TEST_SUITE("gpu") {
       for (std::size_t i = 0; i < lesson.cards.size(); ++i, ui.press(Key::Period, kControl)) {
         const LessonCard& card = lesson.cards[i];
         CAPTURE(card.title);
-        const auto is_in = [](const view::Rect& inner, const view::Rect& outer) {
+        const auto is_in = [](const chart::Rect& inner, const chart::Rect& outer) {
           return inner.origin.x >= outer.origin.x && inner.origin.y >= outer.origin.y && inner.end().x <= outer.end().x &&
                  inner.end().y <= outer.end().y;
         };
@@ -260,8 +260,8 @@ TEST_SUITE("gpu") {
         }
         if (!card.matrix.empty() && ui.state().view.tab == "steps") {
           ++matrices;
-          const view::Rect matrix = ui.rect("steps." + card.matrix);
-          const view::Rect center = ui.window().center();
+          const chart::Rect matrix = ui.rect("steps." + card.matrix);
+          const chart::Rect center = ui.window().center();
           CHECK(matrix.origin.y >= center.origin.y);
           CHECK(matrix.origin.y + std::min(matrix.size.y, 100.0F) <= center.end().y);
           CHECK(matrix.origin.x >= center.origin.x);

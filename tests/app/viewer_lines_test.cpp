@@ -135,8 +135,8 @@ TEST_SUITE("gpu") {
         ui.resize(size.x, size.y);
         CAPTURE(tokens);
         CAPTURE(size.x);
-        const view::Rect area = ui.rect("lines.area");
-        std::vector<view::Rect> rects;
+        const chart::Rect area = ui.rect("lines.area");
+        std::vector<chart::Rect> rects;
         for (const char* what : {"lines.query.{}", "lines.key.{}", "lines.weights.key.{}"}) {
           for (std::uint32_t token = 0; token < tokens; ++token) {
             const std::string name = fmt::format(fmt::runtime(what), token);
@@ -147,7 +147,7 @@ TEST_SUITE("gpu") {
         for (std::size_t i = 0; i < rects.size(); ++i) {
           CHECK(rects[i].origin.x >= area.origin.x);
           CHECK(rects[i].end().x <= area.end().x);
-          for (std::size_t j = i + 1; j < rects.size(); ++j) CHECK(view::intersection(rects[i], rects[j]).is_empty());
+          for (std::size_t j = i + 1; j < rects.size(); ++j) CHECK(chart::intersection(rects[i], rects[j]).is_empty());
         }
       }
     }
@@ -160,7 +160,7 @@ TEST_SUITE("gpu") {
     state.view.lines = {.shows_selected = false, .hidden_heads = {}, .threshold = kMinLineWeight};
     UiDriver ui(state);
     REQUIRE(asks_for_heads(ui, 12));
-    const view::Rect area = ui.rect("lines.area");
+    const chart::Rect area = ui.rect("lines.area");
     double least_ms = 1e9;
     for (int i = 0; i < 12; ++i) {
       ui.feed({shell::MouseMove{area.origin + area.size * glm::vec2(0.5F, 0.05F + 0.07F * static_cast<float>(i))}});
@@ -239,8 +239,8 @@ TEST_SUITE("gpu") {
         ui.resize(size.x, size.y);
         CAPTURE(tokens);
         CAPTURE(size.x);
-        const view::Rect area = ui.rect("text.area");
-        std::vector<view::Rect> rects;
+        const chart::Rect area = ui.rect("text.area");
+        std::vector<chart::Rect> rects;
         for (std::uint32_t token = 0; token < tokens; ++token) {
           for (const std::string& name : {fmt::format("text.token.{}", token), fmt::format("text.token.{}.weight", token)}) {
             if (ui.sees(name)) rects.push_back(ui.rect(name));
@@ -250,7 +250,7 @@ TEST_SUITE("gpu") {
         for (std::size_t i = 0; i < rects.size(); ++i) {
           CHECK(rects[i].origin.x >= area.origin.x);
           CHECK(rects[i].end().x <= area.end().x);
-          for (std::size_t j = i + 1; j < rects.size(); ++j) CHECK(view::intersection(rects[i], rects[j]).is_empty());
+          for (std::size_t j = i + 1; j < rects.size(); ++j) CHECK(chart::intersection(rects[i], rects[j]).is_empty());
         }
       }
     }

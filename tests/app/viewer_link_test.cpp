@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "app/link/link_server.h"
+#include "app/data/link/link_server.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_link_test {

@@ -81,7 +81,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a double click fits it") {
     UiDriver ui(with_text(words(40)));
-    const view::Rect fitted = ui.rect("head.map");
+    const chart::Rect fitted = ui.rect("head.map");
     const glm::vec2 middle = fitted.center();
     turn_wheel(ui, middle, 6);
     CHECK(ui.rect("head.map") != fitted);
@@ -108,7 +108,7 @@ TEST_SUITE("gpu") {
     State state = with_text(words(400));
     state.playground().settings.layers = 1;
     UiDriver ui(state);
-    const view::Rect fitted = ui.rect("head.map");
+    const chart::Rect fitted = ui.rect("head.map");
     // ImGui cuts the pointer's place to whole units, here 0.5 of a cell; this is inside (100, 300) before and after.
     const glm::vec2 at = ui.at("head.map", 300.8F / 400.0F, 100.8F / 400.0F);
     constexpr Cell kCell{.query = 100, .key = 300};
@@ -137,7 +137,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui(with_text(words(40)), fake_factory(log));
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     ui.move_to("head.map");
     const int evaluations = log->evaluations;
     log->is_held = true;
@@ -165,8 +165,8 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("head.minimap"));
     turn_wheel(ui, ui.rect("head.map").center(), 10);
     REQUIRE(ui.sees("head.minimap"));
-    const view::Rect minimap = ui.rect("head.minimap");
-    const view::Rect zoomed = ui.rect("head.map");
+    const chart::Rect minimap = ui.rect("head.minimap");
+    const chart::Rect zoomed = ui.rect("head.map");
     CHECK(minimap.origin.x > zoomed.center().x);
     CHECK(minimap.end().x < zoomed.end().x);
     CHECK(minimap.end().y < zoomed.center().y);

@@ -120,7 +120,7 @@ TEST_SUITE("gpu") {
     ui.click("token.unpaint");
     CHECK(painted() == 0);
     CHECK_FALSE(ui.sees("token.hide"));
-    const view::Rect map = ui.rect("head.map");  // the label of row 3, left of the map
+    const chart::Rect map = ui.rect("head.map");  // the label of row 3, left of the map
     ui.feed(shell::click_at({map.origin.x - 10.0F, map.origin.y + map.size.y * 3.5F / static_cast<float>(shape.queries)},
                             shell::MouseButton::Right));
     REQUIRE(ui.sees("token.blind"));

@@ -98,7 +98,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("text.edit.mark.0-1"));
     ui.move_to("chips.source.0.0");  // [CLS] has none
     CHECK_FALSE(ui.sees("text.edit.mark.0-1"));
-    const view::Rect box = ui.rect("text.edit");
+    const chart::Rect box = ui.rect("text.edit");
     ui.ui().feed({shell::MouseMove{{(box.origin.x + 11.0F) * ui.ui().scale(), (box.origin.y + 14.0F) * ui.ui().scale()}}});
     ui.settle();
     CHECK(ui.window().pointed_query() == 1U);

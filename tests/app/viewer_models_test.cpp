@@ -311,7 +311,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().gains.empty());
     CHECK(ui.sees("head.map"));
     CHECK_FALSE(ui.sees("view.unavailable"));
-    const view::Rect cancel = ui.rect("loading.cancel");
+    const chart::Rect cancel = ui.rect("loading.cancel");
     ui.ui().feed(shell::click_at(cancel.center()));
     REQUIRE(ui.frames_until([&] { return !is_model(ui.state().source); }));
     log->is_load_held = false;

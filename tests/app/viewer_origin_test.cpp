@@ -99,7 +99,7 @@ TEST_SUITE("gpu") {
       return std::string("not known");
     };
     // The first token sees itself alone: the upper edge has lines of weight 1, one of each head.
-    const view::Rect query = ui.rect("lines.query.0"), key = ui.rect("lines.key.0");
+    const chart::Rect query = ui.rect("lines.query.0"), key = ui.rect("lines.key.0");
     ui.feed({shell::MouseMove{(query.center() + key.center()) * 0.5F}});
     CHECK(ui.window().followed_query() == 0U);
     const std::string line = told();

@@ -158,7 +158,7 @@ TEST_SUITE("gpu") {
     std::set<std::string> words;
     for (const test::SourceFile& file : test::source_tree()) {
       const bool has_buttons = file.path.starts_with("app/views/") || file.path.starts_with("app/widgets/") ||
-                               file.path.starts_with("app/sidebar/");
+                               file.path.starts_with("app/window/sidebar/");
       if (!has_buttons || file.extension() != ".cpp" || dialogs.contains(file.name())) continue;
       for (std::sregex_iterator found(file.text.begin(), file.text.end(), call), end; found != end; ++found) {
         const std::string arguments = (*found)[1];
@@ -277,7 +277,7 @@ TEST_SUITE("gpu") {
         ui.resize(width, height);
         for (const char* query : {"", "mask", "l1h", "zzzz"}) {
           look_for(ui, query);
-          const view::Rect field = ui.rect("palette.query");
+          const chart::Rect field = ui.rect("palette.query");
           CHECK(field.origin.x >= 0.0F);
           CHECK(field.origin.x + field.size.x <= static_cast<float>(width));
           const std::string last = "palette." + std::to_string(std::min<std::size_t>(palette(ui).count(), 5) - 1);

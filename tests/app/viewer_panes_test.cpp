@@ -61,14 +61,14 @@ TEST_SUITE("gpu") {
       for (const std::uint32_t width : {1024U, 1280U, 1440U, 1920U, 2560U}) {  // 696, 640, 731, 974 … of the map
         CAPTURE(width);
         ui.resize(width, 640);
-        const view::Rect center = ui.window().center();
+        const chart::Rect center = ui.window().center();
         std::vector<std::string> names = {"head.title", "head.mean",  "head.gain",    "head.knock_out", "head.about",
                                           "head.brush", "head.shown", "head.stage.0", "head.stage.4"};
         for (std::size_t i = 0; i < names.size(); ++i) {
-          const view::Rect one = ui.rect(names[i]);
+          const chart::Rect one = ui.rect(names[i]);
           CHECK_MESSAGE(one.end().x <= center.end().x - 15.0F, names[i]);
           for (std::size_t j = i + 1; j < names.size(); ++j) {
-            CHECK_MESSAGE(view::intersection(one, ui.rect(names[j])).is_empty(), names[i] << " and " << names[j]);
+            CHECK_MESSAGE(chart::intersection(one, ui.rect(names[j])).is_empty(), names[i] << " and " << names[j]);
           }
         }
         const float second_line = ui.rect("head.about").origin.y;

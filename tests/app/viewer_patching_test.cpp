@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "app/analyses/patching.h"
+#include "app/engine/analyses/patching.h"
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
 #include "app/state/comparison.h"

@@ -6,13 +6,13 @@
 
 #include <imgui.h>
 
-#include "app/analyses/lens_cells.h"
-#include "app/quantities/shown_map.h"
+#include "app/engine/analyses/lens_cells.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/state/block_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/ui_driver.h"
-#include "app/widgets/row_names.h"
-#include "core/atomic_file.h"
+#include "app/widgets/prediction_bars.h"
+#include "core/file.h"
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
@@ -112,7 +112,7 @@ TEST_SUITE("gpu") {
     REQUIRE(cells->layers.size() == 3);
     CHECK(cells->layers[2].divergence == 0.0);
     CHECK(cells->layers[2].rank == 1);
-    const view::Rect cell = ui.rect(fmt::format("lens.cell.1.{}", last.first));
+    const chart::Rect cell = ui.rect(fmt::format("lens.cell.1.{}", last.first));
     ui.feed(shell::click_at(cell.center(), shell::MouseButton::Left, shell::kShift));
     CHECK(ui.state()[kPredictionsView.lens_color] == LensColor::Rank);
     REQUIRE(ui.state()[kPredictionsView.ranked]);
@@ -126,7 +126,7 @@ TEST_SUITE("gpu") {
     const std::string csv = ImGui::GetClipboardText();
     CHECK(csv.starts_with("layers,position,token,likeliest 1,probability 1,"));
     CHECK(std::ranges::count(csv, '\n') == 1 + 3 * static_cast<int>(last.end - last.first));
-    const view::Rect other = ui.rect(fmt::format("lens.cell.2.{}", last.first));
+    const chart::Rect other = ui.rect(fmt::format("lens.cell.2.{}", last.first));
     ui.feed(shell::click_at(other.center()));
     ui.feed(shell::click_at(other.center()));
     CHECK(ui.state()[kPredictionsView.part] == PredictionsPart::Position);

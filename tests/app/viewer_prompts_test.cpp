@@ -2,14 +2,14 @@
 #include <doctest/doctest.h>
 #include <imgui.h>
 
+#include "app/data/prompts/prompt_room.h"
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
-#include "app/prompts/prompt_room.h"
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_prompts_test {

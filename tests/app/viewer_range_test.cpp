@@ -34,11 +34,11 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     const auto& limits = ui.state().view.color_limits;
     const float largest = largest_weight(weights(ui));
-    const view::Rect bar = ui.rect("head.range_bar");
+    const chart::Rect bar = ui.rect("head.range_bar");
     const auto on_bar = [&](float down) { return bar.origin + bar.size * glm::vec2(0.5F, down); };
     ui.feed(shell::drag(on_bar(0.05F), on_bar(0.55F)));
     REQUIRE(limits.contains(Stage::Weights));
-    const view::ValueLimits dragged = limits.at(Stage::Weights);
+    const chart::ValueLimits dragged = limits.at(Stage::Weights);
     CHECK(dragged.low == 0.0F);
     CHECK(dragged.high < 0.6F * largest);
     CHECK(dragged.high > 0.3F * largest);
@@ -65,7 +65,8 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("however often the ends are moved, the limits stay finite and apart") {
     for (const Stage shown : {Stage::Weights, Stage::Scores}) {
-      for (const view::ScaleSpread spread : {view::ScaleSpread::Linear, view::ScaleSpread::Root, view::ScaleSpread::Log}) {
+      for (const chart::ScaleSpread spread :
+           {chart::ScaleSpread::Linear, chart::ScaleSpread::Root, chart::ScaleSpread::Log}) {
         CAPTURE(shown);
         CAPTURE(spread);
         State state;
@@ -73,7 +74,7 @@ TEST_SUITE("gpu") {
         state.view.color_spread = spread;
         UiDriver ui(state);
         ui.resize(900, 640);
-        const view::Rect bar = ui.rect("head.range_bar");
+        const chart::Rect bar = ui.rect("head.range_bar");
         bool are_sound = true;
         double now_s = 1000.0;
         const auto feed = [&](const std::vector<shell::InputEvent>& events) {
@@ -118,7 +119,7 @@ TEST_SUITE("gpu") {
     CHECK(limits.at(Stage::Weights).high == largest);  // as it was shown
     type("head.range.high", "0.25");
     type("head.range.low", "0.125");
-    const view::ValueLimits typed{.low = 0.125F, .high = 0.25F};
+    const chart::ValueLimits typed{.low = 0.125F, .high = 0.25F};
     CHECK(limits.at(Stage::Weights) == typed);
     // Limits that no bar can show change nothing.
     for (const char* text : {"0.1", "-1", "7", "nan"}) type("head.range.high", text);
@@ -144,7 +145,7 @@ TEST_SUITE("gpu") {
     choose("head.range.2");
     CHECK_FALSE(ui.sees("head.range.low"));
     type("head.range.reach", "2.5");
-    CHECK(limits.at(Stage::Scores) == view::ValueLimits{.low = -2.5F, .high = 2.5F});
+    CHECK(limits.at(Stage::Scores) == chart::ValueLimits{.low = -2.5F, .high = 2.5F});
     // Words have the same range as tokens.
     ui.click("head.stage.3");
     ui.click("head.shown");
@@ -161,12 +162,12 @@ TEST_SUITE("gpu") {
     CHECK(limits.empty());
     const TileFacts facts = make_tile_facts(weights(ui));
     CHECK(facts.high_weight == doctest::Approx(506.0 / 100'594.0));
-    CHECK(fitted_range(facts, view::ScaleSpread::Linear).high == doctest::Approx(0.0051));
-    CHECK(fitted_range(facts, view::ScaleSpread::Root).high == 1.0F);  // where 0.005 is at 7 % of the colours
+    CHECK(fitted_range(facts, chart::ScaleSpread::Linear).high == doctest::Approx(0.0051));
+    CHECK(fitted_range(facts, chart::ScaleSpread::Root).high == 1.0F);  // where 0.005 is at 7 % of the colours
     REQUIRE(ui.sees("head.fit_range"));
     ui.click("head.fit_range");
     REQUIRE(limits.contains(Stage::Weights));
-    CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.0F, .high = 1.0F});
+    CHECK(limits.at(Stage::Weights) == chart::ValueLimits{.low = 0.0F, .high = 1.0F});
     // The fixed range hides this map, and the click gives it up.
     REQUIRE(ui.sees("head.fit_range"));
     ui.wait(2.0);
@@ -179,7 +180,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("head.fit_range"));
     const attention::Tile& brief = weights(ui);
     REQUIRE(brief.request.columns == 4);
-    CHECK(fitted_range(make_tile_facts(brief), view::ScaleSpread::Linear).high == largest_weight(brief));
+    CHECK(fitted_range(make_tile_facts(brief), chart::ScaleSpread::Linear).high == largest_weight(brief));
   }
 
   TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
@@ -194,14 +195,14 @@ TEST_SUITE("gpu") {
     };
     const std::uint32_t linear = color();
     ui.click("head.spread.2");
-    CHECK(ui.state().view.color_spread == view::ScaleSpread::Log);
+    CHECK(ui.state().view.color_spread == chart::ScaleSpread::Log);
     const std::uint32_t logarithmic = color();
     // 0.005 of 0.0001 … 1 is at 42 % of the colours, and at 0.5 % of the linear ones.
     shell::HeatmapImage image;
     image.color_map = weight_colors(ui.state());
     image.high = 1.0F;
     CHECK(shell::largest_difference(linear, color_of(image, 0.005F)) <= 3);
-    image.spread = view::ScaleSpread::Log;
+    image.spread = chart::ScaleSpread::Log;
     CHECK(shell::largest_difference(logarithmic, color_of(image, 0.005F)) <= 3);
     CHECK(shell::largest_difference(logarithmic, linear) > 40);
   }

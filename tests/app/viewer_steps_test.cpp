@@ -9,10 +9,10 @@
 
 #include <imgui.h>
 
-#include "app/cells/step_values.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
-#include "app/widgets/head_subject.h"
+#include "app/widgets/cells/step_values.h"
+#include "app/widgets/head_controls.h"
 
 namespace viewer_steps_test {
 
@@ -38,7 +38,7 @@ class Numbers {
         subject_(selected_subject(frame_)) {}
 
   /// Returns all of a matrix that is no stage where `window` is empty.
-  std::vector<float> of(StepMatrix matrix, view::Region window = {}) {
+  std::vector<float> of(StepMatrix matrix, chart::Region window = {}) {
     const auto size = size_of(matrix, subject_);
     REQUIRE(size);
     if (window.rows == 0) window = {.rows = size->rows, .columns = size->columns};
@@ -70,12 +70,12 @@ TEST_SUITE("gpu") {
   TEST_CASE("the pointer's cell is explained in its own matrix, and is a cell of the map in a map alone") {
     UiDriver ui(steps_of("notebook-004"));
     ui.resize(1600, 2000);
-    const view::Rect keys = ui.rect("steps.k");
+    const chart::Rect keys = ui.rect("steps.k");
     ui.feed({shell::MouseMove{{keys.end().x - 3.0F, keys.origin.y + 3.0F}}});
     ui.settle();
     CHECK(letters_on_screen().find("K[0,2]") != std::string::npos);
     CHECK_FALSE(ui.window().followed_query());
-    const view::Rect map = ui.rect("steps.weights");
+    const chart::Rect map = ui.rect("steps.weights");
     ui.feed({shell::MouseMove{{map.end().x - 3.0F, map.origin.y + 3.0F}}});
     CHECK(ui.window().followed_query() == 0U);
   }

@@ -19,7 +19,7 @@ using namespace headlight::app;
 
 namespace {
 
-bool is_inside(const view::Rect& one, const view::Rect& other) {
+bool is_inside(const chart::Rect& one, const chart::Rect& other) {
   return glm::all(glm::greaterThanEqual(one.origin, other.origin)) && glm::all(glm::lessThanEqual(one.end(), other.end()));
 }
 
@@ -31,11 +31,11 @@ void point_at_all(UiDriver& ui, std::set<std::string>& done) {
     if (done.insert(name).second) names.insert(name);
   }
   ui.feed({shell::MouseLeave{}});
-  std::map<std::string, view::Rect> rects;
+  std::map<std::string, chart::Rect> rects;
   for (const std::string& name : names) {
     if (ui.sees(name)) rects[name] = ui.rect(name);
   }
-  for (const std::pair<const std::string, view::Rect>& item : rects) {
+  for (const std::pair<const std::string, chart::Rect>& item : rects) {
     const std::string& name = item.first;
     ui.feed({shell::MouseLeave{}, shell::MouseMove{item.second.center()}});
     CAPTURE(name);

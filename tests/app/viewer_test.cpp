@@ -212,7 +212,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a presentation shows the view alone, in larger type, and gives the panels back") {
     UiDriver ui;
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     const float scale = ui.ui().scale();
     REQUIRE(ui.sees("text.edit"));
     const Settings before = ui.window().settings();
@@ -327,8 +327,8 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("splitters and folded sections are remembered") {
     UiDriver ui;
-    const view::Rect grid = ui.rect("splitter.grid");
-    const view::Rect sidebar = ui.rect("splitter.sidebar");
+    const chart::Rect grid = ui.rect("splitter.grid");
+    const chart::Rect sidebar = ui.rect("splitter.sidebar");
     ui.ui().feed(shell::drag({sidebar.origin.x + 4.0F, 400.0F}, {450.0F, 400.0F}));
     ui.settle();
     CHECK(ui.window().settings().panes.sidebar == 450.0F);

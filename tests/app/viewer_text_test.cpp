@@ -109,7 +109,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("pointing at a token's chip lights its row and column on the map") {
     UiDriver ui;
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     const auto corner = [&] {  // on the outline of the third row
       const shell::PixelImage image = ui.ui().read_pixels();
       return image.at(static_cast<std::uint32_t>(map.origin.x + map.size.x * 0.25F),

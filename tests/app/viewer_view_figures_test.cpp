@@ -14,19 +14,19 @@
 
 #include <fmt/format.h>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/head_metrics.h"
-#include "app/cells/stage_text.h"
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
+#include "app/widgets/cells/stage_text.h"
+#include "chart/number_format.h"
+#include "core/file.h"
 #include "support/occurrences.h"
 #include "support/svg_words.h"
 #include "support/temporary_directory.h"
-#include "view/number_format.h"
 
 namespace viewer_view_figures_test {
 
@@ -78,8 +78,8 @@ std::string range_in_words(const attention::Tile& tile) {
     const bool counts = (tile.masked.empty() || tile.masked[i] == 0) && std::isfinite(tile.values[i]);
     if (counts) reach = std::max(reach, std::abs(tile.values[i]));
   }
-  return fmt::format(">{} × {}: {} … {}</text>", tile.request.rows, tile.request.columns, view::format_number(-reach, 7),
-                     view::format_number(reach, 6));
+  return fmt::format(">{} × {}: {} … {}</text>", tile.request.rows, tile.request.columns, chart::format_number(-reach, 7),
+                     chart::format_number(reach, 6));
 }
 
 }  // namespace
@@ -112,11 +112,11 @@ TEST_SUITE("gpu") {
       for (std::size_t i = 0; i < query.size(); ++i) {
         const double product = double{query[i]} * double{key[i]};
         sum += product;
-        CHECK(svg.find(fmt::format(">{}</text>", view::format_fixed(query[i], 3))) != std::string::npos);
-        CHECK(svg.find(fmt::format(">{}</text>", view::format_fixed(key[i], 3))) != std::string::npos);
-        CHECK(svg.find(fmt::format(">{}</text>", view::format_fixed(static_cast<float>(product), 3))) != std::string::npos);
+        CHECK(svg.find(fmt::format(">{}</text>", chart::format_fixed(query[i], 3))) != std::string::npos);
+        CHECK(svg.find(fmt::format(">{}</text>", chart::format_fixed(key[i], 3))) != std::string::npos);
+        CHECK(svg.find(fmt::format(">{}</text>", chart::format_fixed(static_cast<float>(product), 3))) != std::string::npos);
       }
-      CHECK(svg.find(fmt::format(">{}</text>", view::format_exact(static_cast<float>(sum)))) != std::string::npos);
+      CHECK(svg.find(fmt::format(">{}</text>", chart::format_exact(static_cast<float>(sum)))) != std::string::npos);
       CHECK(svg.find(fmt::format("query {} ", row)) != std::string::npos);
       CHECK(svg.find(fmt::format("key {} ", column)) != std::string::npos);
       for (const char* line : {">scale</text>", ">mask</text>", ">m</text>", ">l</text>", ">weight</text>"}) {
@@ -162,13 +162,13 @@ TEST_SUITE("gpu") {
         for (std::uint32_t i = 0; i < shape.d_k; ++i) {
           reach = std::max(reach, std::abs(known[Stage::Q]->at(0, i) * known[Stage::K]->at(key, i)));
         }
-        const std::string score = view::format_fixed(known[Stage::Scaled]->at(0, key), 3);
+        const std::string score = chart::format_fixed(known[Stage::Scaled]->at(0, key), 3);
         CHECK(svg.find(fmt::format(">{}</text>", score)) != std::string::npos);
-        const std::string weight = view::format_fixed(known[Stage::Weights]->at(0, key), 3);
+        const std::string weight = chart::format_fixed(known[Stage::Weights]->at(0, key), 3);
         if (key <= 3) CHECK(svg.find(fmt::format(">{}</text>", weight)) != std::string::npos);
       }
       CHECK(count(svg, ">masked</text>") == shape.keys - 4);
-      CHECK(svg.find(fmt::format(">{}</text>", view::format_number(reach, 6))) != std::string::npos);
+      CHECK(svg.find(fmt::format(">{}</text>", chart::format_number(reach, 6))) != std::string::npos);
       CHECK(count(svg, "<rect") >= std::size_t{shape.keys} * shape.d_k);
       CHECK(test::svg_words(svg).find("query 3 ") != std::string::npos);
       CHECK(test::svg_words(svg).find("and all keys") != std::string::npos);

@@ -8,7 +8,7 @@
 #include <imgui.h>
 
 #include "app/ui_driver.h"
-#include "app/window/map_text.h"
+#include "app/window/panels.h"
 
 namespace viewer_words_test {
 
@@ -74,7 +74,7 @@ TEST_SUITE("gpu") {
       REQUIRE(ui.sees("head.received"));
       CHECK(ui.rect("head.given").origin.x >= ui.rect(map).end().x);
       CHECK(ui.rect("head.received").origin.y >= ui.rect(map).end().y);
-      CHECK(view::intersection(ui.rect("head.given"), ui.rect("head.received")).is_empty());
+      CHECK(chart::intersection(ui.rect("head.given"), ui.rect("head.received")).is_empty());
       ui.move_to("head.given");
       ui.move_to("head.received");
       if (ui.sees("head.map")) choose(ui, "words");
@@ -115,7 +115,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::Escape);  // the notice
     ui.press(Key::Escape);  // the lock
     CHECK_FALSE(ui.state().view.locked);
-    const view::Rect map = ui.rect("head.map");
+    const chart::Rect map = ui.rect("head.map");
     ui.ui().feed(shell::drag(map.origin + map.size * 0.25F, map.origin + map.size * glm::vec2(0.75F, 0.4F)));
     ui.settle();
     ui.press(Key::Escape);  // the range's own menu

@@ -109,7 +109,7 @@ TEST_SUITE("gpu") {
                                   glm::uvec2(1920, 1080), glm::uvec2(2560, 1440), glm::uvec2(3840, 2160)}) {
       ui.resize(size.x, size.y, size.x > 3000 ? 2.0F : 1.0F);
       CAPTURE(size.x);
-      std::map<std::string, view::Rect> places;
+      std::map<std::string, chart::Rect> places;
       for (const View& view : views()) {
         const std::string tab = "tab." + std::string(view.id);
         REQUIRE(ui.sees(tab));
@@ -118,8 +118,8 @@ TEST_SUITE("gpu") {
         CHECK(places[tab].end().x <= ui.rect("head.map").end().x + 600.0F);
       }
       for (std::size_t i = 1; i < views().size(); ++i) {  // in the order of the table, row by row
-        const view::Rect& one = places["tab." + std::string(views()[i - 1].id)];
-        const view::Rect& next = places["tab." + std::string(views()[i].id)];
+        const chart::Rect& one = places["tab." + std::string(views()[i - 1].id)];
+        const chart::Rect& next = places["tab." + std::string(views()[i].id)];
         CHECK((next.origin.y > one.origin.y || next.origin.x >= one.end().x));
       }
       for (const View& view : views()) {

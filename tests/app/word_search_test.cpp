@@ -1,4 +1,4 @@
-#include "app/dialogs/word_search.h"
+#include "app/window/dialogs/word_search.h"
 
 #include <doctest/doctest.h>
 

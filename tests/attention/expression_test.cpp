@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "attention/expression_glsl.h"
-#include "attention/expression_presets.h"
 #include "attention/expression_shader.h"
 #include "attention/mask.h"
 #include "support/error_message.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "attribution/head_composition.h"
-#include "attribution/ov_copying.h"
+#include "attribution/vocabulary_circuits.h"
 #include "core/error.h"
 #include "model/load_network.h"
 #include "support/golden.h"

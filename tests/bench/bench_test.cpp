@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "inference/language_model.h"
 #include "support/program.h"
 #include "support/temporary_directory.h"

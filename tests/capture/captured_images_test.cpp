@@ -9,8 +9,7 @@
 #include "capture/capture_file.h"
 #include "capture/captures.h"
 #include "core/error.h"
-#include "files/image_file.h"
-#include "files/pixels.h"
+#include "files/image.h"
 #include "support/error_message.h"
 #include "support/golden.h"
 

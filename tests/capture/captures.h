@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "model/file_bytes.h"
 #include "support/temporary_directory.h"
 

@@ -8,13 +8,12 @@
 #include <doctest/doctest.h>
 
 #include "cards/card.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "core/line_reader.h"
 #include "evaluation/bleu.h"
 #include "evaluation/head_survey.h"
 #include "evaluation/multi30k.h"
 #include "evaluation/perplexity.h"
-#include "evaluation/words.h"
 #include "inference/decoding.h"
 #include "support/error_message.h"
 #include "support/gpu.h"

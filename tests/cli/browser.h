@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace headlight::test {

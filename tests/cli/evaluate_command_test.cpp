@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/progress_bar.h"
+#include "app/cli/output.h"
 #include "support/golden_model.h"
 #include "support/program.h"
 

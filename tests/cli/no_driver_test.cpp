@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/state/session_file.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/decode_npy.h"
 #include "support/deviation.h"
 #include "support/golden.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/state/session_file.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/program.h"
 #include "support/temporary_directory.h"
 

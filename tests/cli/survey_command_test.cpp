@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/survey/survey_folder.h"
-#include "core/atomic_file.h"
+#include "app/data/survey/survey_folder.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"
 #include "support/error_message.h"

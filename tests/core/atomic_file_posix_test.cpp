@@ -1,4 +1,4 @@
-// Cases of core/atomic_file.h that only POSIX has: children that are killed, pipes, links, /proc.
+// Cases of core/file.h that only POSIX has: children that are killed, pipes, links, /proc.
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
@@ -11,10 +11,9 @@
 #include <filesystem>
 #include <string>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/line_reader.h"
-#include "core/passing_files.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 

@@ -1,4 +1,4 @@
-#include "core/atomic_file.h"
+#include "core/file.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/passing_files.h"
 #include "support/system.h"
 #include "support/temporary_directory.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/system.h"
 #include "support/temporary_directory.h"
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "core/line_reader.h"
 #include "support/error_message.h"
 #include "support/system.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor_text.h"
+#include "core/tensor.h"
 
 namespace headlight {
 namespace {

@@ -1,5 +1,5 @@
 // Analyses: how the engine answers them, and what each finds.
-#include "app/analyses/analysis_query.h"
+#include "app/engine/analyses/analysis_query.h"
 
 #include <doctest/doctest.h>
 

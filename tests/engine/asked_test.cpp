@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "app/analyses/analysis.h"
+#include "app/engine/analyses/analysis.h"
 #include "app/engine/engine.h"
 #include "engine/fake_runner.h"
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "app/analyses/head_knockouts.h"
-#include "app/analyses/head_metrics.h"
-#include "app/analyses/logit_attribution.h"
-#include "app/analyses/token_flow.h"
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/logit_attribution.h"
+#include "app/engine/analyses/token_flow.h"
 #include "engine/counting_runner.h"
 #include "engine/two_runs.h"
 #include "inference/reference_run.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/analyses/head_metrics.h"
-#include "app/analyses/token_flow.h"
-#include "app/quantities/evaluation.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/token_flow.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "capture/captured_run.h"
 #include "capture/captures.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/analyses/changes.h"
+#include "app/engine/analyses/changes.h"
 #include "app/state/comparison.h"
 #include "engine/asked_analysis.h"
 

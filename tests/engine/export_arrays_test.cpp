@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/exports/export_plan.h"
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
-#include "app/exports/plan.h"
-#include "app/exports/text_index.h"
-#include "core/atomic_file.h"
+#include "app/figures/export_plan.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
+#include "app/figures/plan.h"
+#include "app/figures/text_index.h"
+#include "core/file.h"
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"
 #include "files/npy.h"

@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 
 #include "app/engine/engine.h"
-#include "app/exports/job.h"
-#include "core/atomic_file.h"
+#include "app/figures/job.h"
+#include "core/file.h"
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"
 #include "files/npy.h"

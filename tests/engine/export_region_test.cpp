@@ -7,10 +7,10 @@
 #include <doctest/doctest.h>
 
 #include "app/engine/runner.h"
-#include "app/exports/export_plan.h"
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
-#include "app/exports/plan.h"
+#include "app/figures/export_plan.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
+#include "app/figures/plan.h"
 #include "app/state/comparison.h"
 #include "app/state/usage.h"
 #include "core/error.h"

@@ -4,14 +4,14 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/exports/export_plan.h"
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
-#include "app/exports/plan.h"
-#include "app/quantities/evaluation.h"
+#include "app/figures/export_plan.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
+#include "app/figures/plan.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/state/mask_json.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "engine/evaluate.h"
 #include "engine/fake_runner.h"
 #include "engine/reference_runner.h"

@@ -8,12 +8,12 @@
 
 #include <doctest/doctest.h>
 
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "engine/fake_runner.h"
 #include "export/figure_session.h"
 #include "support/expressions.h"

@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/engine/runner.h"
-#include "app/exports/export_plan.h"
-#include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
+#include "app/figures/export_plan.h"
+#include "app/figures/figure_kind.h"
+#include "app/figures/job.h"
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"
 #include "app/state/state_json.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/quantities/grouped_map.h"
+#include "app/shapes/quantities/grouped_map.h"
 #include "support/golden.h"
 
 namespace grouped_map_test {

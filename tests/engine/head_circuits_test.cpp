@@ -1,9 +1,9 @@
 // Compositions of heads by their weights, as the engine answers them: in steps, and once for all runs of a model.
-#include "app/analyses/head_circuits.h"
+#include "app/engine/analyses/head_circuits.h"
 
 #include <doctest/doctest.h>
 
-#include "attribution/ov_copying.h"
+#include "attribution/vocabulary_circuits.h"
 #include "engine/asked_analysis.h"
 
 namespace head_circuits_test {

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_knockouts.h"
 #include "app/engine/engine_worker.h"
 #include "app/engine/gpu_runner.h"
 #include "core/json.h"

@@ -1,5 +1,5 @@
 // Metrics of heads, measured by the engine in strips, against whole maps of the reference.
-#include "app/analyses/head_metrics.h"
+#include "app/engine/analyses/head_metrics.h"
 
 #include <doctest/doctest.h>
 

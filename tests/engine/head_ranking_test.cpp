@@ -1,5 +1,5 @@
 // Heads by what they look at: from tokens to tokens, and by patterns, against whole maps of the reference.
-#include "app/analyses/head_ranking.h"
+#include "app/engine/analyses/head_ranking.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string>
 
-#include "app/analyses/head_metrics.h"
+#include "app/engine/analyses/head_metrics.h"
 #include "engine/asked_analysis.h"
 
 namespace head_ranking_test {

@@ -1,5 +1,5 @@
 // Similarity of heads, read in parts by the engine, against whole maps of the reference.
-#include "app/analyses/head_similarity.h"
+#include "app/engine/analyses/head_similarity.h"
 
 #include <doctest/doctest.h>
 

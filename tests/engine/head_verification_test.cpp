@@ -1,5 +1,5 @@
 // Weights against double precision: every head of every family on a device, and a device that is wrong.
-#include "app/analyses/head_verification.h"
+#include "app/engine/analyses/head_verification.h"
 
 #include <doctest/doctest.h>
 

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/analyses/head_knockouts.h"
-#include "app/analyses/patching.h"
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/patching.h"
 #include "app/state/state_json.h"
 #include "core/json.h"
 #include "engine/two_runs.h"

@@ -1,6 +1,6 @@
 // Predictions of every layer, by the logit lens and by linear lenses, against transformers and torch
 // (tools/make_lens_golden.py), on the device and without one.
-#include "app/analyses/lens_cells.h"
+#include "app/engine/analyses/lens_cells.h"
 
 #include <doctest/doctest.h>
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/lessons/card_runner.h"
-#include "app/lessons/lesson_file.h"
+#include "app/lessons/lesson.h"
 #include "app/lessons/worksheet.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "engine/reference_runner.h"
 #include "engine/small_lesson.h"
 #include "support/error_message.h"

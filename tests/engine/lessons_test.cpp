@@ -15,7 +15,7 @@
 #include "app/engine/run_source.h"
 #include "app/lessons/card_runner.h"
 #include "app/lessons/observation.h"
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"

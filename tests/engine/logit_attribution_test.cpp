@@ -1,5 +1,5 @@
 // The parts of a logit, asked of the engine.
-#include "app/analyses/logit_attribution.h"
+#include "app/engine/analyses/logit_attribution.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/engine/engine.h"
-#include "app/quantities/map_tiles.h"
+#include "app/shapes/quantities/map_tiles.h"
 #include "engine/fake_runner.h"
 
 namespace map_zoom_test {

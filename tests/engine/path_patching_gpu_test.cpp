@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/analyses/patching.h"
+#include "app/engine/analyses/patching.h"
 #include "core/json.h"
 #include "engine/counting_runner.h"
 #include "engine/two_runs.h"

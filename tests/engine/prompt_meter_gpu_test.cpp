@@ -1,10 +1,10 @@
 // Measures of a set's prompts: parts that a model lacks are left out, and batches give the numbers of single runs.
 #include <doctest/doctest.h>
 
-#include "app/analyses/head_knockouts.h"
+#include "app/data/prompts/prompt_room.h"
+#include "app/engine/analyses/head_knockouts.h"
 #include "app/engine/engine.h"
-#include "app/prompts/prompt_room.h"
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "engine/two_runs.h"
 #include "support/golden.h"
 #include "support/temporary_directory.h"

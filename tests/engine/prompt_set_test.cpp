@@ -4,7 +4,7 @@
 #include <fstream>
 #include <set>
 
-#include "app/prompts/prompt_set.h"
+#include "app/data/prompts/prompt_set.h"
 #include "inference/language_model.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "app/engine/engine_worker.h"
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "engine/evaluate.h"
 #include "engine/reference_runner.h"
 

@@ -1,7 +1,7 @@
 // Retrieval scores as the engine answers them, beside those of whole models.
 #include <doctest/doctest.h>
 
-#include "app/analyses/retrieval.h"
+#include "app/engine/analyses/retrieval.h"
 #include "engine/asked_analysis.h"
 
 namespace retrieval_test {

@@ -1,4 +1,4 @@
-#include "app/analyses/run_sample.h"
+#include "app/engine/analyses/run_sample.h"
 
 #include <doctest/doctest.h>
 

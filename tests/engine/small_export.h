@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/exports/job.h"
-#include "core/atomic_file.h"
+#include "app/figures/job.h"
+#include "core/file.h"
 #include "engine/fake_runner.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"

@@ -6,7 +6,7 @@
 
 #include "app/engine/run_source.h"
 #include "app/engine/tile_cache.h"
-#include "app/quantities/evaluation.h"
+#include "app/shapes/quantities/evaluation.h"
 #include "engine/evaluate.h"
 #include "engine/reference_runner.h"
 

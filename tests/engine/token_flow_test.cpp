@@ -1,5 +1,5 @@
 // The flow into a token, as the engine answers it, against the same arithmetic on all numbers at once.
-#include "app/analyses/token_flow.h"
+#include "app/engine/analyses/token_flow.h"
 
 #include <doctest/doctest.h>
 

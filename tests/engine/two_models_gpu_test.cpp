@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-#include "app/quantities/quantity.h"
-#include "core/atomic_file.h"
+#include "app/shapes/quantities/quantity.h"
+#include "core/file.h"
 #include "engine/two_runs.h"
 #include "support/retrained_model.h"
 #include "support/temporary_directory.h"

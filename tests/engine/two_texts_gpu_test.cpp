@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/analyses/changes.h"
-#include "app/analyses/patching.h"
+#include "app/engine/analyses/changes.h"
+#include "app/engine/analyses/patching.h"
 #include "engine/two_runs.h"
 
 namespace two_texts_gpu_test {

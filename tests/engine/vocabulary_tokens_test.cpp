@@ -1,6 +1,6 @@
 // Effects of heads on tokens of the vocabulary, against torch (tools/make_vocabulary_golden.py): on the device, without
 // one, and by the reference.
-#include "app/analyses/vocabulary_tokens.h"
+#include "app/engine/analyses/vocabulary_tokens.h"
 
 #include <doctest/doctest.h>
 

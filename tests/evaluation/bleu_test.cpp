@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "evaluation/bleu.h"
-#include "evaluation/words.h"
+#include "evaluation/perplexity.h"
 #include "support/error_message.h"
 #include "support/golden.h"
 

@@ -1,7 +1,7 @@
 // The paths of Multi30k's texts.
 #include <doctest/doctest.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "evaluation/multi30k.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"

@@ -43,12 +43,12 @@ TEST_SUITE("cpu") {
     const auto check_panels = [&] {
       const DecodedPng png(encode(sheet, DrawingFormat::Png));
       for (std::uint32_t head = 0; head < 12; ++head) {
-        const Rgb color = view::color(sheet.style.color_map, static_cast<float>(head + 1) / 12.0F);
+        const Rgb color = chart::color(sheet.style.color_map, static_cast<float>(head + 1) / 12.0F);
         CHECK(pixels_of(png, color) > 290 * 290);  // 150 units at two pixels, less the outline
       }
     };
     check_panels();
-    sheet.style.scale = view::ScaleKind::Maximum;  // the largest of all panels, not of each
+    sheet.style.scale = chart::ScaleKind::Maximum;  // the largest of all panels, not of each
     check_panels();
   }
 

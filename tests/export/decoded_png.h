@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "view/color_map.h"
+#include "chart/color.h"
 
 namespace headlight::exporting {
 
 /// The pixels of a PNG, for tests of single ones.
 struct DecodedPng {
   int width = 0, height = 0;
-  std::vector<view::Rgb> pixels;
+  std::vector<chart::Rgb> pixels;
 
   explicit DecodedPng(std::string_view png) {
     const auto read = [](void* source, unsigned char* target, unsigned int count) {
@@ -37,7 +37,7 @@ struct DecodedPng {
     cairo_surface_destroy(surface);
   }
 
-  view::Rgb at(double x, double y) const {
+  chart::Rgb at(double x, double y) const {
     return pixels.at(static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x));
   }
 };

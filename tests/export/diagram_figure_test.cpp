@@ -24,14 +24,14 @@ DiagramFigure small_diagram() {
                            .title = "keys",
                            .operation = "X · W_{QK} + b"};
   from.map = {.rows = 1, .columns = 2, .values = {0.25F, 0.75F}, .masked = {}};
-  from.style.scale = view::ScaleKind::Maximum;
+  from.style.scale = chart::ScaleKind::Maximum;
   DiagramFigure::Node to{.box = {{200.0F, 0.0F}, {180.0F, 150.0F}},
                          .cells = {{200.0F, 36.0F}, {100.0F, 50.0F}},
                          .symbol = "m",
                          .title = "MLP",
                          .operation = ""};
   to.map = {.rows = 2, .columns = 1, .values = {0.5F, 1.0F}, .masked = {}};
-  to.style.scale = view::ScaleKind::Maximum;
+  to.style.scale = chart::ScaleKind::Maximum;
   figure.nodes = {from, to};
   figure.arrows = {{.points = {{100.0F, 60.0F}, {150.0F, 60.0F}, {200.0F, 60.0F}}, .color = {1, 2, 3}}};
   return figure;

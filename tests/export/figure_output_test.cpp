@@ -127,7 +127,7 @@ TEST_SUITE("cpu") {
     const auto color_at = [&](glm::vec2 unit) {
       return png.at(static_cast<double>(unit.x) * 2.0, static_cast<double>(unit.y) * 2.0);
     };
-    const view::Rect area = drawing.grid().area;
+    const chart::Rect area = drawing.grid().area;
     const glm::vec2 cell = drawing.grid().value;
     CHECK(color_at({area.origin.x - 6.0F - 12.0F, area.origin.y + cell.y * 0.5F}) == Rgb{0, 0, 255});
     CHECK(color_at({area.origin.x - 6.0F - 12.0F, area.origin.y + cell.y * 1.5F}) == Rgb{0, 0, 255});

@@ -8,11 +8,11 @@
 #include <limits>
 #include <set>
 
+#include "chart/color.h"
 #include "core/error.h"
 #include "decoded_png.h"
 #include "export/heatmap_figure.h"
 #include "support/block_colors.h"
-#include "view/not_finite.h"
 
 namespace figure_test {
 
@@ -45,7 +45,7 @@ Colors cell_colors(const HeatmapFigure& figure, std::uint32_t row, std::uint32_t
   Colors colors;
   for (double y = static_cast<double>(rect.origin.y) * scale + 2; y < static_cast<double>(rect.end().y) * scale - 2; ++y) {
     for (double x = static_cast<double>(rect.origin.x) * scale + 2; x < static_cast<double>(rect.end().x) * scale - 2; ++x) {
-      colors.insert(view::pack(png.at(x, y)));
+      colors.insert(chart::pack(png.at(x, y)));
     }
   }
   return colors;
@@ -87,11 +87,11 @@ TEST_SUITE("cpu") {
   TEST_CASE("every cell has exactly its value's colour") {
     HeatmapFigure figure = make_figure(2, 3);
     figure.map.values = {0.0F, 0.25F, 0.75F, 1.0F, 0.5F, 0.0F};
-    for (const view::ColorMap map : view::kColorMaps) {
+    for (const chart::ColorMap map : chart::kColorMaps) {
       figure.style.color_map = map;
       for (std::uint32_t row = 0; row < 2; ++row) {
         for (std::uint32_t column = 0; column < 3; ++column) {
-          CHECK(cell_colors(figure, row, column) == Colors{view::pack(view::color(map, figure.map.at(row, column)))});
+          CHECK(cell_colors(figure, row, column) == Colors{chart::pack(chart::color(map, figure.map.at(row, column)))});
         }
       }
     }
@@ -102,12 +102,12 @@ TEST_SUITE("cpu") {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
     figure.map.values = {kNan, kInfinity, 0.5F, -kInfinity, kNan, 0.0F};
     figure.map.masked[4] = 1;
-    const Colors odd{view::kNotFinitePacked};
+    const Colors odd{chart::kNotFinitePacked};
     CHECK(cell_colors(figure, 0, 0) == odd);
     CHECK(cell_colors(figure, 0, 1) == odd);
     CHECK(cell_colors(figure, 0, 2) != odd);
     CHECK(cell_colors(figure, 1, 0) == odd);
-    CHECK(!cell_colors(figure, 1, 1).contains(view::kNotFinitePacked));
+    CHECK(!cell_colors(figure, 1, 1).contains(chart::kNotFinitePacked));
     CHECK(cell_colors(figure, 1, 2) != odd);
     // A note below explains the colour as long as a cell has it.
     const auto says_it = [&] {
@@ -128,17 +128,17 @@ TEST_SUITE("cpu") {
   TEST_CASE("scales: by row, by the map's maximum, symmetric without fills") {
     HeatmapFigure figure = make_figure(2, 2);
     figure.map.values = {0.1F, 0.2F, 0.4F, 0.3F};
-    figure.style.scale = view::ScaleKind::PerRow;
-    CHECK(cell_colors(figure, 0, 1) == Colors{view::pack(view::color(view::ColorMap::Viridis, 1.0F))});
-    CHECK(cell_colors(figure, 0, 0) == Colors{view::pack(view::color(view::ColorMap::Viridis, 0.5F))});
-    figure.style.scale = view::ScaleKind::Maximum;
-    CHECK(cell_colors(figure, 0, 1) == Colors{view::pack(view::color(view::ColorMap::Viridis, 0.5F))});
+    figure.style.scale = chart::ScaleKind::PerRow;
+    CHECK(cell_colors(figure, 0, 1) == Colors{chart::pack(chart::color(chart::ColorMap::Viridis, 1.0F))});
+    CHECK(cell_colors(figure, 0, 0) == Colors{chart::pack(chart::color(chart::ColorMap::Viridis, 0.5F))});
+    figure.style.scale = chart::ScaleKind::Maximum;
+    CHECK(cell_colors(figure, 0, 1) == Colors{chart::pack(chart::color(chart::ColorMap::Viridis, 0.5F))});
     figure.map.values = {-1e9F, 2.0F, 0.0F, -2.0F};
     figure.map.masked[0] = 1;
     figure.style = diverging(figure.style);
-    CHECK(cell_colors(figure, 0, 1) == Colors{view::pack(view::color(view::ColorMap::BlueRed, 1.0F))});
-    CHECK(cell_colors(figure, 1, 0) == Colors{view::pack(view::color(view::ColorMap::BlueRed, 0.5F))});
-    CHECK(FigureStyle{}.color_map == view::ColorMap::Viridis);
+    CHECK(cell_colors(figure, 0, 1) == Colors{chart::pack(chart::color(chart::ColorMap::BlueRed, 1.0F))});
+    CHECK(cell_colors(figure, 1, 0) == Colors{chart::pack(chart::color(chart::ColorMap::BlueRed, 0.5F))});
+    CHECK(FigureStyle{}.color_map == chart::ColorMap::Viridis);
   }
 
   TEST_CASE("masked and zero differ: stripes on the blank colour, on both papers and in large maps") {
@@ -151,10 +151,10 @@ TEST_SUITE("cpu") {
         const Paper paper = paper_of(figure.style);
         Colors masked;  // a small cell may be between two stripes, a row can't
         for (std::uint32_t column = 0; column < 3; ++column) masked.merge(cell_colors(figure, 1, column));
-        CHECK(masked.contains(view::pack(paper.blank)));
+        CHECK(masked.contains(chart::pack(paper.blank)));
         CHECK(masked.size() > 1);
-        CHECK_FALSE(masked.contains(view::pack(view::color(view::ColorMap::Viridis, 0.0F))));
-        CHECK(cell_colors(figure, 0, 0) == Colors{view::pack(view::color(view::ColorMap::Viridis, 0.0F))});
+        CHECK_FALSE(masked.contains(chart::pack(chart::color(chart::ColorMap::Viridis, 0.0F))));
+        CHECK(cell_colors(figure, 0, 0) == Colors{chart::pack(chart::color(chart::ColorMap::Viridis, 0.0F))});
       }
     }
   }
@@ -164,7 +164,7 @@ TEST_SUITE("cpu") {
     figure.map.values = {0.5F, 0.5F};
     figure.map.masked = {1, 1};
     const Colors colors = cell_colors(figure, 0, 0);
-    CHECK(colors.contains(view::pack(view::color(view::ColorMap::Viridis, 0.5F))));
+    CHECK(colors.contains(chart::pack(chart::color(chart::ColorMap::Viridis, 0.5F))));
     CHECK(colors.size() > 1);
     CHECK_FALSE(figure.map.is_without_weights(0));
   }
@@ -201,7 +201,7 @@ TEST_SUITE("cpu") {
     INFO("mean ", off.mean, ", most ", off.most);
     CHECK(off.mean < 1.0);   // observed 0
     CHECK(off.most < 64.0);  // observed 0; text moves by a pixel with other fonts
-    figure.style.color_map = view::ColorMap::Magma;
+    figure.style.color_map = chart::ColorMap::Magma;
     CHECK(test::difference(found, colors_of(DecodedPng(encode(figure, DrawingFormat::Png)))).mean > 3.0);  // observed 21
   }
 
@@ -225,7 +225,7 @@ TEST_SUITE("cpu") {
     CHECK(png.height <= 2600);
     const CellGrid grid = HeatmapDrawing(figure, 2000).grid();
     const Rect rect = grid.rect(1234 / 3, 3210 / 3);
-    CHECK(png.at(double{rect.center().x} * 2, double{rect.center().y} * 2) == view::color(view::ColorMap::Viridis, 1.0F));
+    CHECK(png.at(double{rect.center().x} * 2, double{rect.center().y} * 2) == chart::color(chart::ColorMap::Viridis, 1.0F));
     CHECK(encode(figure, DrawingFormat::Svg).find("Each point is the largest of 3 × 3 cells.") != std::string::npos);
   }
 
@@ -290,7 +290,7 @@ TEST_SUITE("cpu") {
     figure.style.is_dark = true;
     const DecodedPng once(encode(figure, DrawingFormat::Png));
     CHECK(twice.width == 2 * once.width);
-    CHECK(view::lightness(once.at(1, 1)) < 0.3F);
+    CHECK(chart::lightness(once.at(1, 1)) < 0.3F);
   }
 
   TEST_CASE("a figure that can't be drawn or written is refused in one line") {

@@ -11,8 +11,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "files/npy.h"
 #include "model/safetensors.h"
 #include "model/zip_file.h"

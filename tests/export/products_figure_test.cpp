@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "chart/number_format.h"
 #include "core/error.h"
 #include "export/figures.h"
 #include "support/occurrences.h"
-#include "view/number_format.h"
 
 namespace products_figure_test {
 
@@ -38,8 +38,8 @@ TEST_SUITE("cpu") {
       CAPTURE(text);
       CHECK(count(svg, text) == 1);
     }
-    CHECK(svg.find(">" + view::format_number(-2.0F, 7) + "</text>") != std::string::npos);  // the ends of the colours
-    CHECK(svg.find(">" + view::format_number(2.0F, 6) + "</text>") != std::string::npos);
+    CHECK(svg.find(">" + chart::format_number(-2.0F, 7) + "</text>") != std::string::npos);  // the ends of the colours
+    CHECK(svg.find(">" + chart::format_number(2.0F, 6) + "</text>") != std::string::npos);
     CHECK(count(svg, ">0.250</text>") == 2);  // a weight, and a masked key's score
     ProductsFigure fewer = small_products();
     fewer.components.pop_back();

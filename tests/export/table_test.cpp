@@ -7,8 +7,8 @@
 #include <random>
 #include <span>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "export/csv.h"
 
 namespace table_test {

@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/program.h"
 #include "support/skip.h"
 

@@ -14,7 +14,7 @@
 
 #include <zlib.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/program.h"
 #include "support/sanitizers.h"
 

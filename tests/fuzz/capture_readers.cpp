@@ -4,7 +4,7 @@
 
 #include "capture/attention_of.h"
 #include "capture/capture_file.h"
-#include "files/image_file.h"
+#include "files/image.h"
 #include "fuzz/readers.h"
 
 namespace headlight::fuzz {

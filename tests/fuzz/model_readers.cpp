@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "fuzz/readers.h"
 #include "inference/language_model.h"
 #include "model/checkpoint.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "fuzz/readers.h"
 
 namespace headlight::fuzz {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "core/line_reader.h"
-#include "core/tensor_text.h"
+#include "core/tensor.h"
 #include "fuzz/readers.h"
 #include "text/chat_template.h"
 #include "text/regex.h"

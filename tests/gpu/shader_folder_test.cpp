@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "gpu/kernel.h"
 #include "gpu/shader_compiler.h"
 #include "gpu/test_kernel.h"

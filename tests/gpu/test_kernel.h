@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "gpu/kernel.h"
 #include "gpu/shader_compiler.h"
 #include "support/temporary_directory.h"

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"

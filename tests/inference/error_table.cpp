@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 
 namespace headlight::test {
 namespace {

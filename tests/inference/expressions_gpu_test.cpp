@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "attention/expression_presets.h"
+#include "attention/expression.h"
 #include "inference/desk.h"
 #include "inference/playground.h"
 #include "inference/prompt.h"

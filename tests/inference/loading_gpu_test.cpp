@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "inference/memory_estimate.h"
 #include "inference/random_network.h"
 #include "support/error_message.h"

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "inference/notebooks.h"
 #include "inference/reference_run.h"
 #include "inference/torch_snippet.h"

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "inference/notebooks.h"
 #include "inference/playground.h"
 #include "model/torch_random.h"

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "inference/language_model.h"
 #include "inference/memory_estimate.h"
 #include "support/error_message.h"

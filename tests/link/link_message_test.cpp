@@ -1,7 +1,7 @@
 // The head of a message: what is written is read, and everything else is refused.
 #include <doctest/doctest.h>
 
-#include "app/link/link_message.h"
+#include "app/data/link/link_message.h"
 #include "core/error.h"
 
 namespace link_message_test {

@@ -13,9 +13,9 @@
 #include <string>
 #include <thread>
 
-#include "app/link/link_message.h"
-#include "app/link/link_server.h"
-#include "core/atomic_file.h"
+#include "app/data/link/link_message.h"
+#include "app/data/link/link_server.h"
+#include "core/file.h"
 
 namespace headlight::app {
 

@@ -5,11 +5,11 @@
 
 #include <atomic>
 
-#include "app/link/linked_steps.h"
+#include "app/data/link/linked_steps.h"
 #include "app/state/source.h"
 #include "capture/capture_file.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "link/link_program.h"
 #include "support/temporary_directory.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "app/link/linked_steps.h"
+#include "app/data/link/linked_steps.h"
 #include "support/temporary_directory.h"
 
 namespace linked_steps_test {

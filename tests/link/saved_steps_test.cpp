@@ -1,10 +1,10 @@
 // Numbers that a program logs, and files of saved steps.
 #include <doctest/doctest.h>
 
-#include "app/link/saved_steps.h"
+#include "app/data/link/saved_steps.h"
 #include "app/state/source.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "export/file_array.h"
 #include "link/link_program.h"
 #include "support/temporary_directory.h"

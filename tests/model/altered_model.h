@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "model/architectures/families.h"
 #include "model/load_network.h"
 #include "support/error_message.h"

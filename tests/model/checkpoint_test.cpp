@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/file_bytes.h"
 #include "support/error_message.h"
 #include "support/system.h"

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "inference/reference_run.h"
 #include "model/altered_model.h"
 #include "model/architectures/families.h"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "inference/reference_run.h"
 #include "model/altered_model.h"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace headlight::test {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "inference/reference_run.h"
 #include "model/architectures/families.h"
 #include "model/file_bytes.h"

@@ -10,8 +10,8 @@
 #include <limits>
 #include <string>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/file_bytes.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"

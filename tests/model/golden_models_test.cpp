@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "inference/reference_run.h"
 #include "model/load_network.h"
 #include "support/deviation.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "platform/process.h"
 #include "support/error_message.h"
 #include "support/system.h"

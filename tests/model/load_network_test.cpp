@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "model/altered_model.h"
 #include "model/architectures/captured_types.h"
 #include "model/architectures/families.h"

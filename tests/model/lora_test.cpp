@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "model/altered_model.h"
 #include "model/checkpoint.h"
 #include "model/load_network.h"

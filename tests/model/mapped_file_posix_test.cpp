@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/checkpoint.h"
 #include "model/file_bytes.h"
 #include "model/safetensors.h"

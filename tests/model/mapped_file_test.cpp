@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/checkpoint.h"
 #include "model/file_bytes.h"
 #include "model/safetensors.h"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "model/file_bytes.h"
 #include "support/error_message.h"
 #include "support/system.h"

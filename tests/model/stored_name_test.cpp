@@ -1,5 +1,5 @@
 // The tensor of a file that a weight is, and the part of it.
-#include "model/stored_name.h"
+#include "model/stored_tensor.h"
 
 #include <doctest/doctest.h>
 

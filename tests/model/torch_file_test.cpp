@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "model/checkpoint.h"
 #include "model/file_bytes.h"
 #include "model/load_network.h"

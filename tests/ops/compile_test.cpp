@@ -11,7 +11,7 @@
 
 #include <sys/wait.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "ops/kernel_variant.h"
 #include "support/gpu.h"
 #include "support/skip.h"

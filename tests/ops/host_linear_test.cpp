@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/half.h"
-#include "ops/host_linear.h"
+#include "ops/host_operations.h"
 #include "ops/host_threads.h"
 #include "ops/host_tile.h"
 #include "ops/linear.h"

@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "ops/kernels.h"
 #include "support/gpu_tensors.h"
 #include "support/temporary_directory.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "platform/mapping.h"
+#include "platform/memory.h"
 #include "support/system.h"
 #include "support/temporary_directory.h"
 

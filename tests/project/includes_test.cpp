@@ -67,7 +67,7 @@ std::string objection(const std::string& folder, const std::string& name, const 
   static const std::set<std::string> kVulkanUsers = {"gpu"};
   const bool is_vulkan = name.starts_with("<vulkan/");
   if (is_vulkan && !kVulkanUsers.contains(folder)) return "only gpu/ may use Vulkan";
-  if (name.starts_with("<glm/") && folder != "view") return "geometry and colour are view/'s and app/'s";
+  if (name.starts_with("<glm/") && folder != "chart") return "geometry and colour are chart/'s and app/'s";
   if (name.find("imgui") != std::string::npos || name.starts_with("<GLFW/")) return "windows belong to app/";
   if (name.starts_with("app/") || name.starts_with("tests/")) return "src/ must not depend on app/ or tests/";
   if (name.starts_with('<') || name.find('/') == std::string::npos) return "";
@@ -116,8 +116,8 @@ TEST_SUITE("cpu") {
     CHECK(objection("view", "model/config.h", rules).empty());
     CHECK(objection("view", "core/error.h", rules).empty());
     CHECK(objection("view", "<vulkan/vulkan.h>", rules) == "only gpu/ may use Vulkan");
-    CHECK(objection("view", "<glm/vec2.hpp>", rules).empty());
-    CHECK(objection("core", "<glm/vec2.hpp>", rules) == "geometry and colour are view/'s and app/'s");
+    CHECK(objection("chart", "<glm/vec2.hpp>", rules).empty());
+    CHECK(objection("core", "<glm/vec2.hpp>", rules) == "geometry and colour are chart/'s and app/'s");
     CHECK(objection("view", "app/state/state.h", rules) == "src/ must not depend on app/ or tests/");
     CHECK_FALSE(objection("gpu", "<imgui.h>", rules).empty());
     CHECK(includes_of("#include <a>\n  # include \"b/c.h\"\n// #include <d>\n") == std::vector<std::string>{"<a>", "b/c.h"});

@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace kept_window_test {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "app/state/mask_file.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace mask_file_test {

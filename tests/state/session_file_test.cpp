@@ -14,8 +14,8 @@
 #include "app/state/mask_painting.h"
 #include "app/state/opened_file.h"
 #include "app/state/state_json.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace session_file_test {

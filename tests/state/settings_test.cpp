@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/settings.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/temporary_directory.h"
 
 namespace settings_test {

@@ -92,7 +92,7 @@ State unusual_state() {
       .heatmap_stage = attention::Stage::Scaled,
       .color_map = "magma",
       .color_range = ColorRange::PerRow,
-      .color_spread = view::ScaleSpread::Log,
+      .color_spread = chart::ScaleSpread::Log,
       .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
       .weighs_values = true,
       .row_names = RowNames::Read,

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/deviation.h"
 
 namespace headlight::test {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "attention/expression_presets.h"
+#include "attention/expression.h"
 
 namespace headlight::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/deviation.h"
 
 namespace headlight::test {

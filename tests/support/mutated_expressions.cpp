@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "attention/expression.h"
-#include "attention/expression_presets.h"
 
 namespace headlight::test {
 namespace {

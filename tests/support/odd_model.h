@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/golden_model.h"
 
 namespace headlight::test {

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "app/survey/corpus_file.h"
-#include "core/atomic_file.h"
+#include "app/data/survey/corpus_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 

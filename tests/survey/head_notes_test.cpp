@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "app/survey/survey_room.h"
+#include "app/data/survey/survey_room.h"
 #include "core/error.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "app/survey/head_plane.h"
+#include "app/data/survey/head_plane.h"
 
 namespace head_plane_test {
 

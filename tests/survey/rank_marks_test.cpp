@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "app/survey/rank_marks.h"
+#include "app/data/survey/ranks.h"
 #include "support/temporary_directory.h"
 
 namespace rank_marks_test {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "app/survey/survey_fold.h"
-#include "core/atomic_file.h"
+#include "app/data/survey/survey_fold.h"
+#include "core/file.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 

@@ -1,8 +1,8 @@
 // A survey's folder, read for the window: right ones and wrong ones.
 #include <doctest/doctest.h>
 
-#include "app/survey/survey_files.h"
-#include "app/survey/survey_folder.h"
+#include "app/data/survey/survey_files.h"
+#include "app/data/survey/survey_folder.h"
 #include "core/error.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "files/npy.h"
 
 namespace headlight::test {

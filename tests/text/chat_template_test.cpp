@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 #include "text/chat_template.h"

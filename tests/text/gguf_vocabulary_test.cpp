@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "text/gguf_words.h"
+#include "core/file.h"
+#include "text/gguf_vocabulary.h"
 #include "text/golden_tokenizer.h"
 #include "text/sentence_piece_file.h"
 #include "text/tokenizer.h"

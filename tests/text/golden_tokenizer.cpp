@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 
 namespace headlight::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "text/tokenizer.h"
 
 namespace marian_test {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 #include "text/tokenizer.h"

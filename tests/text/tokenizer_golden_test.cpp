@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
+#include "core/file.h"
 #include "support/skip.h"
 #include "text/golden_tokenizer.h"
 #include "text/tokenizer.h"

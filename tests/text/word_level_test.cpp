@@ -1,4 +1,4 @@
-#include "text/word_level.h"
+#include "text/word_vocabulary.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 namespace headlight::bench {
 namespace {
 
-using view::Rect;
+using chart::Rect;
 
 constexpr float kDotRoom = 5.0F;  // around a dot's centre
 

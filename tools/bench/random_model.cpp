@@ -1,3 +1,4 @@
+
 #include "tools/bench/random_model.h"
 
 #include <bit>
@@ -12,8 +13,8 @@
 
 #include <stdlib.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/json.h"
 
 namespace headlight::bench {

@@ -1,3 +1,4 @@
+
 #include "tools/bench/roofline.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "tools/bench/report.h"
 #include "tools/bench/roofline_figure.h"
 #include "tools/bench/roofs.h"

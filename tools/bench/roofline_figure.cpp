@@ -1,3 +1,4 @@
+
 #include "tools/bench/roofline_figure.h"
 
 #include <algorithm>
@@ -6,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "chart/color.h"
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/text_metrics.h"
-#include "view/head_palette.h"
 
 namespace headlight::bench {
 namespace {
@@ -209,7 +210,7 @@ class RooflineDrawing final : public Drawing {
     }
     for (std::size_t i = 0; i < dots.size(); ++i) {
       const glm::vec2 low = dots[i] - kDotEdge * 0.5F;
-      canvas.fill({.origin = low, .size = glm::vec2(kDotEdge)}, view::head_color(figure_.dots[i].series));
+      canvas.fill({.origin = low, .size = glm::vec2(kDotEdge)}, chart::head_color(figure_.dots[i].series));
     }
     for (const PlacedLabel& label : labels) {
       canvas.text({label.box.origin.x + 1.0F, label.box.end().y - 0.3F * kLabelSize}, figure_.dots[label.dot].label,
@@ -222,7 +223,7 @@ class RooflineDrawing final : public Drawing {
     for (std::size_t i = 0; i < figure_.series.size(); ++i) {
       const float y = plot_.origin.y + static_cast<float>(i) * kSeriesStep;
       canvas.fill({.origin = {x, y}, .size = {kSeriesSwatch, kSeriesSwatch}},
-                  view::head_color(static_cast<std::uint32_t>(i)));
+                  chart::head_color(static_cast<std::uint32_t>(i)));
       canvas.text({x + kSeriesSwatch + 6.0F, y + kSeriesSwatch * 0.5F + kHalfCapital * kTextSize}, figure_.series[i],
                   {.size = kTextSize, .color = paper_.ink});
     }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "chart/viewport.h"
 #include "export/drawing.h"
-#include "view/rect.h"
 
 namespace headlight::bench {
 
@@ -34,12 +34,12 @@ struct RooflineFigure {
 /// Where a dot's label is: its box, beside the dot or at the end of a line from it.
 struct PlacedLabel {
   std::size_t dot = 0;
-  view::Rect box;
+  chart::Rect box;
 };
 /// Labels of these widths and height for dots at these points, inside of `area`: none meets another one, a dot, or an
 /// `obstacle` (a point). A label without room is left out.
 std::vector<PlacedLabel> place_labels(const std::vector<glm::vec2>& dots, const std::vector<float>& widths, float height,
-                                      const view::Rect& area, const std::vector<glm::vec2>& obstacles);
+                                      const chart::Rect& area, const std::vector<glm::vec2>& obstacles);
 
 /// Throws Error where a number isn't above 0, a dot's series doesn't exist, or there is no roof of a kind.
 std::unique_ptr<exporting::Drawing> make_drawing(RooflineFigure figure);

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <variant>
 
-#include "app/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_knockouts.h"
 #include "app/views/view_table.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/error.h"
@@ -101,7 +101,7 @@ class OffscreenLoop {
 
 /// Puts the caret after the text.
 void start_typing(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
-  const std::optional<view::Rect> box = workspace.item_rect("text.edit");
+  const std::optional<chart::Rect> box = workspace.item_rect("text.edit");
   if (!box) throw Error("there is no text to type into; choose a model or the playground");
   ui.feed(shell::click_at(box->origin + 8.0F));
   ui.feed(shell::tap(shell::Key::End));
@@ -136,7 +136,7 @@ ViewCost show(const View& view, shell::Ui& ui, Workspace& workspace, OffscreenLo
   ui.feed(shell::tap(view.key.key, view.key.modifiers));
   loop.draw();
   loop.rest();
-  const view::Rect center = workspace.center();
+  const chart::Rect center = workspace.center();
   std::vector<double> costs;
   for (int i = 0; i < kFrames; ++i) {
     const float part = (static_cast<float>(i) + 0.5F) / kFrames;
@@ -192,7 +192,7 @@ ExperimentCosts experiment(shell::Ui& ui, Workspace& workspace, OffscreenLoop& l
   press(shell::Key::Escape);  // leaves the text, so that keys are commands
   ExperimentCosts costs{.tokens = text_length(workspace), .paint_ms = {}, .knockouts_ms = {}};
   press(shell::Key::B);
-  const std::optional<view::Rect> map = workspace.item_rect("head.map");
+  const std::optional<chart::Rect> map = workspace.item_rect("head.map");
   if (!map) throw Error("there is no map to paint on");
   for (int i = 0; i < kRounds; ++i) {
     // Below the diagonal, where a causal mask shows cells.

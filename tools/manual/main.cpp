@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "app/cli/command_line.h"
-#include "core/atomic_file.h"
-#include "core/exception_line.h"
+#include "core/error.h"
+#include "core/file.h"
 #include "core/utf8.h"
 #include "tools/bench/command.h"
 #include "tools/manual/command_text.h"

@@ -1,8 +1,8 @@
 #include "app/views/block/activation_map.h"
 
-#include "app/cells/arithmetic.h"
 #include "app/shapes/table.h"
 #include "app/state/block_settings.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/thumbnail.h"
@@ -141,7 +141,7 @@ void ActivationMap::draw(Frame& frame) {
   if (!found || found->states.empty()) return write_missing(frame, answer);
   matrix_ = matrix_of(frame, *found);
   subtitle_ = massive_text(frame, *found);
-  if (const auto map = view::parse_color_map(frame.state.view.color_map)) color_map_ = *map;
+  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) color_map_ = *map;
   write_note(frame,
              "The number of each token\u2019s vector in the residual stream that is farthest from 0. Massive (Sun et al. "
              "2024): |x| > 100 and > 1,000 \u00D7 the median |x| of that layer.",

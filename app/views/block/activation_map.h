@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/analyses/residual_sizes.h"
+#include "app/engine/analyses/residual_sizes.h"
 #include "app/widgets/matrix.h"
 
 namespace headlight::app {
@@ -19,7 +19,7 @@ class ActivationMap {
 
   Matrix matrix_;  ///< drawn last
   std::string subtitle_;
-  view::ColorMap color_map_ = view::ColorMap::Viridis;
+  chart::ColorMap color_map_ = chart::ColorMap::Viridis;
 };
 
 /// Dimensions by how many states have their largest number there, the one with most first, of equal ones by number.

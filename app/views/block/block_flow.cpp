@@ -1,7 +1,7 @@
 #include "app/views/block/block_flow.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/block_settings.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -16,7 +16,7 @@ class Flow {
   Flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const BlockWalk& walk, std::string& hovered)
       : frame_(frame), subject_(subject), plan_(plan), walk_(walk), hovered_(hovered), theme_(frame.ui.theme()) {}
 
-  PointedCell draw(const view::Rect& room) {
+  PointedCell draw(const chart::Rect& room) {
     layout_ = lay_out_block(plan_, room);
     frame_.mark("block.flow", room);
     for (const PlacedArrow& arrow : layout_.arrows) draw_arrow(arrow);
@@ -51,7 +51,7 @@ class Flow {
   void draw_captions(const PlacedNode& placed, const BlockNode& node, bool is_shown) const {
     const shell::FontSet& fonts = frame_.ui.fonts();
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const view::Rect& box = placed.box;
+    const chart::Rect& box = placed.box;
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     list->PushClipRect(box.origin, box.end(), true);
@@ -67,14 +67,14 @@ class Flow {
     const bool is_shown = is_made(placed.node) || walk_.is_at_end();
     const bool is_current = is_being_made(placed.node);
     draw_captions(placed, node, is_shown || is_current);
-    const view::Rect& cells = placed.cells;
+    const chart::Rect& cells = placed.cells;
     float shown = is_shown ? 1.0F : 0.0F;
     if (is_current) shown = frame_.state[kBlockView.reduces_motion] ? 1.0F : appearing();
     fill_rect(cells, theme_.field);
-    const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
+    const chart::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
     draw_node_heatmap(frame_, subject_, node, cells,
-                      shown > 0.0F ? clip : view::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
+                      shown > 0.0F ? clip : chart::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
                       kNodePlace + static_cast<std::uint32_t>(placed.node));
     outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current ? theme_.accent : theme_.border, 2.0F,
                  is_current ? 2.0F : 1.0F);
@@ -149,15 +149,15 @@ class Flow {
     for (const PlacedArrow& arrow : layout_.arrows) {
       if (arrow.to == step) inputs.push_back(arrow.from);
     }
-    const view::Rect& all = layout_.nodes[step].cells;
+    const chart::Rect& all = layout_.nodes[step].cells;
     const float width = all.size.x / static_cast<float>(std::max<std::size_t>(inputs.size(), 1));
     for (std::uint32_t i = 0; i < inputs.size(); ++i) {
       const BlockNode& node = plan_.nodes[inputs[i]];
-      const view::Rect& from = layout_.nodes[inputs[i]].cells;
-      const view::Rect to{.origin = all.origin + glm::vec2(static_cast<float>(i) * width, 0.0F),
-                          .size = {width, all.size.y}};
-      const view::Rect area{.origin = from.origin + (to.origin - from.origin) * part,
-                            .size = from.size + (to.size - from.size) * part};
+      const chart::Rect& from = layout_.nodes[inputs[i]].cells;
+      const chart::Rect to{.origin = all.origin + glm::vec2(static_cast<float>(i) * width, 0.0F),
+                           .size = {width, all.size.y}};
+      const chart::Rect area{.origin = from.origin + (to.origin - from.origin) * part,
+                             .size = from.size + (to.size - from.size) * part};
       draw_node_heatmap(frame_, subject_, node, area, area, kGhostPlace + i);
       outline_rect(area, color_of_node(node, theme_), 2.0F, 2.0F);
     }
@@ -179,7 +179,7 @@ shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme) {
   return role_color(node.quantity().role, theme);
 }
 
-PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const view::Rect& room,
+PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const chart::Rect& room,
                             const BlockWalk& walk, std::string& hovered) {
   return Flow(frame, subject, plan, walk, hovered).draw(room);
 }

@@ -3,7 +3,7 @@
 #include "app/frame.h"
 #include "app/views/block/block_layout.h"
 #include "app/views/block/block_walk.h"
-#include "app/widgets/head_subject.h"
+#include "app/widgets/head_controls.h"
 
 namespace headlight::app {
 
@@ -19,7 +19,7 @@ shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme);
 /// Draws every matrix as a small heatmap, with lines between them, as far as the walk has come. Returns the cell under the
 /// pointer, whose sources are outlined; a click on a matrix unfolds it. `hovered`: id of the matrix under the pointer, kept
 /// from frame to frame.
-PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const view::Rect& room,
+PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const chart::Rect& room,
                             const BlockWalk& walk, std::string& hovered);
 
 /// Draws the view's header from the cursor on: the layer and head on show, how the family computes them, the query heads
@@ -39,8 +39,8 @@ TileQuery node_query(const Frame& frame, const HeadSubject& subject, const Block
 
 /// Draws the node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may
 /// be drawn twice in a frame. Returns whether its numbers are known.
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const view::Rect& area,
-                       const view::Rect& clip, std::uint32_t place);
+bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+                       const chart::Rect& clip, std::uint32_t place);
 
 /// Draws the node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the
 /// cell under the pointer.
@@ -66,6 +66,6 @@ ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t token
 float draw_largest_link(Frame& frame, glm::vec2 corner);
 /// Draws "Residual stream by layer", how long its vectors are before the first layer and after each, in `area`; the selected
 /// layer is marked, and a click on another one selects it.
-void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token);
+void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t token);
 
 }  // namespace headlight::app

@@ -1,6 +1,6 @@
 #include "app/views/block/block_flow.h"
 
-#include "app/cells/stage_text.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 

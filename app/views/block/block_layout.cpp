@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "app/quantities/formulas.h"
-#include "app/quantities/stage_words.h"
+#include "app/shapes/quantities/formulas.h"
+#include "app/shapes/quantities/stage_words.h"
 
 namespace headlight::app {
 namespace {
@@ -27,7 +27,7 @@ bool is_state(attention::Stage stage) { return stage == attention::Stage::Residu
 /// Returns the line from one box to another: straight to a neighbour, else through the gutters.
 std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, const BlockNode& to, const PlacedNode& end,
                              std::size_t lane, float left_margin) {
-  const auto middle = [](const view::Rect& cells) { return cells.origin.y + cells.size.y * 0.5F; };
+  const auto middle = [](const chart::Rect& cells) { return cells.origin.y + cells.size.y * 0.5F; };
   const float offset = 4.0F * static_cast<float>(lane);
   if (from.row == to.row && from.column + 1 == to.column) {
     const float y = std::round(std::min(middle(start.cells), middle(end.cells)));
@@ -74,7 +74,7 @@ std::vector<float> wanted_heights(const BlockPlan& plan, float column, float thi
   for (const BlockNode& node : plan.nodes) {
     const bool is_map = attention::is_map(node.stage);
     const float most = is_map ? column : column * std::max(kOthersShare, thinnest);
-    const view::Rect whole = fit_matrix(node.rows, node.columns, {.origin = {}, .size = {column, kAnyHeight}}, thinnest);
+    const chart::Rect whole = fit_matrix(node.rows, node.columns, {.origin = {}, .size = {column, kAnyHeight}}, thinnest);
     wanted[node.row] = std::max(wanted[node.row], std::min(whole.size.y, most));
   }
   return wanted;
@@ -114,7 +114,7 @@ float least_block_height(const BlockPlan& plan, float width) {
   return std::ceil(height_around(plan) + factor * std::accumulate(wanted.begin(), wanted.end(), 0.0F));
 }
 
-view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room, float thinnest) {
+chart::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const chart::Rect& room, float thinnest) {
   const float most = std::max(1.0F, static_cast<float>(std::max(rows, columns)));
   glm::vec2 parts(std::max(static_cast<float>(columns) / most, thinnest),
                   std::max(static_cast<float>(rows) / most, thinnest));
@@ -122,7 +122,7 @@ view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rec
   return {.origin = room.origin, .size = glm::max(glm::floor(parts * scale), glm::vec2(1.0F))};
 }
 
-BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room) {
+BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room) {
   BlockLayout layout;
   const float column = column_width(plan, room.size.x);
   const Rows rows = fill_rows(plan, column, room.size.y - height_around(plan));
@@ -135,8 +135,8 @@ BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room) {
         .node = i,
         .box = {.origin = glm::floor(at), .size = glm::floor(glm::vec2(column, kTitleHeight + rows.heights[node.row]))},
         .cells = {}};
-    const view::Rect inner{.origin = placed.box.origin + glm::vec2(0.0F, kTitleHeight),
-                           .size = placed.box.size - glm::vec2(0.0F, kTitleHeight)};
+    const chart::Rect inner{.origin = placed.box.origin + glm::vec2(0.0F, kTitleHeight),
+                            .size = placed.box.size - glm::vec2(0.0F, kTitleHeight)};
     placed.cells = fit_matrix(node.rows, node.columns, inner, rows.thinnest);
     layout.nodes.push_back(placed);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/quantities/quantity.h"
-#include "view/rect.h"
+#include "app/shapes/quantities/quantity.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -37,8 +37,8 @@ BlockPlan plan_block(model::BlockRef block, const model::AttentionLayer* layer, 
 /// A matrix of the flow on screen, UI units.
 struct PlacedNode {
   std::size_t node = 0;  ///< in BlockPlan::nodes
-  view::Rect box;        ///< with its title
-  view::Rect cells;      ///< of the heatmap, inside of the box
+  chart::Rect box;       ///< with its title
+  chart::Rect cells;     ///< of the heatmap, inside of the box
 };
 
 /// An arrow from one matrix to another: corners of a line that ends with an arrow head.
@@ -55,7 +55,7 @@ struct BlockLayout {
 
 /// Places every matrix in its cell of the grid, with lines in the gutters between. Columns are equally wide; of the height
 /// maps of queries and keys get the most, because they are square and others are wide.
-BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room);
+BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room);
 
 /// Returns the height below which maps would be too small to be read in a room of this width.
 float least_block_height(const BlockPlan& plan, float width);
@@ -65,6 +65,6 @@ inline constexpr float kThinnestMatrix = 0.35F;
 
 /// Returns a rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than that part of a
 /// square.
-view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room, float thinnest = kThinnestMatrix);
+chart::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const chart::Rect& room, float thinnest = kThinnestMatrix);
 
 }  // namespace headlight::app

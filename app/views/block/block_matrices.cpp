@@ -1,8 +1,8 @@
 #include "app/views/block/block_flow.h"
 
-#include "app/cells/step_matrix.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/cells/step_matrix.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -24,7 +24,7 @@ TileQuery compared(const Frame& frame, const TileQuery& query) {
   return compares_matrices(frame) ? frame.compared(query) : query;
 }
 
-TileQuery stage_query(const Frame& frame, const BlockNode& node, const view::Region& region) {
+TileQuery stage_query(const Frame& frame, const BlockNode& node, const chart::Region& region) {
   return compared(frame, tile_of(frame, node.stage, region));
 }
 
@@ -39,14 +39,14 @@ void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, co
 }
 
 /// Returns the region of the matrix in sight, widened so that it changes seldom.
-view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
+chart::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
   const auto first = [](float at, float cell) {
     return static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned * kAligned;
   };
   const auto end = [](float at, float cell, std::uint32_t count) {
     return std::min((static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned + 1) * kAligned, count);
   };
-  view::Region region;
+  chart::Region region;
   region.row = std::min(first(scrolled.y, kCellHeight), rows - 1);
   region.column = std::min(first(scrolled.x, kCellWidth), columns - 1);
   region.rows = std::max(end(scrolled.y + room.y, kCellHeight, rows), region.row + 1) - region.row;
@@ -55,9 +55,9 @@ view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec
 }
 
 /// Draws the cells in sight of an unfolded matrix, with their numbers.
-void draw_cells(Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 origin) {
-  const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
-                        .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
+void draw_cells(Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 origin) {
+  const chart::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
+                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
   const ShownTile shown = find_tile(frame, stage_query(frame, node, region));
   if (!shown.tile) return fill_rect(area, frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
@@ -75,7 +75,7 @@ const model::TokenBatch* row_tokens(const Frame& frame, const BlockNode& node) {
   return has_key_rows ? &frame.result.input->keys(kind) : &frame.result.input->queries(kind);
 }
 
-void draw_labels(const Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 corner, glm::vec2 cells,
+void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 corner, glm::vec2 cells,
                  glm::vec2 room) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
@@ -128,8 +128,8 @@ TileQuery node_query(const Frame& frame, const HeadSubject& subject, const Block
   return query;
 }
 
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const view::Rect& area,
-                       const view::Rect& clip, std::uint32_t place) {
+bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+                       const chart::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
   shell::HeatmapImage image;
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
@@ -158,7 +158,7 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node
                     ImGuiWindowFlags_HorizontalScrollbar);
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
-  const view::Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
+  const chart::Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
   draw_cells(frame, node, region, origin);
   frame.mark("block.cells", window_rect());
   std::optional<attention::Cell> hovered;

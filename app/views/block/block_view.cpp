@@ -1,11 +1,11 @@
 #include "app/views/open_views.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/block_settings.h"
 #include "app/state/comparison.h"
 #include "app/views/block/activation_map.h"
 #include "app/views/block/block_flow.h"
 #include "app/widgets/arithmetic_strip.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
@@ -19,18 +19,18 @@ namespace {
 struct BlockFigure {
   BlockPlan plan;
   std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
-  std::vector<view::Rgb> colors;                              ///< [node]
+  std::vector<chart::Rgb> colors;                             ///< [node]
   bool is_compared = false;
   std::string title = {}, subtitle = {}, color_map = {};
-  view::Rgb arrow{};  ///< of the residual stream past a branch
+  chart::Rgb arrow{};  ///< of the residual stream past a branch
 };
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
 exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_map, bool is_compared) {
   exporting::FigureStyle style;
-  style.scale = view::ScaleKind::Maximum;
-  if (const auto map = view::parse_color_map(color_map)) style.color_map = *map;
+  style.scale = chart::ScaleKind::Maximum;
+  if (const auto map = chart::parse_color_map(color_map)) style.color_map = *map;
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
@@ -43,7 +43,7 @@ BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan
     const BlockNode& node = plan.nodes[placed.node];
     const EngineTile* known = frame.ask(node_query(frame, subject, node, placed.cells.size));
     kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
-    kept.colors.push_back(view::unpack(role_color(node.quantity().role, theme)));
+    kept.colors.push_back(chart::unpack(role_color(node.quantity().role, theme)));
   }
   const inference::BlockShape& shape = subject.geometry.shape;
   kept.title = fmt::format("Layer {}, head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads);
@@ -54,7 +54,7 @@ BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan
                                  frame.ui.unshaped(frame.state.compare.baseline->name));
   }
   kept.color_map = frame.state.view.color_map;
-  kept.arrow = view::unpack(theme.text_dim);
+  kept.arrow = chart::unpack(theme.text_dim);
   return kept;
 }
 

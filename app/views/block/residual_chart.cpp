@@ -1,8 +1,8 @@
 #include "app/views/block/block_flow.h"
 
-#include "app/analyses/residual_sizes.h"
-#include "app/cells/arithmetic.h"
+#include "app/engine/analyses/residual_sizes.h"
 #include "app/state/block_settings.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
@@ -12,12 +12,12 @@ namespace {
 constexpr float kTitle = 17.0F;
 
 /// Returns the point of a layer in the chart.
-glm::vec2 point_of(const view::Rect& plot, std::size_t layer, std::size_t layers, float value, float most) {
+glm::vec2 point_of(const chart::Rect& plot, std::size_t layer, std::size_t layers, float value, float most) {
   const float across = layers > 1 ? static_cast<float>(layer) / static_cast<float>(layers - 1) : 0.5F;
   return plot.origin + plot.size * glm::vec2(across, 1.0F - value / most);
 }
 
-void draw_curve(const view::Rect& plot, std::span<const float> values, float most, shell::Color color) {
+void draw_curve(const chart::Rect& plot, std::span<const float> values, float most, shell::Color color) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const glm::vec2 at = point_of(plot, i, values.size(), values[i], most);
     ImGui::GetWindowDrawList()->AddCircleFilled(at, 2.0F, color);
@@ -60,7 +60,7 @@ float draw_largest_link(Frame& frame, glm::vec2 corner) {
   return width;
 }
 
-void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token) {
+void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t token) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
   const Selection& selection = frame.state.selection;
@@ -70,8 +70,8 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   const Analysed* known = frame.ask(query);
   put_text(small, area.origin, theme.text_dim, "size of the residual stream");
   draw_largest_link(frame, {area.end().x, area.origin.y});
-  const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
-                        .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
+  const chart::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
+                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
   fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
   frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;

@@ -1,5 +1,5 @@
-#include "app/analyses/head_metric_text.h"
-#include "app/checkpoints/checkpoint_room.h"
+#include "app/data/checkpoints/checkpoint_room.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/shapes/table.h"
 #include "app/state/checkpoints_settings.h"
 #include "app/views/open_views.h"

@@ -4,8 +4,8 @@
 #include <span>
 #include <unordered_map>
 
-#include "app/exports/running_text.h"
-#include "app/survey/survey_room.h"
+#include "app/data/survey/survey_room.h"
+#include "app/figures/running_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/table_view.h"
 #include "export/drawing.h"
@@ -65,7 +65,7 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path);
 /// What it shows as a figure.
 std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const Choices& choices,
                                                    std::span<const std::size_t> marked, const HeadNotes& notes,
-                                                   view::ColorMap colors);
+                                                   chart::ColorMap colors);
 
 /// All heads of the survey as a table, whose rows are their places.
 class CorpusTable {
@@ -107,7 +107,7 @@ class ExampleTexts {
 };
 
 /// The mean map of a head, of the part that texts reach.
-void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const view::Rect& box, std::uint32_t place);
+void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const chart::Rect& box, std::uint32_t place);
 
 /// Everything of one head.
 class HeadPage {

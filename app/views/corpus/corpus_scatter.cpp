@@ -1,14 +1,14 @@
 #include <numeric>
 
-#include "app/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
+#include "chart/color.h"
+#include "chart/number_format.h"
 #include "export/figures.h"
-#include "view/head_palette.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -29,14 +29,14 @@ const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
 }
 
 /// Low and high end of what is known.
-view::ValueLimits limits_of(const SurveyColumn& column) {
-  view::ValueLimits limits{.low = 0.0F, .high = 0.0F};
+chart::ValueLimits limits_of(const SurveyColumn& column) {
+  chart::ValueLimits limits{.low = 0.0F, .high = 0.0F};
   bool is_first = true;
   for (const double value : column.values) {
     if (!std::isfinite(value)) continue;
     const auto number = static_cast<float>(value);
-    limits = is_first ? view::ValueLimits{number, number}
-                      : view::ValueLimits{std::min(limits.low, number), std::max(limits.high, number)};
+    limits = is_first ? chart::ValueLimits{number, number}
+                      : chart::ValueLimits{std::min(limits.low, number), std::max(limits.high, number)};
     is_first = false;
   }
   if (limits.high <= limits.low) limits.high = limits.low + 1.0F;
@@ -75,7 +75,7 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   if (column.name == "kind") {
     std::array<shell::Color, model::kBlockKinds> of_kinds = {};
     for (std::uint32_t kind = 0; kind < model::kBlockKinds; ++kind) {
-      of_kinds[kind] = shell::mark_on(theme.background, view::pack(view::head_color(kind)), theme.text);
+      of_kinds[kind] = shell::mark_on(theme.background, chart::pack(chart::head_color(kind)), theme.text);
       const std::string name(model::to_string(static_cast<model::BlockKind>(kind)));
       continue_line(text_width(frame.ui.fonts().small, name), 10.0F);
       write_label(frame.ui.fonts().small, of_kinds[kind], name);
@@ -84,7 +84,7 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
     return colors;
   }
   shell::HeatmapImage bar;
-  const view::ValueLimits limits = limits_of(column);
+  const chart::ValueLimits limits = limits_of(column);
   bar.color_map = weight_colors(frame.state);
   bar.low = limits.low;
   bar.high = limits.high;
@@ -94,7 +94,7 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
   ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
   for (const double value : column.values) {
-    const float position = view::position_in(limits, view::ScaleSpread::Linear, static_cast<float>(value));
+    const float position = chart::position_in(limits, chart::ScaleSpread::Linear, static_cast<float>(value));
     colors.push_back(std::isfinite(value) ? bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))]
                                           : theme.missing);
   }
@@ -145,10 +145,10 @@ std::string column_help(const Survey& survey, const std::string& name) {
 std::string column_number(const SurveyColumn& column, std::size_t head) {
   const double value = column.values[head];
   if (column.name == "kind") return std::string(model::to_string(model::BlockKind{static_cast<std::uint8_t>(value)}));
-  return std::isfinite(value) ? view::format_number(static_cast<float>(value), 6) : std::string("\u2013");
+  return std::isfinite(value) ? chart::format_number(static_cast<float>(value), 6) : std::string("\u2013");
 }
 
-void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const view::Rect& box, std::uint32_t place) {
+void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const chart::Rect& box, std::uint32_t place) {
   const std::vector<float>& map = survey.attention[head].map;
   std::uint32_t edge = 0;
   while (edge < kMapEdge && !std::isnan(map[std::size_t{edge} * kMapEdge])) ++edge;
@@ -173,7 +173,7 @@ void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const v
   image.masked = hidden;
   image.color_map = weight_colors(frame.state);
   image.high = largest;
-  image.spread = view::ScaleSpread::Root;  // weights on the first token would outshine all others
+  image.spread = chart::ScaleSpread::Root;  // weights on the first token would outshine all others
   image.area = box;
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
@@ -226,7 +226,7 @@ std::string survey_in_words(const Survey& survey) {
 
 std::unique_ptr<exporting::Drawing> scatter_figure(const Survey& survey, const Choices& choices,
                                                    std::span<const std::size_t> marked, const HeadNotes& notes,
-                                                   view::ColorMap colors) {
+                                                   chart::ColorMap colors) {
   const SurveyColumn &x = x_column(survey, choices), &y = y_column(survey, choices), &color = color_column(survey, choices);
   exporting::DotsFigure figure{.title = is_by_layer(choices) ? fmt::format("{} by layer", y.name) : "Heads over a corpus",
                                .subtitle = survey_in_words(survey),

@@ -1,9 +1,9 @@
-#include "app/cells/stage_text.h"
 #include "app/state/corpus_settings.h"
 #include "app/state/session_file.h"
 #include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/views/open_views.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/finding.h"
 
 namespace headlight::app {
@@ -155,7 +155,7 @@ class CorpusView final : public ViewPanel {
   void keep_for_figure(const CorpusScene& scene) {
     room_ = &scene.room;
     choices_ = scene.frame.state;
-    if (const auto map = view::parse_color_map(scene.frame.state.view.color_map)) colors_ = *map;
+    if (const auto map = chart::parse_color_map(scene.frame.state.view.color_map)) colors_ = *map;
   }
 
   SurveyForm form_;
@@ -169,7 +169,7 @@ class CorpusView final : public ViewPanel {
   // Of what was drawn last, for the figure.
   const SurveyRoom* room_ = nullptr;
   Choices choices_;
-  view::ColorMap colors_ = view::ColorMap::Viridis;
+  chart::ColorMap colors_ = chart::ColorMap::Viridis;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <glm/geometric.hpp>
 
 #include "app/views/corpus/corpus_parts.h"
-#include "view/axis_ticks.h"
+#include "chart/value_scale.h"
 
 namespace headlight::app {
 namespace {
@@ -31,7 +31,7 @@ DotAxis axis_of(std::span<const double> values) {
 
 class DotPainter {
  public:
-  DotPainter(Frame& frame, const DotPlot& plot, const view::Rect& area)
+  DotPainter(Frame& frame, const DotPlot& plot, const chart::Rect& area)
       : frame_(frame), plot_(plot), area_(area), x_(axis_of(plot.x)), y_(axis_of(plot.y)) {}
 
   glm::vec2 place(std::size_t dot) const {
@@ -59,17 +59,17 @@ class DotPainter {
     ImFont* font = frame_.ui.fonts().small;
     const float line = font_size(font);
     const auto ticks = [](const DotAxis& axis, float length, float room, bool is_whole) {
-      return view::make_axis_ticks({.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)}, length,
-                                   room, is_whole);
+      return chart::make_axis_ticks({.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)}, length,
+                                    room, is_whole);
     };
     outline_rect(area_, theme.border);
-    for (const view::Tick& tick : ticks(x_, area_.size.x, kTickWidth, plot_.has_whole_x)) {
+    for (const chart::Tick& tick : ticks(x_, area_.size.x, kTickWidth, plot_.has_whole_x)) {
       const float x = area_.origin.x + area_.size.x * static_cast<float>((double{tick.value} - x_.low) / (x_.high - x_.low));
       draw_line({x, area_.origin.y}, {x, area_.end().y}, shell::with_alpha(theme.border, 110));
       put_text(font, {std::round(x - text_width(font, tick.label) * 0.5F), area_.end().y + 3.0F}, theme.text_dim,
                tick.label);
     }
-    for (const view::Tick& tick : ticks(y_, area_.size.y, 2.0F * line, false)) {
+    for (const chart::Tick& tick : ticks(y_, area_.size.y, 2.0F * line, false)) {
       const float y = area_.end().y - area_.size.y * static_cast<float>((double{tick.value} - y_.low) / (y_.high - y_.low));
       draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
       put_text(font, {area_.origin.x - text_width(font, tick.label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim,
@@ -116,7 +116,7 @@ class DotPainter {
 
   Frame& frame_;
   const DotPlot& plot_;
-  view::Rect area_;
+  chart::Rect area_;
   DotAxis x_, y_;
 };
 
@@ -135,8 +135,8 @@ bool is_inside(std::span<const glm::vec2> path, glm::vec2 point) {
 DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path) {
   DotEvents events;
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos()), room = to_glm(ImGui::GetContentRegionAvail());
-  const view::Rect area{.origin = start + glm::vec2(kLeftGutter, kAboveDots),
-                        .size = glm::max(room - glm::vec2(kLeftGutter + kRightOfDots, kAboveDots + kBelowDots), 40.0F)};
+  const chart::Rect area{.origin = start + glm::vec2(kLeftGutter, kAboveDots),
+                         .size = glm::max(room - glm::vec2(kLeftGutter + kRightOfDots, kAboveDots + kBelowDots), 40.0F)};
   const DotPainter painter(frame, plot, area);
   ImGui::SetCursorScreenPos(area.origin);
   const bool is_clicked = click_area(plot.name, area.size);

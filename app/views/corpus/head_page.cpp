@@ -20,7 +20,7 @@ class CardFlow {
 
   float width() const { return width_; }
   /// `draw` gets what is below the title, `height` high.
-  void card(const std::string& title, float height, const std::function<void(const view::Rect& box)>& draw) {
+  void card(const std::string& title, float height, const std::function<void(const chart::Rect& box)>& draw) {
     const auto shortest = std::ranges::min_element(heights_);
     const auto column = static_cast<float>(shortest - heights_.begin());
     const glm::vec2 at = start_ + glm::vec2(column * (width_ + kCardGap), *shortest);
@@ -49,7 +49,7 @@ std::span<const float> without_empty_end(std::span<const float> values) {
 }
 
 /// Values as bars, with what the first and the last one are of below them, and one in words under the pointer.
-void draw_bars(Frame& frame, const std::string& name, view::Rect box, std::span<const float> values, const std::string& low,
+void draw_bars(Frame& frame, const std::string& name, chart::Rect box, std::span<const float> values, const std::string& low,
                const std::string& high, const std::function<std::string(std::size_t)>& about) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
@@ -87,7 +87,7 @@ void draw_metric_card(const CorpusScene& scene, CardFlow& flow, std::size_t metr
   const double step = found.top / static_cast<double>(std::max<std::size_t>(found.histogram.size(), 1));
   const bool is_share = found.top == 1.0;  // all of which have one scale
   const std::span<const float> bins = is_share ? found.histogram : without_empty_end(found.histogram);
-  flow.card(title, bins.empty() ? 0.0F : kCardBars, [&](const view::Rect& box) {
+  flow.card(title, bins.empty() ? 0.0F : kCardBars, [&](const chart::Rect& box) {
     if (bins.empty()) return;  // HeadVis' folder has none
     const auto about = [&](std::size_t bin) {
       return fmt::format("{} from {:.3g} to {:.3g}: {} of {} texts", name, step * static_cast<double>(bin),
@@ -106,7 +106,7 @@ void draw_token_card(const CorpusScene& scene, CardFlow& flow, const char* name,
   ImFont *body = frame.ui.fonts().body, *mono = frame.ui.fonts().mono;
   const float line = font_size(body) + 3.0F;
   const std::size_t count = std::min(tokens.size(), kMaxListedTokens);
-  flow.card(title, line * static_cast<float>(count), [&](const view::Rect& box) {
+  flow.card(title, line * static_cast<float>(count), [&](const chart::Rect& box) {
     for (std::size_t i = 0; i < count; ++i) {
       const CountedToken& token = tokens[i];
       const float y = box.origin.y + line * static_cast<float>(i);
@@ -147,21 +147,21 @@ void draw_attention_cards(const CorpusScene& scene, CardFlow& flow, std::size_t 
     const std::string title =
         found.queries > 0 ? fmt::format("attention by distance, {:.1f} \u00B1 {:.1f}", found.distance, found.distance_spread)
                           : "attention by distance";
-    flow.card(title, kCardBars, [&](const view::Rect& box) {
+    flow.card(title, kCardBars, [&](const chart::Rect& box) {
       const std::span<const float> bins = without_empty_end(found.distances);
       draw_bars(frame, "corpus.distances", box, bins, "0", bin_name(bins.size() - 1),
                 [&](std::size_t bin) { return share("distance", bin_name(bin), found.distances[bin]); });
     });
   }
   if (!found.positions.empty()) {
-    flow.card("attention by the key\u2019s position", kCardBars, [&](const view::Rect& box) {
+    flow.card("attention by the key\u2019s position", kCardBars, [&](const chart::Rect& box) {
       const std::span<const float> bins = without_empty_end(found.positions);
       draw_bars(frame, "corpus.positions", box, bins, "0", bin_name(bins.size() - 1),
                 [&](std::size_t bin) { return share("position", bin_name(bin), found.positions[bin]); });
     });
   }
   if (!found.relative.empty()) {
-    flow.card("mean weight by key \u2212 query", kCardBars, [&](const view::Rect& box) {
+    flow.card("mean weight by key \u2212 query", kCardBars, [&](const chart::Rect& box) {
       draw_bars(frame, "corpus.relative", box, found.relative, fmt::format("\u2212{}", kRelativeReach),
                 fmt::format("{}", kRelativeReach), [&](std::size_t bin) {
                   const int offset = static_cast<int>(bin) - static_cast<int>(kRelativeReach);
@@ -173,8 +173,8 @@ void draw_attention_cards(const CorpusScene& scene, CardFlow& flow, std::size_t 
   }
   if (!found.map.empty()) {
     const float edge = std::min(flow.width(), 200.0F);
-    flow.card(is_cross ? "mean map, texts stretched" : "mean map, texts aligned left", edge, [&](const view::Rect& box) {
-      const view::Rect square{.origin = box.origin, .size = glm::vec2(edge)};
+    flow.card(is_cross ? "mean map, texts stretched" : "mean map, texts aligned left", edge, [&](const chart::Rect& box) {
+      const chart::Rect square{.origin = box.origin, .size = glm::vec2(edge)};
       draw_mean_map(frame, scene.survey, head, square, 0);
       frame.mark("corpus.map", square);
     });
@@ -266,8 +266,8 @@ void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, 
   const std::size_t query = example.query + (kind == model::BlockKind::EncoderSelf ? source : 0),
                     key = example.key + (kind == model::BlockKind::DecoderSelf ? 0 : source);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const view::Rect box{.origin = lines.tokens[i].origin + start + glm::vec2(kNumberRoom, 0.0F),
-                         .size = lines.tokens[i].size};
+    const chart::Rect box{.origin = lines.tokens[i].origin + start + glm::vec2(kNumberRoom, 0.0F),
+                          .size = lines.tokens[i].size};
     const bool has_cell = known->second.are_tokens, is_query = has_cell && i == query, is_key = has_cell && i == key;
     if (is_key) fill_rect(box, theme.key_fill, 3.0F);
     if (is_query) is_key ? outline_rect(box, theme.query, 3.0F, 2.0F) : fill_rect(box, theme.query_fill, 3.0F);

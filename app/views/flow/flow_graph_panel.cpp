@@ -1,3 +1,4 @@
+
 #include "app/views/flow/flow_graph_panel.h"
 
 #include <glm/geometric.hpp>
@@ -7,7 +8,7 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
-#include "view/head_palette.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -62,7 +63,7 @@ shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
   if (edge.is_residual) return frame.ui.theme().text_dim;
   if (edge.heads.empty()) return frame.ui.theme().output;
   const shell::Theme& theme = frame.ui.theme();
-  return shell::mark_on(theme.background, view::pack(view::head_color(edge.heads.front().head)), theme.text);
+  return shell::mark_on(theme.background, chart::pack(chart::head_color(edge.heads.front().head)), theme.text);
 }
 
 /// The look of an edge.
@@ -116,14 +117,14 @@ void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geomet
   std::ranges::stable_sort(changed, std::greater(), [](const auto& one) { return std::abs(one.first); });
   changed.resize(std::min(changed.size(), kMaxNamed));
   ImFont* font = frame.ui.fonts().small;
-  std::vector<view::Rect> taken;
+  std::vector<chart::Rect> taken;
   for (const auto& [change, edge] : changed) {
     const std::string text = change_points(change);
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
     // The label is near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
-    const view::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
-    const bool is_free = std::ranges::none_of(taken, [&](const view::Rect& other) {
+    const chart::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
+    const bool is_free = std::ranges::none_of(taken, [&](const chart::Rect& other) {
       return box.origin.x < other.end().x && other.origin.x < box.end().x && box.origin.y < other.end().y &&
              other.origin.y < box.end().y;
     });

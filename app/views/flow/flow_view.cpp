@@ -1,9 +1,9 @@
 #include "app/views/open_views.h"
 
-#include "app/analyses/token_flow.h"
-#include "app/cells/provenance.h"
+#include "app/engine/analyses/token_flow.h"
 #include "app/state/comparison.h"
 #include "app/views/flow/flow_graph_panel.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"

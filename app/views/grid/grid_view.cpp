@@ -1,10 +1,11 @@
+
 #include "app/views/grid/grid_view.h"
 
-#include "app/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/head_list.h"
+#include "app/widgets/head_tools.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/thumbnail_layout.h"
 
@@ -124,7 +125,7 @@ void follow_selection(const Frame& frame, float top, float bottom) {
   scroll_into_view(top, bottom, 8.0F);
 }
 
-void draw_caption(Frame& frame, const HeadRef& head, const view::Rect& box, bool is_selected, bool names_layer) {
+void draw_caption(Frame& frame, const HeadRef& head, const chart::Rect& box, bool is_selected, bool names_layer) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   const std::string text =
@@ -142,7 +143,7 @@ struct HeadStyle {
 };
 
 /// Draws one head: heatmap, frame, caption, click and tooltip.
-void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const HeadStyle& style) {
+void draw_head(Frame& frame, const HeadRef& head, const chart::Rect& box, const HeadStyle& style) {
   Selection& selection = frame.state.selection;
   const std::string name =
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
@@ -251,8 +252,8 @@ void draw_thumbnails(Frame& frame) {
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float top_margin = 4.0F;  // room for the selected one's frame
   const auto box_of = [&](std::uint32_t group, std::uint32_t index) {
-    return view::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, top_margin)),
-                      .size = layout.map_size()};
+    return chart::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, top_margin)),
+                       .size = layout.map_size()};
   };
   const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
   const float scroll = ImGui::GetScrollY();

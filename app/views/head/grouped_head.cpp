@@ -1,13 +1,14 @@
+
 #include "app/views/head/grouped_head.h"
 
 #include "app/engine/token_words.h"
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -40,7 +41,7 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   }
   for (auto i = static_cast<std::uint32_t>(labels.size()); i < count; ++i) labels.push_back(fmt::format("{}", i));
   const std::vector<TokenPlace> places = token_places(labels, prompt, tokens.start(selection.batch));
-  const view::Region cells = shown_cells(frame, selection.block);
+  const chart::Region cells = shown_cells(frame, selection.block);
   const std::uint32_t first_shown = is_query ? cells.row : cells.column;
   const attention::KeyRange shown(first_shown, first_shown + (is_query ? cells.rows : cells.columns));
   std::vector<GroupedToken> grouped;
@@ -79,7 +80,7 @@ attention::Tile tile_of(GroupedMap map) {
   return tile;
 }
 
-void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell, const view::Rect& box,
+void draw_tooltip(Frame& frame, const GroupedHead& head, chart::CellPosition cell, const chart::Rect& box,
                   const char* row_name) {
   const shell::Theme& theme = frame.ui.theme();
   const Tooltip tooltip(frame, box);
@@ -90,7 +91,7 @@ void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell
   };
   line(row_name, theme.query, head.queries().labels[cell.row]);
   line("key", theme.key, head.keys().labels[cell.column]);
-  line("weight", theme.text_dim, view::format_exact(head.map().tile->at(cell.row, cell.column)));
+  line("weight", theme.text_dim, chart::format_exact(head.map().tile->at(cell.row, cell.column)));
   write_text(frame.ui.fonts().small, theme.text_dim, grouping_text(frame));
 }
 
@@ -179,10 +180,10 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   const glm::vec2 room =
       to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - (has_bars ? kMarginalRoom : 0.0F);
   const glm::vec2 margins = measure_axes(frame, rows, columns, room);
-  const view::Viewport viewport(
+  const chart::Viewport viewport(
       {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
       rows.count, columns.count);
-  const view::Rect cells = viewport.visible();
+  const chart::Rect cells = viewport.visible();
   frame.mark("head.words", cells);
   const ShownTile shown{.query = head.query(),
                         .tile = &tile,
@@ -201,7 +202,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   if (has_bars) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
   }
-  std::optional<view::CellPosition> hovered;
+  std::optional<chart::CellPosition> hovered;
   if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(to_glm(ImGui::GetIO().MousePos));
   MarkedLabels marked;
   if (hovered) marked = {.query = hovered->row, .key = hovered->column};

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/engine/tile_cache.h"
-#include "app/quantities/grouped_map.h"
+#include "app/shapes/quantities/grouped_map.h"
 #include "app/widgets/map_axes.h"
 
 namespace headlight::app {

@@ -1,17 +1,17 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/analyses/head_metric_text.h"
-#include "app/cells/stage_text.h"
-#include "app/quantities/formulas.h"
-#include "app/quantities/shown_map.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/shapes/quantities/formulas.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/state_names.h"
 #include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/head_list.h"
-#include "app/widgets/row_names.h"
+#include "app/widgets/head_tools.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -129,7 +129,7 @@ void choose_stage(Frame& frame, float padding) {
 /// Returns the description of the map, in parts.
 HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
-  const view::Region cells = shown_cells(frame, selection.block);
+  const chart::Region cells = shown_cells(frame, selection.block);
   HeadAbout about{.kind = kind_name(frame.result, selection.block.kind),
                   .sizes = fmt::format("{} × {}", cells.rows, cells.columns)};
   if (shape.batch > 1) about.line = fmt::format("line {} of {}", selection.batch + 1, shape.batch);
@@ -355,7 +355,7 @@ std::string HeadAbout::text() const {
   return all;
 }
 
-std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure) {
+std::string fit_about(const HeadAbout& about, float room, const chart::MeasureText& measure) {
   std::string whole = about.text();
   if (measure(whole) <= room) return whole;
   HeadAbout left = about;
@@ -367,7 +367,7 @@ std::string fit_about(const HeadAbout& about, float room, const view::MeasureTex
     std::string text = left.text() + " …";
     if (measure(text) <= room) return text;
   }
-  return view::shorten(about.kind, room, measure);
+  return chart::shorten(about.kind, room, measure);
 }
 
 }  // namespace headlight::app

@@ -3,10 +3,9 @@
 #include "app/frame.h"
 #include "app/views/head/grouped_head.h"
 #include "attention/mask.h"
+#include "chart/ellipsis.h"
+#include "chart/viewport.h"
 #include "export/drawing.h"
-#include "view/ellipsis.h"
-#include "view/rect.h"
-#include "view/viewport.h"
 
 namespace headlight::app {
 
@@ -28,11 +27,11 @@ struct HeadAbout {
 
 /// Returns the text, as much of it as `room` takes. The grouping is shortened first; then the sizes are left out, which the
 /// map shows, then the grouping, which its list shows, then the line; "…" ends what is left. The kind is cut last.
-std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure);
+std::string fit_about(const HeadAbout& about, float room, const chart::MeasureText& measure);
 
 /// Draws a tooltip for a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the
 /// row's largest weight and entropy, and what the key receives in all. Requests the exact rows that it reads.
-void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box);
+void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box);
 
 /// The tokens along the map's sides.
 struct MapTokens {
@@ -76,7 +75,7 @@ class RowReveal {
   /// Called once per frame, before drawing. `rows`: the real queries of the selected line. `now_s`: any clock.
   void observe(const Frame& frame, std::uint32_t rows, double now_s);
   /// Covers those keys of the row that haven't appeared yet, and asks for the next frame.
-  void draw(Frame& frame, const view::Viewport& viewport) const;
+  void draw(Frame& frame, const chart::Viewport& viewport) const;
 
  private:
   std::uint32_t rows_ = 0;  ///< in the previous frame

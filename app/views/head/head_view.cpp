@@ -1,3 +1,4 @@
+
 #include "app/views/head/head_view.h"
 
 #include "app/shell/theme.h"
@@ -6,9 +7,9 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/row_names.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "view/viewport.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 namespace {
@@ -18,13 +19,13 @@ constexpr std::size_t kMaxMarks = 4'000;
 
 class PaintMarks {
  public:
-  PaintMarks(const Frame& frame, const view::Viewport& viewport)
+  PaintMarks(const Frame& frame, const chart::Viewport& viewport)
       : frame_(frame), viewport_(viewport), region_(viewport.visible_region()) {}
 
   void draw() {
     const Selection& selection = frame_.state.selection;
     const attention::MaskSpec& mask = selected_mask(frame_.state);
-    const view::Rect cells = viewport_.visible();
+    const chart::Rect cells = viewport_.visible();
     ImGui::PushClipRect(cells.origin, cells.end(), true);
     if (mask.documents) draw_documents(*mask.documents);
     const glm::vec2 cell = viewport_.cell_size();
@@ -46,12 +47,12 @@ class PaintMarks {
   }
 
  private:
-  view::Rect rect_of(attention::Cell at) const { return viewport_.rect_of({.row = at.query, .column = at.key}); }
+  chart::Rect rect_of(attention::Cell at) const { return viewport_.rect_of({.row = at.query, .column = at.key}); }
 
   void draw_documents(const attention::Documents& documents) {
     const auto found = documents.find(frame_.state.selection.batch);
     if (found == documents.end()) return;
-    const view::Rect matrix = viewport_.matrix();
+    const chart::Rect matrix = viewport_.matrix();
     const shell::Color color = frame_.ui.theme().warning;
     for (const std::uint32_t begin : found->second) {
       if (begin >= viewport_.rows() || begin >= viewport_.columns()) break;
@@ -79,7 +80,7 @@ class PaintMarks {
   /// Draws the sign in the cell's upper right corner, on a ground of its own, so that it is seen on any colour.
   void sign(attention::Cell at, bool is_plus) {
     const shell::Theme& theme = frame_.ui.theme();
-    const view::Rect cell = rect_of(at);
+    const chart::Rect cell = rect_of(at);
     const float size = std::clamp(std::min(cell.size.x, cell.size.y) * 0.3F, 4.0F, 11.0F);
     const glm::vec2 center{cell.end().x - size * 0.5F - 1.0F, cell.origin.y + size * 0.5F + 1.0F};
     const float half = size * 0.5F, arm = half * 0.65F;
@@ -90,31 +91,31 @@ class PaintMarks {
   }
 
   void frame_cell(attention::Cell at) {
-    const view::Rect cell = rect_of(at);
+    const chart::Rect cell = rect_of(at);
     outline_rect(cell.origin + 1.0F, cell.end() - 1.0F, frame_.ui.theme().accent, 0.0F, 1.5F);
   }
 
   const Frame& frame_;
-  const view::Viewport& viewport_;
-  view::Region region_;
+  const chart::Viewport& viewport_;
+  chart::Region region_;
   std::size_t marks_ = 0;
 };
 
 /// Marks on the cells of the big heatmap that have a painted bias (+ or −) or a painted weight (a frame), and lines where
 /// documents begin.
-void draw_paint_marks(const Frame& frame, const view::Viewport& viewport) { PaintMarks(frame, viewport).draw(); }
+void draw_paint_marks(const Frame& frame, const chart::Viewport& viewport) { PaintMarks(frame, viewport).draw(); }
 
 /// Returns the row or column at a point of the labels, found in the cells beside them.
-std::optional<LockedToken> token_at(const view::Viewport& viewport, MapSide side, glm::vec2 point) {
-  const view::Rect cells = viewport.visible();
+std::optional<LockedToken> token_at(const chart::Viewport& viewport, MapSide side, glm::vec2 point) {
+  const chart::Rect cells = viewport.visible();
   const glm::vec2 inside =
       side == MapSide::Query ? glm::vec2(cells.origin.x + 0.5F, point.y) : glm::vec2(point.x, cells.origin.y + 0.5F);
-  const std::optional<view::CellPosition> cell = viewport.cell_at(inside);
+  const std::optional<chart::CellPosition> cell = viewport.cell_at(inside);
   if (!cell) return std::nullopt;
   return LockedToken{.side = side, .token = side == MapSide::Query ? cell->row : cell->column};
 }
 
-void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, const view::Rect& labels) {
+void handle_side(Frame& frame, const chart::Viewport& viewport, MapSide side, const chart::Rect& labels) {
   if (labels.is_empty()) return;
   const char* name = side == MapSide::Query ? "head.rows_of_labels" : "head.columns_of_labels";
   ImGui::SetCursorScreenPos(labels.origin);
@@ -135,8 +136,8 @@ void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, con
 
 /// Clicks on the labels left of the map and above it: the row or the column is locked, and released by another click or Esc.
 /// `margins`: width and height of the labels.
-void handle_axis_clicks(Frame& frame, const view::Viewport& viewport, glm::vec2 margins) {
-  const view::Rect cells = viewport.visible();
+void handle_axis_clicks(Frame& frame, const chart::Viewport& viewport, glm::vec2 margins) {
+  const chart::Rect cells = viewport.visible();
   handle_side(frame, viewport, MapSide::Query,
               {.origin = {cells.origin.x - margins.x, cells.origin.y}, .size = {margins.x, cells.size.y}});
   handle_side(frame, viewport, MapSide::Key,
@@ -157,10 +158,10 @@ MarkedLabels marked_labels(const Frame& frame) {
 }
 
 /// Outlines a row and a column over the whole map, or one of them; thin ones are widened to be seen.
-void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t> query, std::optional<std::uint32_t> key,
+void draw_crosshair(const chart::Viewport& viewport, std::optional<std::uint32_t> query, std::optional<std::uint32_t> key,
                     shell::Color color) {
-  const view::Rect cells = viewport.visible();
-  const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
+  const chart::Rect cells = viewport.visible();
+  const chart::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
   const glm::vec2 more = glm::max(3.0F - at.size, 0.0F) * 0.5F;
   ImGui::PushClipRect(cells.origin - 1.0F, cells.end() + 1.0F, true);
   if (query && *query < viewport.rows()) {
@@ -175,7 +176,7 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
 }
 
 /// Draws the locked row or column, and the dragged range.
-void draw_choices(const Frame& frame, const view::Viewport& viewport) {
+void draw_choices(const Frame& frame, const chart::Viewport& viewport) {
   const shell::Color color = frame.ui.theme().accent;
   if (const std::optional<LockedToken>& locked = frame.state.view.locked) {
     const bool is_row = locked->side == MapSide::Query;
@@ -184,9 +185,9 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   }
   const std::optional<CellRange>& range = frame.transient.range;
   if (!range) return;
-  const view::Rect cells = viewport.visible();
-  const view::Rect first = viewport.rect_of({.row = range->first.query, .column = range->first.key});
-  const view::Rect last = viewport.rect_of({.row = range->last.query, .column = range->last.key});
+  const chart::Rect cells = viewport.visible();
+  const chart::Rect first = viewport.rect_of({.row = range->first.query, .column = range->first.key});
+  const chart::Rect last = viewport.rect_of({.row = range->last.query, .column = range->last.key});
   ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
   fill_rect(first.origin, last.end(), shell::with_alpha(color, 40));
   outline_rect(first.origin, last.end(), color, 0.0F, 2.0F);
@@ -194,10 +195,10 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
 }
 
 /// Draws cells whose contents a lesson asks for: lines between the cells and nothing else.
-void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
-  const view::Rect cells = viewport.visible();
+void draw_blank_cells(const Frame& frame, const chart::Viewport& viewport) {
+  const chart::Rect cells = viewport.visible();
   fill_rect(cells, frame.ui.theme().field);
-  const view::Region region = viewport.visible_region();
+  const chart::Region region = viewport.visible_region();
   for (std::uint32_t row = region.row; row <= region.row + region.rows; ++row) {
     const float y = viewport.rect_of({.row = row, .column = region.column}).origin.y;
     draw_line({cells.origin.x, y}, {cells.end().x, y}, frame.ui.theme().border);
@@ -209,8 +210,8 @@ void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
 }
 
 /// Returns the cells that are on screen, wholly or in part.
-CellRange visible_cells(const view::Viewport& viewport) {
-  const view::Region region = viewport.visible_region();
+CellRange visible_cells(const chart::Viewport& viewport) {
+  const chart::Region region = viewport.visible_region();
   const auto last = [](std::uint32_t first, std::uint32_t count) { return first + std::max(count, 1U) - 1; };
   return {.first = {.query = region.row, .key = region.column},
           .last = {.query = last(region.row, region.rows), .key = last(region.column, region.columns)}};
@@ -220,7 +221,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   const float bars = frame.state.view.shows_marginals && can_group(frame) ? kMarginalRoom : 0.0F;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - bars;
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
-  const view::Region cells = shown_cells(frame, frame.state.selection.block);
+  const chart::Region cells = shown_cells(frame, frame.state.selection.block);
   const MapRoom map_room{
       .area = {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
       .rows = queries.count,
@@ -228,8 +229,8 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
       .first = {.row = cells.row, .column = cells.column}};
   follow_strongest(frame, map_room.rows, map_room.columns);
   const Minimap minimap(frame, map_room);
-  const view::Viewport viewport = handle_map_input(frame, map_room, minimap.area());
-  const view::Rect seen = viewport.visible();
+  const chart::Viewport viewport = handle_map_input(frame, map_room, minimap.area());
+  const chart::Rect seen = viewport.visible();
   frame.mark("head.map", seen);
   frame.transient.visible = visible_cells(viewport);
   handle_axis_clicks(frame, viewport, margins);
@@ -274,7 +275,7 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
-  const view::Region cells = shown_cells(frame, selection.block);
+  const chart::Region cells = shown_cells(frame, selection.block);
   AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind),
                                 rows_write_tokens(frame, kind) ? "reads" : "query");
   if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read

@@ -2,10 +2,10 @@
 
 #include <glm/geometric.hpp>
 
-#include "app/cells/shown_mask.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
+#include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
@@ -20,15 +20,15 @@ constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during
 enum class Stroke : int { None, Put, Take, Pan, Pin, Range, PutRectangle, TakeRectangle };
 
 /// Returns the map's cell under a point.
-std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2 point) {
-  const std::optional<view::CellPosition> cell = viewport.cell_at(point);
+std::optional<attention::Cell> cell_at(const chart::Viewport& viewport, glm::vec2 point) {
+  const std::optional<chart::CellPosition> cell = viewport.cell_at(point);
   if (!cell) return std::nullopt;
   return attention::Cell{.query = cell->row, .key = cell->column};
 }
 
 class MapInput {
  public:
-  MapInput(Frame& frame, const MapRoom& room, const view::Rect& covered)
+  MapInput(Frame& frame, const MapRoom& room, const chart::Rect& covered)
       : frame_(frame),
         room_(room),
         covered_(covered),
@@ -36,13 +36,13 @@ class MapInput {
         storage_(*ImGui::GetStateStorage()),
         io_(ImGui::GetIO()) {}
 
-  view::Viewport handle() {
+  chart::Viewport handle() {
     if (const auto cell = std::exchange(frame_.transient.reveals, std::nullopt)) {
       viewport_ = viewport_.revealing(
           {.row = std::min(cell->query, room_.rows - 1), .column = std::min(cell->key, room_.columns - 1)});
     }
     clamp_range();
-    const view::Rect seen = viewport_.visible();
+    const chart::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(seen.origin);
     click_area("map", glm::max(seen.size, 1.0F));
     const bool is_hovered = ImGui::IsItemHovered() && !covered_.contains(pointer());
@@ -72,7 +72,7 @@ class MapInput {
   /// Zooms so that what is under the point stays there, also while the map's part of the room grows.
   void zoom_at(glm::vec2 point, float factor) {
     const glm::vec2 cells = (point - viewport_.matrix().origin) / viewport_.cell_size();
-    const view::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
+    const chart::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
     viewport_ = zoomed.moved(point - zoomed.matrix().origin - cells * zoomed.cell_size());
   }
 
@@ -148,7 +148,7 @@ class MapInput {
     const Stroke now = stroke();
     if (memory("middle") != 0 || now == Stroke::Pan) viewport_ = viewport_.moved(to_glm(io_.MouseDelta));
     if (now == Stroke::None || now == Stroke::Pan || now == Stroke::Pin) return;
-    const view::Rect seen = viewport_.visible();
+    const chart::Rect seen = viewport_.visible();
     const glm::vec2 nearest = glm::clamp(pointer(), seen.origin, glm::max(seen.end() - 0.5F, seen.origin));
     const std::optional<attention::Cell> cell = cell_at(viewport_, nearest);
     if (!cell) return;
@@ -218,21 +218,21 @@ class MapInput {
 
   Frame& frame_;
   const MapRoom& room_;
-  const view::Rect& covered_;
-  view::Viewport viewport_;
+  const chart::Rect& covered_;
+  chart::Viewport viewport_;
   ImGuiStorage& storage_;
   ImGuiIO& io_;
 };
 
 }  // namespace
 
-view::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
-  view::Rect used = area;
-  used.size.y = std::min(area.size.y, std::max(view::Viewport(area, rows, columns, zoom, {}, first).shown().size.y, 1.0F));
+chart::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
+  chart::Rect used = area;
+  used.size.y = std::min(area.size.y, std::max(chart::Viewport(area, rows, columns, zoom, {}, first).shown().size.y, 1.0F));
   return {used, rows, columns, zoom, pan, first};
 }
 
-view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered) {
+chart::Viewport handle_map_input(Frame& frame, const MapRoom& room, const chart::Rect& covered) {
   return MapInput(frame, room, covered).handle();
 }
 

@@ -1,10 +1,10 @@
 #include "app/views/head/map_parts.h"
 
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
-#include "view/not_finite.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -70,7 +70,7 @@ void MapLegend::draw(glm::vec2 at) {
     at.y += kSwitchHeight;
   }
   if (has_odd_cells_) {
-    fill_rect(at, at + 14.0F, view::kNotFinitePacked);
+    fill_rect(at, at + 14.0F, chart::kNotFinitePacked);
     put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "not a");
     put_text(font, {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
     at.y += kOddHeight;

@@ -6,19 +6,19 @@
 #include "app/widgets/map_layers.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
-#include "view/viewport.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
 /// The room for a map's cells on the screen, and its size in cells.
 struct MapRoom {
-  view::Rect area;
+  chart::Rect area;
   std::uint32_t rows = 0, columns = 0;
-  view::CellPosition first = {};  ///< that is shown; padding may be before it
+  chart::CellPosition first = {};  ///< that is shown; padding may be before it
 
   /// Returns the map at a zoom and pan. One lower than its room hangs from the top, below its head's name, instead of
   /// floating in the middle; zooming in lets it grow down to the bottom.
-  view::Viewport viewport(float zoom, glm::vec2 pan) const;
+  chart::Viewport viewport(float zoom, glm::vec2 pan) const;
 };
 
 /// The actions of pointer and keyboard on the big heatmap of the selected head:
@@ -28,7 +28,7 @@ struct MapRoom {
 ///   with the brush (Transient::paints), click or drag: mask cells, or unmask them when the first one was masked
 /// Call it inside the window that shows the map, before drawing. Changes zoom, pan and hovered cell of the transient state,
 /// masks and pin of the state; returns where the map is now. The pointer inside of `covered` isn't the map's.
-view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered = {});
+chart::Viewport handle_map_input(Frame& frame, const MapRoom& room, const chart::Rect& covered = {});
 
 /// The whole map, small, in the corner of a map that is larger than its room, with the visible part as a rectangle. Causal
 /// maps are empty in that corner.
@@ -40,16 +40,16 @@ class Minimap {
   /// Is the map larger than its room, and large enough that this helps?
   bool is_shown() const { return is_shown_; }
   /// Returns the minimap's area; empty where it isn't shown.
-  const view::Rect& area() const { return area_; }
+  const chart::Rect& area() const { return area_; }
   /// Returns the part of it that shows a tile.
-  view::Rect area_of(const TileQuery& tile) const;
+  chart::Rect area_of(const TileQuery& tile) const;
   /// Draws the frame around the minimap, and the visible part; below the tiles.
-  void draw_marks(const view::Viewport& viewport) const;
+  void draw_marks(const chart::Viewport& viewport) const;
 
  private:
   Frame& frame_;
   glm::vec2 first_, count_;  ///< columns and rows: before those that are shown, and of these
-  view::Rect area_;
+  chart::Rect area_;
   bool is_shown_ = false;
 };
 
@@ -58,7 +58,7 @@ class MapHeatmap {
  public:
   /// Asks for the visible cells, and for the whole map pooled to the screen: it gives the colours' range and stands in
   /// until the rest is there.
-  MapHeatmap(Frame& frame, const view::Viewport& viewport);
+  MapHeatmap(Frame& frame, const chart::Viewport& viewport);
 
   bool is_known() const { return known().tile; }
   bool has_masked_cells() const;
@@ -68,15 +68,15 @@ class MapHeatmap {
   /// Draws the whole map small, as far as it is known.
   void draw_small(const Minimap& minimap);
   /// Draws the colour bar, whose range the user may change.
-  void draw_bar(const view::Rect& bar);
+  void draw_bar(const chart::Rect& bar);
   /// Can the user choose the bar's range? Not that of differences and norms: each map has its own.
   bool has_range_choice() const;
-  view::ValueLimits range() const;
+  chart::ValueLimits range() const;
   /// Returns what the colours leave out or don't use, and how to see it.
   std::optional<RangeHint> hint() const;
 
  private:
-  TileQuery query(const view::Region& region) const;
+  TileQuery query(const chart::Region& region) const;
   bool shows_weights() const;
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
@@ -84,7 +84,7 @@ class MapHeatmap {
   const ShownTile& known() const { return tiles_.known(); }
 
   Frame& frame_;
-  const view::Viewport& viewport_;
+  const chart::Viewport& viewport_;
   TiledMap tiles_;
 };
 

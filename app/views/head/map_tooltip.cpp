@@ -1,12 +1,12 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/cells/arithmetic.h"
-#include "app/cells/shown_mask.h"
-#include "app/quantities/shown_map.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
+#include "app/widgets/cells/arithmetic.h"
+#include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/row_names.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -118,7 +118,7 @@ void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
 
 }  // namespace
 
-void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box) {
+void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box) {
   if (!frame.result.input) return;
   const Selection& selection = frame.state.selection;
   const shell::Theme& theme = frame.ui.theme();

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/cells/stage_text.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
@@ -109,7 +109,7 @@ Table draw_composition_arcs(Frame& frame, const CompositionGraph& graph, attribu
       for (std::uint32_t head = 0; head < entry.second.heads; ++head, x += step) {
         const HeadRef ref{.block = block, .head = head};
         places[ref] = {x + step * 0.5F, line};
-        const view::Rect dot{.origin = {x, line}, .size = {std::max(step - 1.0F, 2.0F), kDot}};
+        const chart::Rect dot{.origin = {x, line}, .size = {std::max(step - 1.0F, 2.0F), kDot}};
         ImGui::SetCursorScreenPos(to_imgui(dot.origin));
         const std::string name = fmt::format("heads.arcs.{}.{}.{}", to_string(block.kind), block.layer.value, head);
         if (click_area(name.c_str(), to_imgui(dot.size))) select_head(selection, {block, head});

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/analyses/head_circuits.h"
+#include "app/engine/analyses/head_circuits.h"
 #include "app/frame.h"
 #include "app/shapes/table.h"
 

@@ -1,10 +1,10 @@
 #include <set>
 
-#include "app/analyses/head_circuits.h"
-#include "app/analyses/head_metric_text.h"
-#include "app/cells/provenance.h"
+#include "app/engine/analyses/head_circuits.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/views/heads/composition_arcs.h"
 #include "app/views/heads/find_panel.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"

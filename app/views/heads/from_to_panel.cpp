@@ -1,15 +1,14 @@
 
 
-#include "app/analyses/head_ranking.h"
-#include "app/cells/provenance.h"
-#include "app/state/chosen_token.h"
+#include "app/engine/analyses/head_ranking.h"
+#include "app/state/transient.h"
 #include "app/views/heads/find_panel.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/head_subject.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/token_chips.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -69,7 +68,8 @@ class FromToPanel final : public FindPanel {
                                   [](const HeadRef& head, double value) {
                                     return fmt::format(
                                         "Layer {}, head {}: {}. Click: selects the head. Double click: opens it.",
-                                        head.block.layer.value, head.head, view::format_fixed(static_cast<float>(value), 4));
+                                        head.block.layer.value, head.head,
+                                        chart::format_fixed(static_cast<float>(value), 4));
                                   },
                               .number = [&](const HeadRef& head) { return number_of(frame, head, range, found.now); }});
   }

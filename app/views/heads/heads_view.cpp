@@ -1,9 +1,9 @@
 #include "app/views/open_views.h"
 #include "app/widgets/controls.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -74,7 +74,7 @@ class HeadsView final : public ViewPanel {
     if (panel_->is_compared() && frame.state.compare.baseline) {
       look_.subtitle += (look_.subtitle.empty() ? "" : "; ") + compared(frame);
     }
-    if (const auto map = view::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
+    if (const auto map = chart::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
   }
 
   void draw_title(Frame& frame) {

@@ -1,8 +1,8 @@
 
 #include <imgui.h>
 
-#include "app/analyses/head_table.h"
-#include "app/exports/view_figures.h"
+#include "app/engine/analyses/head_table.h"
+#include "app/figures/view_figures.h"
 #include "app/shapes/head_grid.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/controls.h"
@@ -28,7 +28,7 @@ struct MetricsShown {
 };
 
 /// The ring that pins a head.
-void draw_pin(Frame& frame, const HeadRef& head, const view::Rect& box) {
+void draw_pin(Frame& frame, const HeadRef& head, const chart::Rect& box) {
   const shell::Theme& theme = frame.ui.theme();
   const std::string name = fmt::format("heads.pin.{}.{}", head.block.layer.value, head.head);
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
@@ -124,7 +124,7 @@ class MetricsPanel final : public FindPanel {
     const std::vector<HeadRef>& heads = table_.table().subjects;
     const auto selected = std::ranges::find(heads, selection.head_ref());
     TableParts parts{.gutter = kPinRoom,
-                     .draw_gutter = [&](std::size_t row, const view::Rect& box) { draw_pin(frame, heads[row], box); }};
+                     .draw_gutter = [&](std::size_t row, const chart::Rect& box) { draw_pin(frame, heads[row], box); }};
     if (selected != heads.end()) parts.chosen = static_cast<std::size_t>(selected - heads.begin());
     TableOrder order = list(choices);
     const TableOrder before = order;

@@ -1,9 +1,9 @@
 #include "app/views/heads/pattern_pad.h"
 
-#include "app/analyses/head_ranking.h"
-#include "app/cells/shown_mask.h"
+#include "app/engine/analyses/head_ranking.h"
 #include "app/shell/click_area.h"
 #include "app/views/heads/find_panel.h"
+#include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
@@ -25,8 +25,8 @@ std::optional<std::string> PatternPad::draw(Frame& frame, const std::string& for
   if (pattern_.cells.empty()) return std::nullopt;
   const float most = static_cast<float>(std::max(pattern_.queries, pattern_.keys));
   const float cell = std::clamp(std::floor(kPadSize / most), kMinPadCell, kMaxPadCell);
-  const view::Rect box{.origin = to_glm(ImGui::GetCursorScreenPos()),
-                       .size = {cell * static_cast<float>(pattern_.keys), cell * static_cast<float>(pattern_.queries)}};
+  const chart::Rect box{.origin = to_glm(ImGui::GetCursorScreenPos()),
+                        .size = {cell * static_cast<float>(pattern_.keys), cell * static_cast<float>(pattern_.queries)}};
   click_area("##pad", to_imgui(box.size));
   const bool ends = ink_ && ImGui::IsItemDeactivated();
   follow_pointer(frame, box, cell);
@@ -88,7 +88,7 @@ void PatternPad::update(const Frame& frame, const std::string& formula) {
   pattern_.cells = rows.rows(selection.head_ref(), queries.begin, pattern_.queries);
 }
 
-void PatternPad::follow_pointer(Frame& frame, const view::Rect& box, float cell) {
+void PatternPad::follow_pointer(Frame& frame, const chart::Rect& box, float cell) {
   const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - box.origin) / cell;
   const bool is_inside = at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(pattern_.keys) &&
                          at.y < static_cast<float>(pattern_.queries);
@@ -101,7 +101,7 @@ void PatternPad::follow_pointer(Frame& frame, const view::Rect& box, float cell)
   if (ink_) pattern_.at(row, column) = *ink_;
 }
 
-void PatternPad::draw_cells(const Frame& frame, const view::Rect& box, float cell) const {
+void PatternPad::draw_cells(const Frame& frame, const chart::Rect& box, float cell) const {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.border);

@@ -39,9 +39,9 @@ class PatternPad {
     bool operator==(const Of&) const = default;
   };
   void update(const Frame& frame, const std::string& formula);
-  void draw_cells(const Frame& frame, const view::Rect& box, float cell) const;
+  void draw_cells(const Frame& frame, const chart::Rect& box, float cell) const;
   /// Draws or takes away what the pointer passes while it is held.
-  void follow_pointer(Frame& frame, const view::Rect& box, float cell);
+  void follow_pointer(Frame& frame, const chart::Rect& box, float cell);
 
   std::optional<Of> of_;
   DrawnPattern pattern_;

@@ -1,9 +1,9 @@
 #include <variant>
 
-#include "app/analyses/head_ranking.h"
-#include "app/cells/provenance.h"
+#include "app/engine/analyses/head_ranking.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/pattern_pad.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/retrieval.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/retrieval.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "app/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
@@ -22,7 +22,7 @@ constexpr float kMinDivergence = 1e-4F;  // bits: the colours of differences rea
 
 /// Names of rows, as many as have room.
 void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vector<std::uint32_t>& order,
-                const view::Rect& area) {
+                const chart::Rect& area) {
   ImFont* font = frame.ui.fonts().small;
   const float cell = area.size.y / static_cast<float>(order.size());
   const auto step = static_cast<std::size_t>(std::max(std::ceil(font_size(font) / cell), 1.0F));
@@ -111,7 +111,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   // Ctrl and a click ask where the number is from.
   const bool is_clicked = click_area("similar", to_imgui(image.area.size)) && !ImGui::GetIO().KeyCtrl;
   const bool is_hovered = ImGui::IsItemHovered();
-  const std::optional<view::CellPosition> cell =
+  const std::optional<chart::CellPosition> cell =
       is_hovered ? shell::HeatmapRenderer::cell_at(image, to_glm(ImGui::GetIO().MousePos)) : std::nullopt;
   std::string about =
       "How much the attention of every two heads differs. Click: selects the row's head. Double click: opens it.";

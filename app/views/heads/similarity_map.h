@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/analyses/head_similarity.h"
+#include "app/engine/analyses/head_similarity.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/matrix.h"
 

@@ -1,11 +1,11 @@
 
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/head_similarity.h"
-#include "app/cells/provenance.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_similarity.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/vocabulary_tokens.h"
-#include "app/engine/prediction_place.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/vocabulary_tokens.h"
+#include "app/engine/predictions.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

@@ -39,7 +39,7 @@ LineLayout::LineLayout(const Sizes& sizes) : sizes_(sizes) {
   sizes_.scroll = std::clamp(sizes.scroll, 0.0F, std::max(content_height() - sizes.room.y, 0.0F));
 }
 
-view::Rect LineLayout::label(MapSide side, std::uint32_t token) const {
+chart::Rect LineLayout::label(MapSide side, std::uint32_t token) const {
   const float height = sizes_.line_height + kAir;
   const float x = side == MapSide::Query ? query_x_ - query_label_ : key_x_;
   return {.origin = {x, std::round(y_of(token) - height * 0.5F)}, .size = {label_width(side), height}};
@@ -60,7 +60,7 @@ std::optional<LockedToken> LineLayout::token_at(glm::vec2 point) const {
   if (point.y < 0.0F || point.y >= sizes_.room.y) return std::nullopt;
   const float row = std::floor((point.y + sizes_.scroll) / pitch_);
   for (const MapSide side : {MapSide::Query, MapSide::Key}) {
-    const view::Rect column = label(side, 0);
+    const chart::Rect column = label(side, 0);
     const bool is_in_column = point.x >= column.origin.x && point.x < column.end().x;
     if (is_in_column && row >= 0.0F && row < static_cast<float>(count(side))) {
       return LockedToken{.side = side, .token = static_cast<std::uint32_t>(row)};

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/exports/line_set.h"
-#include "view/rect.h"
+#include "app/figures/line_set.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -38,7 +38,7 @@ class LineLayout {
   /// Returns the room for a side's longest label.
   float label_width(MapSide side) const { return side == MapSide::Query ? query_label_ : key_label_; }
   /// Returns the label of a token with the padding around it; labels never overlap.
-  view::Rect label(MapSide side, std::uint32_t token) const;
+  chart::Rect label(MapSide side, std::uint32_t token) const;
   /// Returns the first point of what is printed beyond a token's label; it is right-aligned on the queries' side.
   float number_x(MapSide side) const;
 

@@ -1,11 +1,13 @@
+
+
 #include "app/views/lines/lines_drawing.h"
 
-#include "app/exports/line_set.h"
-#include "app/exports/shaded_text.h"
+#include "app/figures/line_set.h"
+#include "app/figures/shaded_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/row_names.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "view/head_palette.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -15,12 +17,12 @@ constexpr float kWeightGap = 6.0F;
 constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
 
 shell::Color color_of_head(const shell::Theme& theme, std::uint32_t head, float opacity) {
-  const shell::Color color = shell::mark_on(theme.background, view::pack(view::head_color(head)), theme.text);
+  const shell::Color color = shell::mark_on(theme.background, chart::pack(chart::head_color(head)), theme.text);
   return shell::with_alpha(color, static_cast<std::uint32_t>(std::lround(std::clamp(opacity, 0.0F, 1.0F) * 255.0F)));
 }
 
 shell::Color color_of_sign(float change) {
-  return shell::with_alpha(view::pack(exporting::sign_color(change)),
+  return shell::with_alpha(chart::pack(exporting::sign_color(change)),
                            static_cast<std::uint32_t>(std::lround(exporting::sign_opacity(change) * 255.0F)));
 }
 
@@ -47,7 +49,7 @@ class SidePainter {
   void draw() const {
     const TokenSpan visible = drawn_.layout.visible(side_);
     for (std::uint32_t token = visible.begin; token < visible.end; ++token) {
-      view::Rect label = drawn_.layout.label(side_, token);
+      chart::Rect label = drawn_.layout.label(side_, token);
       label.origin += drawn_.origin;
       draw_label(token, label);
       if (drawn_.printed > 0 && token < weights_.size() && !weights_[token].empty()) draw_weights(token, label);
@@ -57,7 +59,7 @@ class SidePainter {
  private:
   const char* name() const { return side_ == MapSide::Query ? "query" : "key"; }
 
-  void draw_label(std::uint32_t token, const view::Rect& rect) const {
+  void draw_label(std::uint32_t token, const chart::Rect& rect) const {
     const LockedToken self{.side = side_, .token = token};
     const shell::Color role = side_ == MapSide::Query ? theme_.query : theme_.key;
     if (drawn_.token == self || drawn_.hovered == self) {
@@ -79,7 +81,7 @@ class SidePainter {
   }
 
   /// Draws the weights from the label outwards, the largest first, each after a square in its head's colour.
-  void draw_weights(std::uint32_t token, const view::Rect& label) const {
+  void draw_weights(std::uint32_t token, const chart::Rect& label) const {
     ImFont* font = frame_.ui.fonts().mono_small;
     constexpr float kSquare = 6.0F;
     const float step = kSquare + 3.0F + number_width(frame_, drawn_.is_difference) + kWeightGap;

@@ -1,10 +1,10 @@
 #include "app/views/lines/lines_drawing.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
-#include "view/head_palette.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -125,16 +125,16 @@ class Legend {
   float chip_width() const { return std::ceil(6.0F + kSwatch + 5.0F + number_width_ + 7.0F); }
 
   /// Returns the next place of this width, on a line of its own where the present one is full.
-  view::Rect place(float width) {
+  chart::Rect place(float width) {
     if (at_.x > origin_.x && at_.x + width > end_x_) at_ = {origin_.x, at_.y + (kChipHeight + kChipGap)};
-    const view::Rect rect{.origin = at_, .size = {width, kChipHeight}};
+    const chart::Rect rect{.origin = at_, .size = {width, kChipHeight}};
     at_.x += width + kChipGap;
     ImGui::SetCursorScreenPos(rect.origin);
     return rect;
   }
 
   void draw_chip(std::uint32_t head) {
-    const view::Rect rect = place(chip_width());
+    const chart::Rect rect = place(chip_width());
     const std::string name = fmt::format("lines.head.{}", head);
     const bool is_clicked = click_area(name.c_str(), rect.size);
     const bool is_hovered = ImGui::IsItemHovered();
@@ -151,7 +151,7 @@ class Legend {
     const shell::Theme& theme = frame_.ui.theme();
     const bool is_shown = shows_head(choices_, head, selected_);
     const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
-    const shell::Color packed = shell::mark_on(theme.field, view::pack(view::head_color(head)), theme.text);
+    const shell::Color packed = shell::mark_on(theme.field, chart::pack(chart::head_color(head)), theme.text);
     const glm::vec2 low = rect.origin;
     fill_rect(rect, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
     outline_rect(rect, is_selected ? theme.accent : theme.border, 4.0F);
@@ -168,7 +168,7 @@ class Legend {
   }
 
   bool draw_word(const char* word, const char* name, const char* tip) {
-    const view::Rect rect = place(std::ceil(text_width(font_, word)) + 12.0F);
+    const chart::Rect rect = place(std::ceil(text_width(font_, word)) + 12.0F);
     const bool is_clicked = click_area(name, rect.size);
     mark_last_item(frame_, name, tip);
     const shell::Theme& theme = frame_.ui.theme();

@@ -1,12 +1,12 @@
 #include "app/views/open_views.h"
 
-#include "app/cells/stage_text.h"
 #include "app/views/lines/lines_drawing.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/row_names.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -190,7 +190,7 @@ class LinesView final : public ViewPanel {
     frame.point_at(attention::Cell{.query = line->query, .key = line->key});
     const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
                                          sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
-                                         sides.keys.labels.at(line->key), view::format_exact(line->weight));
+                                         sides.keys.labels.at(line->key), chart::format_exact(line->weight));
     const Tooltip tooltip(frame, around_pointer());
     ImGui::TextUnformatted(text.c_str());
     return line;
@@ -256,12 +256,13 @@ class LinesView final : public ViewPanel {
   /// Writes, between the columns, what to do where there are no lines.
   void draw_empty(Frame& frame, const LineLayout& layout, glm::vec2 origin, glm::vec2 room, bool asks_nothing) const {
     if (!set_.lines.empty()) return;
-    const std::string text = asks_nothing            ? "No head is chosen: click one above."
-                             : inputs_.tiles.empty() ? "computing…"
-                             : largest_ < inputs_.threshold
-                                 ? fmt::format("The largest {} is {}: choose a smaller one above.",
-                                               inputs_.is_difference ? "change" : "weight", view::format_number(largest_, 6))
-                                 : "Nothing here is that large: choose a smaller one above.";
+    const std::string text =
+        asks_nothing            ? "No head is chosen: click one above."
+        : inputs_.tiles.empty() ? "computing…"
+        : largest_ < inputs_.threshold
+            ? fmt::format("The largest {} is {}: choose a smaller one above.", inputs_.is_difference ? "change" : "weight",
+                          chart::format_number(largest_, 6))
+            : "Nothing here is that large: choose a smaller one above.";
     ImFont* font = frame.ui.fonts().small;
     const std::vector<std::string> lines = break_lines(font, text, layout.key_x() - layout.query_x() - 24.0F);
     const float middle = (layout.query_x() + layout.key_x()) * 0.5F;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/analyses/logit_attribution.h"
+#include "app/engine/analyses/logit_attribution.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 

@@ -1,9 +1,9 @@
 #include "app/views/open_views.h"
 
-#include "app/cells/provenance.h"
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
 #include "app/views/logits/explained_logit.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"

@@ -82,7 +82,7 @@ void FilmStrip::draw(Frame& frame, float height) {
     const inference::BlockShape& shape = selected_shape(frame);
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = glm::floor(kMapEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F)));
-    const view::Rect box{.origin = glm::round(to_glm(start)), .size = size};
+    const chart::Rect box{.origin = glm::round(to_glm(start)), .size = size};
     TileQuery query = thumbnail_request(frame, selection.block, selection.head, kMapEdge);
     query.sampled_rows = 0;  // one map is exact at any length
     draw_thumbnail(frame, query, box, kPlace);
@@ -121,9 +121,9 @@ void FilmStrip::draw(Frame& frame, float height) {
   }
 }
 
-void FilmStrip::cover(Frame& frame, model::BlockRef block, const view::Rect& box) const {
+void FilmStrip::cover(Frame& frame, model::BlockRef block, const chart::Rect& box) const {
   if (!token_) return;
-  const view::Region cells = shown_cells(frame, block);
+  const chart::Region cells = shown_cells(frame, block);
   const std::uint32_t rows = *token_ + 1 - std::min(cells.row, *token_ + 1);
   const float y = box.origin.y + std::round(box.size.y * static_cast<float>(rows) / static_cast<float>(cells.rows));
   if (y >= box.end().y) return;

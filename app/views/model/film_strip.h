@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/widgets/head_list.h"
+#include "app/widgets/head_tools.h"
 
 namespace headlight::app {
 
@@ -16,7 +16,7 @@ class FilmStrip {
   /// Keys: comma and full stop go to the token before and after.
   void handle_keys(Frame& frame);
   /// Covers the rows of a thumbnail that come after the chosen token.
-  void cover(Frame& frame, model::BlockRef block, const view::Rect& box) const;
+  void cover(Frame& frame, model::BlockRef block, const chart::Rect& box) const;
 
  private:
   /// Forgets a token that the text no longer has.

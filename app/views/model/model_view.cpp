@@ -2,11 +2,11 @@
 
 #include <glm/geometric.hpp>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/cells/stage_text.h"
-#include "app/exports/view_figures.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/figures/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/model/film_strip.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/thumbnail.h"
@@ -122,8 +122,8 @@ class ModelView final : public ViewPanel {
     if (!sample_.empty()) kept_.subtitle += "; " + sample_;
     kept_.value_title =
         frame.shows_difference() ? difference_caption(frame.state) : quantity(attention::Stage::Weights).value_title;
-    if (const auto map = view::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;
-    kept_.style.scale = view::ScaleKind::Maximum;
+    if (const auto map = chart::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;
+    kept_.style.scale = chart::ScaleKind::Maximum;
     if (frame.shows_difference()) kept_.style = exporting::diverging(kept_.style);
   }
 
@@ -171,7 +171,7 @@ class ModelView final : public ViewPanel {
     const shell::ControlGroup group(frame.ui.keyboard(), "heads");
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (lines.tops[i] + lines.map.y + kCaption < top || lines.tops[i] > bottom) continue;
-      const view::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
+      const chart::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
       draw_head(frame, heads[i], box, metrics.of(heads[i]));
     }
     asked_edge_ = std::max(lines.map.x, lines.map.y);
@@ -190,7 +190,7 @@ class ModelView final : public ViewPanel {
     scroll_into_view(lines.tops[at], lines.tops[at] + lines.map.y + kCaption + 6.0F);
   }
 
-  void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics) {
+  void draw_head(Frame& frame, const HeadRef& head, const chart::Rect& box, const evaluation::HeadMetrics* metrics) {
     const HeadThumbnailEvents events =
         draw_head_thumbnail(frame, {.head = head,
                                     .name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head),
@@ -218,7 +218,7 @@ class ModelView final : public ViewPanel {
   }
 
   /// Draws "L3 H1" and what it does, or the metric by which heads are ordered.
-  static void draw_caption(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics,
+  static void draw_caption(Frame& frame, const HeadRef& head, const chart::Rect& box, const evaluation::HeadMetrics* metrics,
                            bool is_selected) {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
@@ -240,7 +240,7 @@ class ModelView final : public ViewPanel {
   }
 
   /// Draws the ring in the upper right corner; returns whether the pointer is on it.
-  static bool draw_pin(Frame& frame, const HeadRef& head, const view::Rect& box, bool is_clicked, bool is_hovered) {
+  static bool draw_pin(Frame& frame, const HeadRef& head, const chart::Rect& box, bool is_clicked, bool is_hovered) {
     const bool is_pinned_head = is_pinned(frame.state.heads, head);
     if (!is_pinned_head && !is_hovered) return false;
     const shell::Theme& theme = frame.ui.theme();

@@ -81,13 +81,13 @@ class KeyRows {
     }
   }
 
-  view::Rect map_area() const {
+  chart::Rect map_area() const {
     return {.origin = {origin_.x + kLabelWidth, origin_.y + static_cast<float>(first_) * kRowHeight},
             .size = {std::max(width_ - kLabelWidth - kNumbersWidth, 8.0F), static_cast<float>(end_ - first_) * kRowHeight}};
   }
 
   void draw_products() {
-    const view::Rect area = map_area();
+    const chart::Rect area = map_area();
     const std::vector<float> query = pair_.factors(&Product::left);
     memory_.products.assign(std::size_t{end_ - first_} * shape_.d_k, std::nanf(""));
     float reach = 1e-12F;
@@ -125,8 +125,8 @@ class KeyRows {
         find_tile(frame_, tile_of(frame_, Stage::Weights, {.row = pair_.cell.query, .rows = 1, .columns = shape_.keys}));
     const shell::ControlGroup group(frame_.ui.keyboard(), "keys");
     for (std::uint32_t key = first_; key < end_; ++key) {
-      const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
-                           .size = {width_, kRowHeight}};
+      const chart::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
+                            .size = {width_, kRowHeight}};
       ImGui::SetCursorScreenPos(row.origin);
       if (click_area(fmt::format("{}", key).c_str(), row.size)) clicked_ = key;
       mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
@@ -139,7 +139,7 @@ class KeyRows {
     }
   }
 
-  void draw_label(const view::Rect& row, std::uint32_t key, bool is_masked) {
+  void draw_label(const chart::Rect& row, std::uint32_t key, bool is_masked) {
     const shell::Theme& theme = frame_.ui.theme();
     const shell::FontSet& fonts = frame_.ui.fonts();
     if (key == pair_.cell.key) {
@@ -153,7 +153,7 @@ class KeyRows {
     put_text(fonts.small, {row.origin.x + 38.0F, row.origin.y + 1.0F}, is_masked ? theme.text_dim : theme.text, fitted);
   }
 
-  void draw_numbers(const view::Rect& row, std::optional<float> score, std::optional<float> weight, bool is_masked) {
+  void draw_numbers(const chart::Rect& row, std::optional<float> score, std::optional<float> weight, bool is_masked) {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().mono_small;
     const float right = row.end().x;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/cells/score_chain.h"
-#include "app/widgets/head_subject.h"
+#include "app/widgets/cells/score_chain.h"
+#include "app/widgets/head_controls.h"
 #include "attention/mask.h"
 
 namespace headlight::app {

@@ -1,9 +1,9 @@
 #include "app/views/open_views.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/state/neuron_settings.h"
 #include "app/views/neuron/neuron_pair.h"
+#include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/origin_dialog.h"
@@ -11,15 +11,15 @@
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
+#include "chart/number_format.h"
 #include "core/error.h"
 #include "export/figures.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
 
 /// The numbers in the order of the pair's components.
-exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* title, view::Rgb color,
+exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* title, chart::Rgb color,
                                          std::span<const float> values) {
   exporting::ScoreFigure::Vector vector{.title = title, .color = color, .values = {}};
   for (const std::size_t component : pair.order) vector.values.push_back(values[component]);
@@ -30,7 +30,7 @@ exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* tit
 struct NeuronLook {
   std::string title, subtitle;
   std::string keys_title, keys_subtitle;  ///< of the figure of all keys
-  view::Rgb query{}, key{}, output{};     ///< the roles' colours
+  chart::Rgb query{}, key{}, output{};    ///< the roles' colours
 };
 
 NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
@@ -45,9 +45,9 @@ NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
                                     selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
           .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",
                                        kind_name(frame.result, selection.block.kind), pair.chain.products.size()),
-          .query = view::unpack(theme.query),
-          .key = view::unpack(theme.key),
-          .output = view::unpack(theme.output)};
+          .query = chart::unpack(theme.query),
+          .key = chart::unpack(theme.key),
+          .output = chart::unpack(theme.output)};
 }
 
 /// The pair's components with their products, in its order, and the chain from their sum to the weight.
@@ -75,7 +75,7 @@ std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, c
     std::string calculation = line.formula;
     if (!line.numbers.empty()) calculation += " = " + line.numbers;
     figure.lines.push_back({.name = line.name,
-                            .value = line.value ? view::format_exact(static_cast<float>(*line.value)) : std::string(),
+                            .value = line.value ? chart::format_exact(static_cast<float>(*line.value)) : std::string(),
                             .calculation = std::move(calculation),
                             .note = line.note,
                             .is_result = line.name == "weight"});

@@ -3,7 +3,7 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -95,7 +95,7 @@ std::string describe(const NeuronPair& pair, std::uint32_t component) {
                          : std::string("\nRoPE leaves this component as it is."));
 }
 
-void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component, const view::Rect& box) {
+void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component, const chart::Rect& box) {
   const Tooltip tooltip(frame, box);
   write_text(frame.ui.fonts().mono_small, frame.ui.theme().text, describe(pair, component));
 }
@@ -116,7 +116,7 @@ struct BarRange {
 };
 
 /// A bar from zero, to the right for positive products, with its number at the right end of the area.
-void draw_bar(const Frame& frame, const view::Rect& area, double value, const BarRange& range) {
+void draw_bar(const Frame& frame, const chart::Rect& area, double value, const BarRange& range) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   const float bars = std::max(area.size.x - kNumberWidth, 8.0F);
@@ -134,11 +134,11 @@ void draw_bar(const Frame& frame, const view::Rect& area, double value, const Ba
 }
 
 /// Around cells: colours near the ground's would vanish into it.
-void draw_frame(const view::Rect& cells, shell::Color color, float rounding = 0.0F) {
+void draw_frame(const chart::Rect& cells, shell::Color color, float rounding = 0.0F) {
   outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, color, rounding);
 }
 
-void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
+void draw_number_cell(const Frame& frame, const chart::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
                       std::uint32_t component) {
   ImFont* font = frame.ui.fonts().mono_small;
   const float value = vector.values[component];
@@ -173,8 +173,8 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   const shell::Theme& theme = frame.ui.theme();
   glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
-  const view::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
-                       .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
+  const chart::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
+                        .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
   for (const Vector& vector : vectors_of(frame, pair, true)) {
     put_text(frame.ui.fonts().small, {at.x, at.y}, vector.color, vector.label);
@@ -223,7 +223,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
     for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
       const auto component = static_cast<std::uint32_t>(pair.order[static_cast<std::size_t>(line)]);
       const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-      const view::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
+      const chart::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
       frame.mark(fmt::format("neuron.product.{}", line), row);
       const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
       if (is_pointed) {
@@ -236,7 +236,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
                index);
       float x = at.x + kIndexWidth;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
-        const view::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kProductRowHeight - 2.0F}};
+        const chart::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kProductRowHeight - 2.0F}};
         draw_number_cell(frame, cell, vectors[i], images[i], component);
         x += kCellWidth + 3.0F;
       }
@@ -254,9 +254,9 @@ std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
   const double score = std::abs(*chain.score - double{*chain.evaluated});
   const double weight = std::abs(*chain.weight - double{*chain.evaluated_weight});
   return fmt::format("On the {}: score {}, weight {}. What the parts add up to differs by {} and {}.",
-                     is_captured ? "map" : "device", view::format_exact(*chain.evaluated),
-                     view::format_exact(*chain.evaluated_weight), view::format_scientific(static_cast<float>(score), 0),
-                     view::format_scientific(static_cast<float>(weight), 0));
+                     is_captured ? "map" : "device", chart::format_exact(*chain.evaluated),
+                     chart::format_exact(*chain.evaluated_weight), chart::format_scientific(static_cast<float>(score), 0),
+                     chart::format_scientific(static_cast<float>(weight), 0));
 }
 
 void draw_chain(Frame& frame, const ScoreChain& chain) {

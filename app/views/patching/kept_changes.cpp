@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "app/analyses/patching.h"
+#include "app/engine/analyses/patching.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

@@ -1,9 +1,9 @@
 #include "app/views/open_views.h"
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/patching.h"
-#include "app/cells/provenance.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/prediction_bars.h"

@@ -1,8 +1,8 @@
 #include "app/views/predictions/every_position.h"
 
-#include "app/cells/provenance.h"
-#include "app/exports/view_figures.h"
+#include "app/figures/view_figures.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
@@ -24,7 +24,7 @@ shell::Color color_of(std::span<const std::uint32_t> colors, double probability)
 }
 
 /// `reading`: of which position, after how many layers.
-void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const view::Rect& box) {
+void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const chart::Rect& box) {
   const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
   fill_rect(box, ground, 3.0F);
   ImFont* font = frame.ui.fonts().small;
@@ -126,8 +126,8 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
         .batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers};
     const Prediction* prediction = frame.ask(reading);
     for (std::size_t i = 0; i < kCells; ++i) {
-      const view::Rect box{.origin = {left + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
-                           .size = {cell, kRowHeight - kGap}};
+      const chart::Rect box{.origin = {left + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
+                            .size = {cell, kRowHeight - kGap}};
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
       } else {

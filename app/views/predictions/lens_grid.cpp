@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "app/cells/provenance.h"
-#include "app/exports/view_figures.h"
+#include "app/figures/view_figures.h"
 #include "app/shapes/table.h"
 #include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
@@ -26,22 +26,22 @@ constexpr float kLegendBar = 120.0F, kDetailRoom = 46.0F;
 struct Coloring {
   const char* unit;
   double (*value)(const LensCell& cell);
-  view::ValueLimits (*limits)(double vocabulary);
+  chart::ValueLimits (*limits)(double vocabulary);
   std::string (*text)(const LensCell& cell);
 };
 /// By LensColor.
 constexpr std::array<Coloring, 4> kColorings = {
     {{"probability of the likeliest token", [](const LensCell& cell) { return cell.likeliest.front().probability; },
-      [](double) { return view::ValueLimits{.low = 0.0F, .high = 1.0F}; },
+      [](double) { return chart::ValueLimits{.low = 0.0F, .high = 1.0F}; },
       [](const LensCell& cell) { return fmt::format("{:.0f} %", cell.likeliest.front().probability * 100.0); }},
      {"\u2212log\u2081\u2080 of the rank", [](const LensCell& cell) { return -std::log10(static_cast<double>(cell.rank)); },
-      [](double vocabulary) { return view::ValueLimits{.low = -static_cast<float>(std::log10(vocabulary)), .high = 0.0F}; },
+      [](double vocabulary) { return chart::ValueLimits{.low = -static_cast<float>(std::log10(vocabulary)), .high = 0.0F}; },
       [](const LensCell& cell) { return std::to_string(cell.rank); }},
      {"entropy, nats", [](const LensCell& cell) { return cell.entropy; },
-      [](double vocabulary) { return view::ValueLimits{.low = 0.0F, .high = static_cast<float>(std::log(vocabulary))}; },
+      [](double vocabulary) { return chart::ValueLimits{.low = 0.0F, .high = static_cast<float>(std::log(vocabulary))}; },
       [](const LensCell& cell) { return fmt::format("{:.2f}", cell.entropy); }},
      {"KL(last layer \u2016 this), nats", [](const LensCell& cell) { return cell.divergence; },
-      [](double vocabulary) { return view::ValueLimits{.low = 0.0F, .high = static_cast<float>(std::log(vocabulary))}; },
+      [](double vocabulary) { return chart::ValueLimits{.low = 0.0F, .high = static_cast<float>(std::log(vocabulary))}; },
       [](const LensCell& cell) { return fmt::format("{:.2f}", cell.divergence); }}}};
 
 const Coloring& coloring(const State& state) {
@@ -50,7 +50,7 @@ const Coloring& coloring(const State& state) {
 
 shell::Color color_at(const Frame& frame, const Coloring& by, double value, std::uint32_t vocabulary) {
   const std::span<const std::uint32_t> colors = weight_colors(frame.state);
-  const view::ValueLimits limits = by.limits(vocabulary);
+  const chart::ValueLimits limits = by.limits(vocabulary);
   const double share = (value - double{limits.low}) / std::max(double{limits.high} - double{limits.low}, 1e-9);
   return colors[static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(colors.size() - 1))] |
          0xFF000000U;
@@ -121,7 +121,7 @@ void LensGrid::draw_controls(Frame& frame, const PredictionPosition& position) {
 
 void LensGrid::draw_legend(Frame& frame) const {
   const Coloring& by = coloring(frame.state);
-  const view::ValueLimits limits = by.limits(vocabulary_);
+  const chart::ValueLimits limits = by.limits(vocabulary_);
   const bool is_rank = frame.state[kPredictionsView.lens_color] == LensColor::Rank;
   const bool is_share = frame.state[kPredictionsView.lens_color] == LensColor::Probability;
   const std::string low = is_rank ? std::to_string(vocabulary_) : "0";
@@ -150,7 +150,7 @@ void LensGrid::draw_legend(Frame& frame) const {
 }
 
 void LensGrid::draw_cell(Frame& frame, const PredictionPosition& position, std::uint32_t layer, std::uint32_t token,
-                         const LensCell* cell, const view::Rect& box) {
+                         const LensCell* cell, const chart::Rect& box) {
   const std::string name = fmt::format("lens.cell.{}.{}", layer, token);
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
   State& state = frame.state;
@@ -284,7 +284,7 @@ void LensGrid::draw_cells(Frame& frame, const PredictionPosition& position, floa
         const LensCells* cells = answer ? answer->as<LensCells>() : nullptr;
         const LensCell* cell =
             cells && layer - question_.first < cells->layers.size() ? &cells->layers[layer - question_.first] : nullptr;
-        const view::Rect box{.origin = origin_ + glm::vec2(column, row) * cell_size_, .size = cell_size_ - kCellGap};
+        const chart::Rect box{.origin = origin_ + glm::vec2(column, row) * cell_size_, .size = cell_size_ - kCellGap};
         draw_cell(frame, position, layer, question_.token, cell, box);
         keep_cell(frame, layer, column - visible_.first_column, cell);
       }
@@ -334,7 +334,7 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
                                                   : "; rank of the last layer's likeliest");
   kept_.marks_empty_rows = false;
   kept_.style.limits = by.limits(vocabulary_);
-  if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
+  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
 }
 
 void LensGrid::copy_csv(Frame& frame, const PredictionPosition& position) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/analyses/lens_cells.h"
+#include "app/engine/analyses/lens_cells.h"
 #include "app/engine/predictions.h"
 #include "app/frame.h"
 #include "export/figure.h"
@@ -27,7 +27,7 @@ class LensGrid {
   void draw_cells(Frame& frame, const PredictionPosition& position, float height);
   void draw_names(Frame& frame, const PredictionPosition& position, glm::vec2 corner, glm::vec2 room) const;
   void draw_cell(Frame& frame, const PredictionPosition& position, std::uint32_t layer, std::uint32_t token,
-                 const LensCell* cell, const view::Rect& box);
+                 const LensCell* cell, const chart::Rect& box);
   void keep_cell(const Frame& frame, std::uint32_t layer, std::uint32_t token, const LensCell* cell);
   void copy_csv(Frame& frame, const PredictionPosition& position);
 

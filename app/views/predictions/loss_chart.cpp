@@ -58,7 +58,7 @@ std::optional<std::uint32_t> LossChart::draw_bars(Frame& frame, const Prediction
                                                   std::span<const double> means) const {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
-  const view::Rect plot{.origin = to_glm(ImGui::GetCursorScreenPos()), .size = {ImGui::GetContentRegionAvail().x, kBars}};
+  const chart::Rect plot{.origin = to_glm(ImGui::GetCursorScreenPos()), .size = {ImGui::GetContentRegionAvail().x, kBars}};
   const double most = std::max(*std::ranges::max_element(found.losses), 1e-9);
   if (!std::isfinite(most)) {
     write_note(frame, "A token has probability 0 or a logit that is no number: there is no chart.", theme.warning);
@@ -111,7 +111,7 @@ void LossChart::keep(const Frame& frame, const PredictionPosition& position, con
                           .color = static_cast<float>(means[i]),
                           .name = predicted_token_text(frame.result, position.batch, token)});
   }
-  if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
+  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
 }
 
 std::unique_ptr<exporting::Drawing> LossChart::figure() const {

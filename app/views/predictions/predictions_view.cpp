@@ -1,14 +1,14 @@
 #include "app/views/open_views.h"
 
-#include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
-#include "app/exports/view_figures.h"
+#include "app/figures/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/state/predictions_settings.h"
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/lens_grid.h"
 #include "app/views/predictions/loss_chart.h"
+#include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/form.h"
@@ -233,7 +233,7 @@ void keep_layers(Frame& frame, const PredictionPosition& position, exporting::Pr
         {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == layers});
     if (read) add_layer(kept, passed, layers, read->candidates, frame.result.model.get());
   }
-  if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
+  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.

@@ -1,6 +1,6 @@
 #include "app/views/prompts/prompts_parts.h"
 
-#include "app/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/state/state_names.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"

@@ -2,7 +2,7 @@
 
 // Parts of the view Prompts.
 
-#include "app/prompts/prompt_room.h"
+#include "app/data/prompts/prompt_room.h"
 #include "app/shapes/table.h"
 #include "app/widgets/matrix.h"
 

@@ -1,4 +1,4 @@
-#include "app/engine/prediction_place.h"
+#include "app/engine/predictions.h"
 #include "app/views/open_views.h"
 #include "app/views/prompts/prompts_parts.h"
 #include "app/widgets/controls.h"

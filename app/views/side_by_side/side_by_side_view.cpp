@@ -2,9 +2,9 @@
 
 #include <glm/geometric.hpp>
 
-#include "app/analyses/head_metric_text.h"
-#include "app/exports/figure_kind.h"
-#include "app/quantities/shown_map.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/figures/figure_kind.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/views/side_by_side/sides_choice.h"
@@ -40,7 +40,7 @@ struct Side {
 struct Rooms {
   std::array<glm::vec2, 2> origins;     ///< of the titles
   glm::vec2 size{0.0F}, margins{0.0F};  ///< of title, tokens and cells; of title and tokens
-  std::array<view::Rect, 2> areas;      ///< of the cells
+  std::array<chart::Rect, 2> areas;     ///< of the cells
 };
 
 Side left_side(const Frame& frame) {
@@ -79,7 +79,7 @@ void set_shared_colors(shell::HeatmapImage& image, const State& state, float lar
 std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
 
 /// Returns the query for a region of one of the maps.
-TileQuery query_of(const Frame& frame, TileQuery map, const view::Region& region) {
+TileQuery query_of(const Frame& frame, TileQuery map, const chart::Region& region) {
   map.row = region.row;
   map.rows = std::max(region.rows, 1U);
   map.column = region.column;
@@ -127,7 +127,7 @@ class SideBySideView final : public ViewPanel {
       panel.map = exporting::make_map(*kept_.tiles[side]);
       panel.rows = {.title = queries_.at(side).name, .tokens = kept_.queries.at(side), .length = queries_.at(side).real.end};
       panel.columns = {.title = keys_.at(side).name, .tokens = kept_.keys.at(side), .length = keys_.at(side).real.end};
-      if (const auto map = view::parse_color_map(kept_.color_map)) panel.style.color_map = *map;
+      if (const auto map = chart::parse_color_map(kept_.color_map)) panel.style.color_map = *map;
     }
     share_scale(figure.panels);
     return exporting::make_drawing(std::move(figure));
@@ -171,10 +171,10 @@ class SideBySideView final : public ViewPanel {
     const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
     for (std::size_t side = 0; side < 2; ++side)
       handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side, side == 0 ? left.map : right.map);
-    const view::Viewport first_port = viewport(frame, rooms.areas[0], shape);
-    const view::Viewport second_port = viewport(frame, rooms.areas[1], shape);
-    const auto map_of = [&](const Side& side, const view::Viewport& port, std::uint32_t place) {
-      return TiledMap(frame, port, place, [&](const view::Region& region) { return query_of(frame, side.map, region); });
+    const chart::Viewport first_port = viewport(frame, rooms.areas[0], shape);
+    const chart::Viewport second_port = viewport(frame, rooms.areas[1], shape);
+    const auto map_of = [&](const Side& side, const chart::Viewport& port, std::uint32_t place) {
+      return TiledMap(frame, port, place, [&](const chart::Region& region) { return query_of(frame, side.map, region); });
     };
     const TiledMap first = map_of(left, first_port, kLeftPlace), second = map_of(right, second_port, kRightPlace);
     float largest = 0.0F;
@@ -209,13 +209,13 @@ class SideBySideView final : public ViewPanel {
     return {std::max(end - ImGui::GetCursorPosX(), 1.0F), ImGui::GetContentRegionAvail().y};
   }
 
-  static view::Viewport viewport(const Frame& frame, const view::Rect& area, const inference::BlockShape& shape) {
+  static chart::Viewport viewport(const Frame& frame, const chart::Rect& area, const inference::BlockShape& shape) {
     return {area, shape.queries, shape.keys, frame.transient.zoom, frame.transient.pan};
   }
 
   /// Lays out both maps with their titles and tokens, next to each other or, in a high region, one below the other. A map
   /// that isn't zoomed takes no more height than its cells.
-  Rooms lay_out(const Frame& frame, const view::Rect& all, const inference::BlockShape& shape) const {
+  Rooms lay_out(const Frame& frame, const chart::Rect& all, const inference::BlockShape& shape) const {
     Rooms rooms;
     const float line = ImGui::GetTextLineHeightWithSpacing();
     const bool is_stacked = all.size.y > all.size.x * kStackRatio;
@@ -230,7 +230,7 @@ class SideBySideView final : public ViewPanel {
     };
     const float overhang = std::max(overhang_of(0), overhang_of(1));
     const glm::vec2 most = glm::max(rooms.size - rooms.margins - glm::vec2(overhang, 4.0F), 1.0F);
-    const view::Viewport whole({.origin = {}, .size = most}, shape.queries, shape.keys);
+    const chart::Viewport whole({.origin = {}, .size = most}, shape.queries, shape.keys);
     const glm::vec2 cells(most.x, std::min(most.y, whole.visible().size.y * frame.transient.zoom));
     rooms.origins[0] = all.origin;
     rooms.origins[1] = all.origin + (is_stacked ? glm::vec2(0.0F, cells.y + rooms.margins.y + kMapGap)
@@ -242,7 +242,7 @@ class SideBySideView final : public ViewPanel {
   }
 
   /// Handles zoom, pan, pin and hover on one of the maps, which act on both.
-  void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side, const TileQuery& map) {
+  void handle_pointer(Frame& frame, chart::Viewport shown, std::size_t side, const TileQuery& map) {
     const ImGuiIO& io = ImGui::GetIO();
     const glm::vec2 pointer = to_glm(io.MousePos);
     ImGui::SetCursorScreenPos(shown.visible().origin);
@@ -253,7 +253,7 @@ class SideBySideView final : public ViewPanel {
     if (is_hovered && io.MouseWheel != 0.0F) shown = shown.zoomed_at(pointer, std::pow(kWheelZoom, io.MouseWheel));
     if (ImGui::IsItemActivated()) pressed_at_ = pointer;
     if (ImGui::IsItemActive() && shown.zoom() > 1.0F) shown = shown.moved(to_glm(io.MouseDelta));
-    const std::optional<view::CellPosition> at = shown.cell_at(pointer);
+    const std::optional<chart::CellPosition> at = shown.cell_at(pointer);
     if (is_hovered && at) {
       const Cell cell{.query = at->row, .key = at->column};
       frame.point_at(cell);
@@ -273,7 +273,8 @@ class SideBySideView final : public ViewPanel {
   }
 
   /// Draws the title, the tokens, and the cell under the pointer or the pinned one.
-  void draw_frame(Frame& frame, const view::Viewport& shown, const Rooms& rooms, const Side& side, std::size_t index) const {
+  void draw_frame(Frame& frame, const chart::Viewport& shown, const Rooms& rooms, const Side& side,
+                  std::size_t index) const {
     ImFont* font = frame.ui.fonts().strong;
     const std::string title = fit_text(font, side.title, rooms.size.x);
     frame.ui.ensure_glyphs(title);
@@ -283,8 +284,8 @@ class SideBySideView final : public ViewPanel {
     draw_axes(frame, shown, rooms.margins - glm::vec2(0.0F, ImGui::GetTextLineHeightWithSpacing()), queries_.at(index),
               keys_.at(index), is_inside ? MarkedLabels{.query = at->query, .key = at->key} : MarkedLabels{});
     if (!is_inside) return;
-    const view::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
-    const view::Rect cells = shown.visible();
+    const chart::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
+    const chart::Rect cells = shown.visible();
     ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
     const shell::Color color = frame.ui.theme().text;
     outline_rect({cells.origin.x - 1.0F, cell.origin.y}, {cells.end().x + 1.0F, cell.end().y}, color);
@@ -292,7 +293,7 @@ class SideBySideView final : public ViewPanel {
     ImGui::PopClipRect();
   }
 
-  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const view::Rect& box) const {
+  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const chart::Rect& box) const {
     const auto number = [&](const Side& side) {
       return TileNumbers(frame, side.map.block, side.map.batch, side.map.head)
           .value(side.map.quantity, cell.query, cell.key);
@@ -312,10 +313,10 @@ class SideBySideView final : public ViewPanel {
   }
 
   /// Writes what both maps have in common, and draws the colours of both.
-  static void draw_footer(Frame& frame, const view::Rect& area, float largest, const std::string& text) {
+  static void draw_footer(Frame& frame, const chart::Rect& area, float largest, const std::string& text) {
     const bool has_bar = area.size.x >= kMinWithBar;
     if (has_bar) {
-      const view::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
+      const chart::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
       shell::HeatmapImage colors;
       set_shared_colors(colors, frame.state, largest);
       draw_small_color_bar(frame, bar, colors);

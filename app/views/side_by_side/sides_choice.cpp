@@ -1,8 +1,9 @@
+
 #include "app/views/side_by_side/sides_choice.h"
 
-#include "app/analyses/head_metric_text.h"
-#include "app/analyses/head_order.h"
-#include "app/analyses/head_similarity.h"
+#include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/head_similarity.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/widgets/controls.h"

@@ -1,6 +1,6 @@
 #include "app/views/steps/matrix_plan.h"
 
-#include "app/cells/stage_text.h"
+#include "app/widgets/cells/stage_text.h"
 
 namespace headlight::app {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <glm/vec2.hpp>
 
-#include "app/cells/cell_sources.h"
-#include "app/cells/step_matrix.h"
 #include "app/shell/theme.h"
+#include "app/widgets/cells/cell_sources.h"
+#include "app/widgets/cells/step_matrix.h"
 
 namespace headlight::app {
 

@@ -1,3 +1,4 @@
+
 #include "app/views/steps/matrix_view.h"
 
 #include "app/shell/click_area.h"
@@ -6,7 +7,7 @@
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
-#include "view/head_palette.h"
+#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -71,7 +72,7 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   y += kShapeHeight;
   draw_axes_names(frame, view, {x, y});
   if (view.remark.empty()) return;
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   put_text(fonts.small, {x, cells.end().y + below(view.plan)}, theme.text_dim, view.remark);
 }
 
@@ -80,7 +81,7 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
   ImFont* digits = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
   const MatrixPlan& plan = view.plan;
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
   const std::uint32_t step = tick_step(plan.cell.y, 15.0F);
   for (std::uint32_t row = plan.first_row; row < plan.first_row + plan.shown_rows; ++row) {
@@ -101,7 +102,7 @@ void draw_column_labels(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* digits = frame.ui.fonts().mono_small;
   const MatrixPlan& plan = view.plan;
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
   const std::uint32_t step = tick_step(plan.cell.x, 26.0F);
   for (std::uint32_t column = plan.first_column; column < plan.first_column + plan.shown_columns; ++column) {
@@ -143,7 +144,7 @@ void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& m
 /// Draws a bar in each head's colour above its columns.
 void draw_heads(const Frame& frame, const MatrixView& view) {
   const MatrixPlan& plan = view.plan;
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   const shell::Theme& theme = frame.ui.theme();
   const std::uint32_t end = plan.first_column + plan.shown_columns;
   for (std::uint32_t at = plan.first_column; view.head_width > 0 && at < end;) {
@@ -151,7 +152,7 @@ void draw_heads(const Frame& frame, const MatrixView& view) {
     const std::uint32_t next = std::min((head + 1) * view.head_width, end);
     const float left = cells.origin.x + static_cast<float>(at - plan.first_column) * plan.cell.x;
     const float right = cells.origin.x + static_cast<float>(next - plan.first_column) * plan.cell.x;
-    const shell::Color color = shell::mark_on(theme.background, view::pack(view::head_color(head)), theme.text);
+    const shell::Color color = shell::mark_on(theme.background, chart::pack(chart::head_color(head)), theme.text);
     fill_rect({left + 0.5F, cells.origin.y - 4.0F}, {right - 0.5F, cells.origin.y - 1.0F}, color);
     at = next;
   }
@@ -181,7 +182,7 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
   const shell::Theme& theme = frame.ui.theme();
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   const auto [shown_tile, place] = find_cells(frame, view, values, subject);
   if (!shown_tile.tile) {
     fill_rect(cells, theme.missing);
@@ -211,8 +212,9 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
 }
 
 /// Draws a scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.
-std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const view::Rect& track, bool is_upright,
-                                             std::uint32_t first, std::uint32_t shown, std::uint32_t count) {
+std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const chart::Rect& track,
+                                             bool is_upright, std::uint32_t first, std::uint32_t shown,
+                                             std::uint32_t count) {
   const shell::Theme& theme = frame.ui.theme();
   ImGui::SetCursorScreenPos(track.origin - 2.0F);
   click_area(name.c_str(), track.size + 4.0F);
@@ -221,7 +223,7 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   const glm::length_t axis = is_upright ? 1 : 0;
   const float length = track.size[axis];
   const float all = static_cast<float>(count);
-  view::Rect grip = track;
+  chart::Rect grip = track;
   grip.origin[axis] += length * static_cast<float>(first) / all;
   grip.size[axis] = std::max(length * static_cast<float>(shown) / all, 8.0F);
   fill_rect(track, theme.field, 2.5F);
@@ -246,7 +248,7 @@ std::uint32_t wheeled(std::uint32_t first, std::uint32_t shown, std::uint32_t co
 
 }  // namespace
 
-view::Rect MatrixView::cells() const {
+chart::Rect MatrixView::cells() const {
   constexpr float kAbove = kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight + kTickHeight;
   return {.origin = origin + glm::vec2(gutter, kAbove), .size = plan.size()};
 }
@@ -258,7 +260,7 @@ TileQuery MatrixView::query(const Frame& frame) const {
   return query;
 }
 
-view::Region MatrixView::window() const {
+chart::Region MatrixView::window() const {
   return {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns};
 }
 
@@ -270,14 +272,14 @@ glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view) {
   const float shape = measure_math(fonts, fonts.small, view.shape).x;
   const float remark = text_width(fonts.small, view.remark);
   const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F;
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   const float cells_width = cells.size.x + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
   return {view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kMinBar}),
           cells.origin.y - view.origin.y + cells.size.y + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }
 
 std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 point) {
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   if (!cells.contains(point)) return std::nullopt;
   const glm::uvec2 cell((point - cells.origin) / view.plan.cell);
   return attention::Cell{.query = view.plan.first_row + std::min(cell.y, view.plan.shown_rows - 1),
@@ -286,7 +288,7 @@ std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 
 
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
                  const HeadSubject& subject) {
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
   // The tile is requested in any case; what is scrolled out of the view is not drawn.
   const float bottom = cells.end().y + below(view.plan);
@@ -304,15 +306,15 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
 
 bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll, bool takes_wheel) {
   const MatrixPlan& plan = view.plan;
-  const view::Rect cells = view.cells();
+  const chart::Rect cells = view.cells();
   const std::string name = fmt::format("steps.{}", step_name(plan.stage));
   if (scrolls_rows(plan)) {
-    const view::Rect track{.origin = {cells.end().x + 3.0F, cells.origin.y}, .size = {kScrollWidth, cells.size.y}};
+    const chart::Rect track{.origin = {cells.end().x + 3.0F, cells.origin.y}, .size = {kScrollWidth, cells.size.y}};
     const auto moved = draw_scroll_bar(frame, name + ".rows", track, true, plan.first_row, plan.shown_rows, plan.rows);
     if (moved) scroll.row = moved;
   }
   if (scrolls_columns(plan)) {
-    const view::Rect track{.origin = {cells.origin.x, cells.end().y + 3.0F}, .size = {cells.size.x, kScrollWidth}};
+    const chart::Rect track{.origin = {cells.origin.x, cells.end().y + 3.0F}, .size = {cells.size.x, kScrollWidth}};
     const auto moved =
         draw_scroll_bar(frame, name + ".columns", track, false, plan.first_column, plan.shown_columns, plan.columns);
     if (moved) scroll.column = moved;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/cells/cell_sources.h"
-#include "app/cells/step_values.h"
 #include "app/views/steps/matrix_plan.h"
+#include "app/widgets/cells/cell_sources.h"
+#include "app/widgets/cells/step_values.h"
 
 namespace headlight::app {
 
@@ -25,10 +25,10 @@ struct MatrixView {
   std::uint32_t head_width = 0;  ///< columns of one head, which have its colour above them; 0: of none
 
   float gutter = 24.0F;  ///< left of the cells, for the row labels
-  view::Rect cells() const;
+  chart::Rect cells() const;
   /// Returns the query of a matrix that is a stage.
   TileQuery query(const Frame& frame) const;
-  view::Region window() const;
+  chart::Region window() const;
 };
 
 /// The marks in a matrix: the cell under the pointer, the sources of the hovered cell, and a head's slice.

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/cells/cell_sources.h"
 #include "app/views/steps/matrix_view.h"
-#include "app/widgets/head_subject.h"
+#include "app/widgets/cells/cell_sources.h"
+#include "app/widgets/head_controls.h"
 
 namespace headlight::app {
 

@@ -1,10 +1,10 @@
 #include "app/views/steps/steps_view.h"
 
-#include "app/cells/arithmetic.h"
-#include "app/quantities/stage_words.h"
+#include "app/shapes/quantities/stage_words.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/tile_numbers.h"
@@ -79,7 +79,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const view::Rect cells = box.view.cells();
+  const chart::Rect cells = box.view.cells();
   const float y = std::round(cells.origin.y + std::min(cells.size.y * 0.5F, 96.0F)) + 0.5F;
   const float left = box.arrow_x + 2.0F;
   const float right = box.arrow_x + kArrowWidth - 6.0F;
@@ -135,7 +135,7 @@ Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCel
             "experts that each token gets."
       : is_memory ? "One number of the encoder's output, or of the second text's token vectors."
                   : "A part of the token's vector: rows of the model's tables, looked up by the token and its position.";
-  const view::Region window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
+  const chart::Region window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
   if (is_memory) {
     const std::span<const float> row = memory_row(frame, where.cell.query);
     if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
@@ -228,15 +228,15 @@ void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject
   if (!drawn.tile) return;
   panel.rows.tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows);
   panel.columns.tokens = axis_names(keys, plan.first_column, plan.shown_columns);
-  if (const auto map = view::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
-  panel.style.scale = view::ScaleKind::Maximum;
+  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
+  panel.style.scale = chart::ScaleKind::Maximum;
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
   memory.drawn.push_back(std::move(drawn));
 }
 
 /// Outlines the matrix that a lesson points at, and scrolls to its section when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
-  const view::Rect cells = box.view.cells();
+  const chart::Rect cells = box.view.cells();
   outline_rect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 2.0F);
   if (!frame.transient.aim.scrolls) return;
   const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
@@ -255,13 +255,13 @@ StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
 }
 
 /// Returns where a cell is drawn; nullopt where it isn't.
-std::optional<view::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
+std::optional<chart::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
   for (const StepSection& section : flow.sections) {
     for (const auto& [view, operation, arrow_x, is_part] : section.boxes) {
       const MatrixPlan& plan = view.plan;
       if (plan.stage != cell.matrix || !plan.shows(cell.cell.query, cell.cell.key)) continue;
       const glm::vec2 place(cell.cell.key - plan.first_column, cell.cell.query - plan.first_row);
-      return view::Rect{.origin = view.cells().origin + place * plan.cell, .size = plan.cell};
+      return chart::Rect{.origin = view.cells().origin + place * plan.cell, .size = plan.cell};
     }
   }
   return std::nullopt;
@@ -270,11 +270,11 @@ std::optional<view::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
 /// Draws the field in which a number is typed, or the tooltip that says that it can be.
 void draw_typed_cell(Frame& frame, HeadSubject subject, const StepFlow& flow, StepsMemory& memory) {
   if (memory.typed.where()) {
-    const std::optional<view::Rect> rect = rect_of(flow, *memory.typed.where());
+    const std::optional<chart::Rect> rect = rect_of(flow, *memory.typed.where());
     if (rect) return memory.typed.draw(frame, *rect);
     memory.typed.close();  // scrolled away, or of another network
   }
-  const std::optional<view::Rect> rect = memory.pointed ? rect_of(flow, *memory.pointed) : std::nullopt;
+  const std::optional<chart::Rect> rect = memory.pointed ? rect_of(flow, *memory.pointed) : std::nullopt;
   if (!rect) return;
   const StepCell cell = in_its_head(subject, *memory.pointed);
   if (name_to_type(frame, subject, cell).empty()) return;

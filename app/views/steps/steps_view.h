@@ -1,13 +1,13 @@
 #pragma once
 
-#include "app/cells/step_matrix.h"
-#include "app/cells/step_values.h"
-#include "app/exports/view_figures.h"
+#include "app/figures/view_figures.h"
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
 #include "app/views/view.h"
+#include "app/widgets/cells/step_matrix.h"
+#include "app/widgets/cells/step_values.h"
 #include "attention/mask.h"
-#include "view/rect.h"
+#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -33,12 +33,12 @@ class TypedCell {
   /// Is the point on the field, as it was drawn last?
   bool covers(glm::vec2 point) const { return where_ && area_.contains(point); }
   /// Draws the field over the cell. A number that is refused stays in the field, with the reason below it.
-  void draw(Frame& frame, const view::Rect& cell);
+  void draw(Frame& frame, const chart::Rect& cell);
 
  private:
   std::optional<StepCell> where_;
   std::string name_, text_, error_;
-  view::Rect area_;
+  chart::Rect area_;
   bool takes_keys_ = false, was_active_ = false;
 };
 

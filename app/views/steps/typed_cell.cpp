@@ -63,7 +63,7 @@ void TypedCell::open(std::string name, const StepCell& where, std::optional<floa
   was_active_ = false;
 }
 
-void TypedCell::draw(Frame& frame, const view::Rect& cell) {
+void TypedCell::draw(Frame& frame, const chart::Rect& cell) {
   const float height = ImGui::GetFrameHeight();
   const float top = std::max(cell.center().y - height * 0.5F, ImGui::GetWindowPos().y);
   ImGui::SetCursorScreenPos({cell.origin.x, top});

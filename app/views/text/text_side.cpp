@@ -1,15 +1,17 @@
+
+
 #include "app/views/text/text_side.h"
 
-#include "app/exports/shaded_text.h"
-#include "app/quantities/shown_map.h"
+#include "app/figures/shaded_text.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/shell/shaped_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/token_side.h"
+#include "chart/color.h"
+#include "chart/number_format.h"
 #include "export/figures.h"
-#include "view/color_map.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -69,7 +71,7 @@ class BlockPainter {
     std::optional<std::uint32_t> hovered;
     const bool is_pointed_at = ImGui::IsWindowHovered();
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
-      const view::Rect rect = rect_of(token);
+      const chart::Rect rect = rect_of(token);
       if (is_patch(token)) {
         draw_patch_shade(token, rect);
       } else {
@@ -94,11 +96,11 @@ class BlockPainter {
   shell::Color shade(std::uint32_t token, float deepest) const {
     const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
     const shell::Color role = marks_.side == MapSide::Query ? theme_.query : theme_.key;
-    const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
+    const shell::Color color = marks_.shades->is_difference ? chart::pack(exporting::sign_color(weight(token))) : role;
     return shell::with_alpha(color, static_cast<std::uint32_t>(deepest * part));
   }
 
-  view::Rect rect_of(std::uint32_t token) const {
+  chart::Rect rect_of(std::uint32_t token) const {
     return {.origin = origin_ + block_.lines.tokens[token].origin, .size = block_.lines.tokens[token].size};
   }
 
@@ -112,9 +114,9 @@ class BlockPainter {
 
   /// Draws the image muted below the shades; beside it as it is, where there is room.
   void draw_image(std::size_t index, const exporting::Pixels& muted) {
-    const view::Rect& placed = block_.image_rects[index];
-    const view::Rect rect{.origin = origin_ + placed.origin, .size = placed.size};
-    const view::Rect window{.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())};
+    const chart::Rect& placed = block_.image_rects[index];
+    const chart::Rect rect{.origin = origin_ + placed.origin, .size = placed.size};
+    const chart::Rect window{.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())};
     if (rect.end().y < window.origin.y || rect.origin.y > window.end().y) return;
     draw_picture(frame_, &muted, PicturePlace::Text, marks_.muted->revision(), rect, {}, index);
     const std::string number = index == 0 ? std::string() : fmt::format(".{}", index);
@@ -122,23 +124,23 @@ class BlockPainter {
     const glm::vec2 beside = rect.origin + glm::vec2(rect.size.x + kBesideGap, 0.0F);
     const std::shared_ptr<const exporting::Pixels>& pixels = block_.images.images[index].pixels;
     if (!pixels || beside.x + rect.size.x > origin_.x + block_.measures.width) return;
-    const view::Rect plain{.origin = beside, .size = rect.size};
+    const chart::Rect plain{.origin = beside, .size = rect.size};
     draw_picture(frame_, pixels.get(), PicturePlace::TextBeside, picture_revision(frame_), plain, {}, index);
     frame_.mark(fmt::format("{}.image_itself{}", marks_.name, number), plain);
     const auto chosen = marks_.chosen ? block_.images.find(*marks_.chosen) : std::nullopt;
     if (!chosen || chosen->image != index) return;
-    view::Rect patch = block_.lines.tokens[*marks_.chosen];
+    chart::Rect patch = block_.lines.tokens[*marks_.chosen];
     patch.origin += beside - placed.origin;
     outline(patch, theme_.text);
   }
 
   /// Draws a line of the colour on a darker one: visible on any image.
-  void outline(const view::Rect& rect, shell::Color color) const {
+  void outline(const chart::Rect& rect, shell::Color color) const {
     outline_rect(rect, shell::with_alpha(theme_.background, 220), 0.0F, 4.0F);
     outline_rect(rect, color, 0.0F, 2.0F);
   }
 
-  void draw_patch_shade(std::uint32_t token, const view::Rect& rect) const {
+  void draw_patch_shade(std::uint32_t token, const chart::Rect& rect) const {
     const bool is_query = marks_.side == MapSide::Query;
     if (has_weights() && marks_.shades->largest > 0.0F) {
       fill_rect(rect, shade(token, kDeepestOnImage));
@@ -149,7 +151,7 @@ class BlockPainter {
     frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
   }
 
-  void draw_patch_number(std::uint32_t token, const view::Rect& rect) const {
+  void draw_patch_number(std::uint32_t token, const chart::Rect& rect) const {
     const float least = std::max(kMinPrinted, kMinPart * marks_.shades->largest);
     if (!(std::abs(weight(token)) > least)) return;
     ImFont* font = frame_.ui.fonts().mono_small;
@@ -180,12 +182,12 @@ class BlockPainter {
     std::string about = fmt::format("token {}", token);
     if (has_weights()) {
       const char* name = marks_.shades->is_difference ? "change of its weight" : "weight";
-      about += fmt::format("\n{} {}", name, view::format_exact(weight(token)));
+      about += fmt::format("\n{} {}", name, chart::format_exact(weight(token)));
     }
     write_text(frame_.ui.fonts().small, theme_.text_dim, about);
   }
 
-  void draw_token(std::uint32_t token, const view::Rect& rect) const {
+  void draw_token(std::uint32_t token, const chart::Rect& rect) const {
     const RunningToken& shown = block_.tokens[token];
     const glm::vec2 low = rect.origin, high = rect.end();
     const bool is_query = marks_.side == MapSide::Query;
@@ -221,7 +223,7 @@ class BlockPainter {
     for (std::uint32_t line = lines.line_of[part.begin]; line <= lines.line_of[part.end - 1]; ++line) {
       for (const PlacedNumber& number :
            place_numbers(lines, line, values, widths, block_.measures.width, kNumberGap, least)) {
-        const view::Rect& token = lines.tokens[number.token];
+        const chart::Rect& token = lines.tokens[number.token];
         const glm::vec2 at = origin_ + glm::vec2(number.x, token.origin.y - font_size(font));
         put_text(font, at, theme_.text_dim, texts[number.token - part.begin]);
         frame_.mark(fmt::format("{}.{}.weight", marks_.name, number.token),
@@ -315,8 +317,8 @@ TextShades shades_of(Frame& frame, LockedToken chosen) {
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const bool is_row = chosen.side == MapSide::Query;
   if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
-  const view::Region line = is_row ? view::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}
-                                   : view::Region{.rows = shape.queries, .column = chosen.token, .columns = 1};
+  const chart::Region line = is_row ? chart::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}
+                                    : chart::Region{.rows = shape.queries, .column = chosen.token, .columns = 1};
   const TileQuery wanted =
       frame.compared(shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights, line)));
   const EngineTile* known = frame.ask(wanted);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/exports/running_text.h"
-#include "app/exports/shaded_image.h"
+#include "app/figures/running_text.h"
+#include "app/figures/shaded_image.h"
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -12,9 +12,9 @@ struct TextBlock {
   std::vector<std::string> labels;   ///< [token] as in other views
   TextLines lines;
   TextMeasures measures;
-  capture::PatchImages images = {};          ///< whose patches are among the tokens; none: all are words
-  std::vector<view::Rect> image_rects = {};  ///< [image] relative to the block's corner, as the lines are
-  bool is_large = false;                     ///< in the type for reading, because all of it fits so
+  capture::PatchImages images = {};           ///< whose patches are among the tokens; none: all are words
+  std::vector<chart::Rect> image_rects = {};  ///< [image] relative to the block's corner, as the lines are
+  bool is_large = false;                      ///< in the type for reading, because all of it fits so
 };
 
 /// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch. `height`: that an

@@ -1,13 +1,13 @@
 #include "app/views/open_views.h"
 
-#include "app/exports/shaded_text.h"
-#include "app/quantities/shown_map.h"
+#include "app/figures/shaded_text.h"
+#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
-#include "view/number_format.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -150,7 +150,7 @@ class TextView final : public ViewPanel {
     if (const std::string patch = block.images.name(chosen.token); !patch.empty()) name = patch;
     const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
     std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
-    const std::string largest = view::format_number(shades.largest, 5);
+    const std::string largest = chart::format_number(shades.largest, 5);
     text += shades.weights.empty() ? ": computing…"
             : shades.is_difference ? fmt::format(", {}, red more and blue less: the strongest colour is a change of {}.",
                                                  difference_caption(frame.state), largest)
@@ -231,7 +231,7 @@ class TextView final : public ViewPanel {
     const std::optional<LockedToken>& locked = frame.state.view.locked;
     if (locked == std::exchange(locked_, locked) || !locked || is_cross) return;
     if (chosen.token >= queries_.lines.tokens.size()) return;
-    const view::Rect& rect = queries_.lines.tokens[chosen.token];
+    const chart::Rect& rect = queries_.lines.tokens[chosen.token];
     scroll_into_view(rect.end().y - queries_.measures.line_height, rect.end().y + 8.0F);
   }
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "app/data/checkpoints/step_series.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/model_cache.h"
+#include "app/shapes/quantities/task.h"
+
+namespace headlight::app {
+
+/// What is measured of every step: the same text, masks and changes, by other weights.
+struct StepQuestion {
+  RunInputs inputs;  ///< of any step of the series
+  model::BlockKind kind = {};
+  std::uint32_t batch = 0;
+
+  bool operator==(const StepQuestion&) const = default;
+};
+
+/// What was measured of one step.
+struct StepNumbers {
+  std::map<HeadRef, evaluation::HeadMetrics> heads = {};
+  std::optional<double> loss = {};  ///< mean over the line's tokens of −ln p(token | tokens before it), nats; none: no LM
+  std::optional<double> in_context = {};  ///< in_context_score() of the line
+  std::string error = {};                 ///< one line: why there are none
+};
+
+/// Whose losses in_context_score() subtracts in a text of so many tokens, in words.
+std::string in_context_words(std::size_t tokens);
+
+/// Of each step, by path and time of its files.
+using StepsMeasured = std::map<std::pair<std::string, std::int64_t>, std::shared_ptr<const StepNumbers>>;
+
+/// What steps are measured, and by what.
+struct StepsWanted {
+  StepQuestion question;
+  std::vector<SeriesStep> steps;
+  std::shared_ptr<const std::atomic<std::size_t>> shown;  ///< the nearest to this one come first
+  std::shared_ptr<ModelCache> models;
+};
+
+/// Measures the steps that aren't in `known`, one after the other, and tells after each. What fails is the step's own error.
+Task<StepsMeasured> measure_steps(StepsWanted wanted, StepsMeasured known, std::function<void(const StepsMeasured&)> tell);
+
+}  // namespace headlight::app

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/data/survey/corpus_file.h"
+#include "app/data/survey/survey_fold.h"
+#include "inference/language_model.h"
+
+namespace headlight::app {
+
+/// The subject of a survey and the measurements, as the command line has them.
+struct SurveyChoices {
+  std::filesystem::path corpus = {};  ///< "-": standard input
+  std::filesystem::path model = {};
+  CorpusFormat format = {};
+  std::vector<evaluation::CorpusMetric> metrics = {};
+  std::uint32_t tokens = 512, top = 20, samples = 50;
+  bool is_chat = false;
+  text::Thinking thinking = text::Thinking::Unset;
+  bool packs = false;                         ///< texts one after the other in rows of `tokens`
+  bool is_half = false;                       ///< weights are rounded to float16
+  std::vector<std::string> activations = {};  ///< names of activation_sites()
+  std::uint32_t every = 1;                    ///< ActivationChoice::every
+  bool halves_activations = false;
+};
+
+/// Corpus and model, and what identifies the survey of them.
+struct OpenedSurvey {
+  SurveyChoices choices;
+  std::shared_ptr<const inference::LanguageModel> model;
+  std::unique_ptr<const CorpusFile> corpus;
+  SurveyIdentity identity;
+};
+
+/// Opens a survey. `directory` has room for a copy of a compressed corpus. Throws Error where something can't be read or
+/// measured.
+OpenedSurvey open_survey(SurveyChoices choices, const std::filesystem::path& directory);
+
+/// Returns the members of survey.json that a later program needs to open the same survey again; metrics are written by their
+/// names.
+nlohmann::ordered_json choices_json(const SurveyChoices& choices);
+/// Reads these members of a survey.json; corpus and model are paths where they are found from `directory`, else names.
+/// Throws Error naming the file.
+SurveyChoices read_choices(const std::filesystem::path& directory);
+
+}  // namespace headlight::app

@@ -1,0 +1,154 @@
+#include "app/engine/analyses/head_metric_text.h"
+
+#include "app/state/json_reader.h"
+#include "app/state/state_names.h"
+
+namespace headlight::app {
+namespace {
+
+using evaluation::HeadMetric;
+using evaluation::HeadMetrics;
+using evaluation::kHeadMetrics;
+using evaluation::PatternScoring;
+
+/// The texts are in the order of HeadMetric.
+constexpr std::array<HeadMetricText, kHeadMetrics> kTexts = {{
+    {.badge = "prev",
+     .sentence = "looks at the previous token",
+     .help = "Previous token: the mean weight on the token before, A[i, i \u2212 1], over the queries that have one.",
+     .unit = "",
+     .is_share = true},
+    {.badge = "dup",
+     .sentence = "looks at earlier occurrences of the same token",
+     .help = "Duplicate token: the mean, over the queries whose token came before, of the weight on its earlier "
+             "occurrences. Defined where a token comes twice.",
+     .unit = "",
+     .is_share = true},
+    {.badge = "ind",
+     .sentence = "looks at what followed the same token earlier",
+     .help = "Induction: the mean, over the queries whose token came before, of the weight on the tokens that followed it "
+             "there, from which a model copies what came next. Defined where a token comes twice.",
+     .unit = "",
+     .is_share = true},
+    {.badge = "sink",
+     .sentence = "attends to the first token (sink)",
+     .help = "Sink: the mean weight on the first token, which heads attend to that have nothing to do.",
+     .unit = "",
+     .is_share = true},
+    {.badge = "",
+     .sentence = "puts its attention on single tokens",
+     .help = "Concentration: the mean of each query's largest weight.",
+     .unit = "",
+     .is_share = true},
+    {.badge = "",
+     .sentence = "spreads its attention evenly",
+     .help = "Evenness (relative entropy): the mean over queries of the entropy divided by ln(visible keys): 1 where all "
+             "visible keys get the same weight.",
+     .unit = "",
+     .is_share = true},
+    {.badge = "",
+     .sentence = "has an entropy of",
+     .help = "Entropy: the mean over queries of \u2212\u03A3 A ln A, in nats.",
+     .unit = " nats",
+     .is_share = false},
+    {.badge = "",
+     .sentence = "looks this far",
+     .help = "Distance: the mean number of tokens between a query and the keys that it looks at, \u03A3 A |i \u2212 j|.",
+     .unit = " tokens",
+     .is_share = false},
+}};
+
+constexpr double kEven = 0.95;  ///< evenness of a head that spreads its attention evenly
+
+bool has_badge(HeadMetric metric) { return text_of(metric).badge[0] != '\0'; }
+
+std::string name_of(const HeadRef& head) { return fmt::format("L{}H{}", head.block.layer.value, head.head); }
+
+}  // namespace
+
+const HeadMetricText& text_of(HeadMetric metric) { return kTexts[static_cast<std::size_t>(metric)]; }
+
+std::string head_name(const HeadRef& head) { return fmt::format("L{} H{}", head.block.layer.value, head.head); }
+
+std::string metric_number(HeadMetric metric, std::optional<double> value) {
+  if (!value) return "\u2013";
+  // A share that rounds to −0.00 is 0.
+  const double shown = *value > -0.005 && *value < 0.0 ? 0.0 : *value;
+  return metric == HeadMetric::Distance ? fmt::format("{:.1f}", shown) : fmt::format("{:.2f}", shown);
+}
+
+std::string metric_title(HeadMetric metric, const PatternScoring& scoring) {
+  std::string title(evaluation::metric_name(metric));
+  const bool is_plain = !evaluation::is_of_pattern(metric) || scoring.measure == evaluation::PatternMeasure::Mean;
+  return is_plain ? title : title + (scoring.measure == evaluation::PatternMeasure::Mul ? " mul" : " abs");
+}
+
+bool is_clear(HeadMetric metric, const HeadMetrics& metrics) {
+  return has_badge(metric) && metrics.value(metric).value_or(0.0) >= kClearScore;
+}
+
+std::optional<HeadMetric> strongest_metric(const HeadMetrics& metrics) {
+  if (!metrics.value(HeadMetric::RelativeEntropy)) return std::nullopt;  // no query has a choice
+  std::optional<HeadMetric> strongest;
+  for (std::size_t i = 0; i < evaluation::kPatternMetrics; ++i) {
+    const auto metric = static_cast<HeadMetric>(i);
+    if (!is_clear(metric, metrics) || (strongest && *metrics.value(metric) <= *metrics.value(*strongest))) continue;
+    strongest = metric;
+  }
+  // Heads attend to the first token where their pattern has no key.
+  if (!strongest && is_clear(HeadMetric::Sink, metrics)) return HeadMetric::Sink;
+  const bool is_even = *metrics.value(HeadMetric::RelativeEntropy) >= kEven;
+  return strongest || !is_even ? strongest : HeadMetric::RelativeEntropy;
+}
+
+std::string badge_text(const HeadMetrics& metrics) {
+  const std::optional<HeadMetric> metric = strongest_metric(metrics);
+  // Attention that is spread evenly is what a head does before it has learned anything.
+  if (!metric || !has_badge(*metric)) return {};
+  return fmt::format("{} {}", text_of(*metric).badge, metric_number(*metric, metrics.value(*metric)));
+}
+
+std::string head_sentence(const HeadRef& head, const HeadMetrics& metrics) {
+  const auto value = [&](HeadMetric metric) { return metric_number(metric, metrics.value(metric)); };
+  if (const std::optional<HeadMetric> metric = strongest_metric(metrics)) {
+    return fmt::format("{} {}: {}", name_of(head), text_of(*metric).sentence, value(*metric));
+  }
+  if (!metrics.value(HeadMetric::Sink)) return fmt::format("{} has weights that aren't numbers", name_of(head));
+  if (!metrics.value(HeadMetric::RelativeEntropy)) return fmt::format("{} has nothing to choose from", name_of(head));
+  if (!metrics.value(HeadMetric::PreviousToken)) {
+    return fmt::format("{}: sink {}, concentration {}", name_of(head), value(HeadMetric::Sink),
+                       value(HeadMetric::Concentration));
+  }
+  return fmt::format("{} shows no clear pattern: previous token {}, sink {}", name_of(head),
+                     value(HeadMetric::PreviousToken), value(HeadMetric::Sink));
+}
+
+NumberRef metric_origin(std::uint32_t batch, HeadMetric metric, const PatternScoring& scoring) {
+  NumberRef number{.of = std::string(kHeadMetricNumber), .batch = batch, .column = static_cast<std::uint32_t>(metric)};
+  if (evaluation::is_of_pattern(metric)) {
+    number.notes.emplace_back("score", enum_name<evaluation::PatternMeasure>(kPatternMeasures, scoring.measure));
+  }
+  return number;
+}
+
+std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, HeadMetric metric, const HeadMetrics& metrics,
+                                   const PatternScoring& scoring) {
+  NumberRef number = metric_origin(batch, metric, scoring);
+  number.block = head.block;
+  number.head = head.head;
+  number.value = metrics.value(metric, scoring);
+  return number.value ? std::optional(std::move(number)) : std::nullopt;
+}
+
+std::string metrics_text(const HeadMetrics& metrics, const PatternScoring& scoring) {
+  std::string text;
+  for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+    const auto metric = static_cast<HeadMetric>(i);
+    const std::optional<double> value = metrics.value(metric, scoring);
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : " \u00B7 ", metric_title(metric, scoring),
+                        metric_number(metric, value), value ? text_of(metric).unit : "");
+  }
+  return text;
+}
+
+}  // namespace headlight::app

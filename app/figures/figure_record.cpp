@@ -1,0 +1,182 @@
+#include "app/figures/figure_kind.h"
+#include "app/state/field.h"
+#include "app/state/field_values.h"
+#include "app/state/state_names.h"
+#include "chart/color.h"
+#include "core/error.h"
+#include "core/json.h"
+
+namespace headlight::app {
+namespace {
+
+using exporting::FigureParts;
+using nlohmann::json;
+
+constexpr std::array<EnumName<exporting::FigureFont>, 2> kFonts = {
+    {{exporting::FigureFont::Sans, "sans"}, {exporting::FigureFont::Serif, "serif"}}};
+
+template <typename Of>
+using Switch = std::pair<const char*, bool Of::*>;
+constexpr std::array<Switch<FigureParts>, 7> kParts = {{{"title", &FigureParts::title},
+                                                        {"settings", &FigureParts::settings},
+                                                        {"labels", &FigureParts::labels},
+                                                        {"bar", &FigureParts::bar},
+                                                        {"legend", &FigureParts::legend},
+                                                        {"numbers", &FigureParts::numbers},
+                                                        {"word_marks", &FigureParts::word_marks}}};
+constexpr std::array<Switch<ExportOptions>, 4> kFlags = {{{"per_row", &ExportOptions::is_row_normalized},
+                                                          {"dark", &ExportOptions::is_dark},
+                                                          {"transparent", &ExportOptions::is_transparent},
+                                                          {"norms", &ExportOptions::weighs_values}}};
+
+constexpr std::uint32_t kMaxRanges = 1U << 16, kMaxIndex = 1U << 24;
+
+json ranges_of(const IndexSet& set) {
+  json list = json::array();
+  for (const IndexRange& range : set.ranges()) list.push_back({range.first, range.end});
+  return list;
+}
+
+std::uint32_t index_member(const JsonReader& figure, const char* key) {
+  const json* found = figure.find(key);
+  return JsonReader::integer(figure.path(key), found ? *found : json(), std::uint32_t{0}, kMaxIndex);
+}
+
+std::optional<IndexSet> set_member(const JsonReader& figure, const char* key) {
+  const json* found = figure.find(key);
+  if (found == nullptr || found->is_null()) return std::nullopt;
+  constexpr const char* kExpected = "ranges [[first, end], …]";
+  if (!found->is_array() || found->empty() || found->size() > kMaxRanges) figure.fail(key, kExpected, *found);
+  IndexSet set;
+  for (const json& range : *found) {
+    if (!range.is_array() || range.size() != 2) figure.fail(key, kExpected, *found);
+    const auto end = JsonReader::integer(figure.path(key), range[1], std::uint32_t{1}, kMaxIndex);
+    set.add({.first = JsonReader::integer(figure.path(key), range[0], std::uint32_t{0}, end - 1), .end = end});
+  }
+  return set;
+}
+
+attention::Stage stage_member(const JsonReader& figure) {
+  std::vector<std::string_view> names;
+  for (std::size_t stage = 0; stage < attention::kStages; ++stage)
+    names.push_back(attention::to_string(static_cast<attention::Stage>(stage)));
+  const std::optional<std::size_t> stage = figure.read_choice("stage", names);
+  if (!stage) throw Error("{} is missing: a figure is of a stage", figure.path("stage"));
+  return static_cast<attention::Stage>(*stage);
+}
+
+const FigureKind& view_member(const JsonReader& figure) {
+  std::string id;
+  figure.read("view", id);
+  const FigureKind* kind = find_figure_kind(id);
+  if (kind == nullptr) figure.fail("view", "a kind of figure", id);
+  return *kind;
+}
+
+void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions& options) {
+  figure.read("title", options.title);
+  if (const json* size = figure.find("size_mm"); size && *size != 0.0F)
+    figure.read("size_mm", options.map_edge_mm, kMinMapEdge_mm, kMaxMapEdge_mm);
+  if (const json* width = figure.find("width_mm"); width && *width != 0.0F)
+    figure.read("width_mm", options.width_mm, kMinWidth_mm, kMaxMapEdge_mm);
+  figure.read("dpi", options.dpi, kMinDpi, kMaxDpi);
+  figure.read("color_map", options.color_map);
+  if (!chart::parse_color_map(options.color_map)) figure.fail("color_map", "colours", options.color_map);
+  figure.read_enum<chart::ScaleSpread>("spread", options.color_spread, kSpreads);
+  if (const json* limits = figure.find("limits")) {
+    const bool are_two = limits->is_array() && limits->size() == 2 && (*limits)[0].is_number() && (*limits)[1].is_number();
+    if (!are_two || !((*limits)[0].get<float>() < (*limits)[1].get<float>())) figure.fail("limits", "[low, high]", *limits);
+    options.color_limits[stage] = {.low = (*limits)[0].get<float>(), .high = (*limits)[1].get<float>()};
+  }
+  for (const auto& [name, flag] : kFlags) figure.read(name, options.*flag);
+  figure.read_enum<exporting::FigureFont>("font", options.font, kFonts);
+  const json* parts = figure.find("parts");
+  if (parts == nullptr) return;
+  const JsonReader reader(*parts, figure.path("parts"));
+  for (const auto& [name, part] : kParts) reader.read(name, options.parts.*part);
+}
+
+}  // namespace
+
+json describe_style(const ExportOptions& options) {
+  json style = {{"title", options.title},
+                {"size_mm", options.width_mm > 0.0F ? 0.0F : options.map_edge_mm},  // it follows from the width
+                {"width_mm", options.width_mm},
+                {"dpi", options.dpi},
+                {"color_map", options.color_map},
+                {"spread", enum_name<chart::ScaleSpread>(kSpreads, options.color_spread)},
+                {"font", enum_name<exporting::FigureFont>(kFonts, options.font)},
+                {"rows", enum_name<RowNames>(kRowNames, options.row_names)}};
+  for (const auto& [name, flag] : kFlags) style[name] = options.*flag;
+  for (const auto& [name, part] : kParts) style["parts"][name] = options.parts.*part;
+  return style;
+}
+
+std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
+                           const FigureKind& kind) {
+  if (options.session.empty()) return {};
+  const bool is_of_head = kind.scope == FigureScope::Head;
+  json figure = {{"view", kind.id},
+                 {"stage", attention::to_string(matrix.stage)},
+                 {"attention", enum_name<model::BlockKind>(kKinds, matrix.block.kind)},
+                 {"batch", matrix.batch},
+                 {"mean", enum_name<HeadMean>(kMeans, blocks.mean)},
+                 // A pair has the other run as well, whatever else is written.
+                 {"difference", blocks.is_difference || &kind == &kPairFigure}};
+  if (kind.scope != FigureScope::Attention) {
+    figure["layer"] = matrix.block.layer.value;
+  } else if (options.layers) {
+    figure["layers"] = ranges_of(*options.layers);
+  }
+  if (!is_of_head || blocks.mean != HeadMean::None) {
+    if (options.heads) figure["heads"] = ranges_of(*options.heads);
+  } else {
+    figure["heads"] = ranges_of(matrix.head);
+  }
+  // Of keys and values a head is one that several heads read.
+  const bool is_of_keys = matrix.stage == attention::Stage::K || matrix.stage == attention::Stage::V;
+  if (is_of_head && is_of_keys && blocks.shape.kv_heads > 0) {
+    figure["heads"] = ranges_of(matrix.head * (blocks.shape.heads / blocks.shape.kv_heads));
+  }
+  const bool is_cut = !blocks.chosen_queries.is_empty();  // by the line's padding, which another computer adds as well
+  figure["queries"] = ranges_of(is_cut ? blocks.chosen_queries : blocks.queries);
+  figure["keys"] = ranges_of(is_cut ? blocks.chosen_keys : blocks.keys);
+  figure.update(describe_style(options));
+  if (const auto limits = options.color_limits.find(matrix.stage); limits != options.color_limits.end()) {
+    figure["limits"] = {limits->second.low, limits->second.high};
+  }
+  return R"({"headlight": 1, "version": 1, "state": )" + options.session + R"(, "figure": )" + to_text(figure, -1) + "}";
+}
+
+ExportOptions options_of_figure(const json& member, const SharedValue<BaselineRun>& baseline) {
+  const JsonReader figure(member, "figure");
+  ExportOptions options;
+  bool is_difference = false;
+  figure.read("difference", is_difference);
+  if (is_difference) {
+    if (!baseline) throw Error("the figure shows a difference, but its session has no baseline");
+    options.baseline = *baseline;
+  }
+  const attention::Stage stage = stage_member(figure);
+  options.stages = {stage};
+  figure.read_enum<model::BlockKind>("attention", options.kind.emplace(model::BlockKind::EncoderSelf), kKinds);
+  figure.read_enum<HeadMean>("mean", options.mean, kMeans);
+  options.views = {&view_member(figure)};
+  if (options.views.front()->scope == FigureScope::Attention) {
+    options.layers = set_member(figure, "layers");
+  } else if (options.mean != HeadMean::Kind) {
+    options.layers = index_member(figure, "layer");
+  }
+  options.batch = index_member(figure, "batch");
+  if (options.mean == HeadMean::None) options.heads = set_member(figure, "heads");
+  figure.read_enum<RowNames>("rows", options.row_names, kRowNames);
+  options.queries = set_member(figure, "queries");
+  if (const std::optional<IndexSet> keys = set_member(figure, "keys")) {
+    if (keys->ranges().size() != 1) figure.fail("keys", "one range", member.at("keys"));
+    options.keys = keys->ranges().front();
+  }
+  read_style(figure, stage, options);
+  return options;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,245 @@
+
+
+#include "app/window/dialogs/export_dialog.h"
+
+#include <nlohmann/json.hpp>
+
+#include "app/figures/figure_kind.h"
+#include "app/shapes/quantities/tile_query.h"
+#include "app/state/opened_file.h"
+#include "app/state/session_file.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "platform/process.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr auto kNpy = static_cast<std::size_t>(ExportFormat::Npy);
+
+Notice outcome_of(const Asked<ExportJob>& job) {
+  if (!job.error().empty()) return {.text = job.error(), .is_warning = true};
+  const ExportReport& report = job.result()->report;
+  const std::size_t count = report.files.size();
+  std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
+  if (count > 0) text += " in " + utf8(report.files.front().parent_path());
+  for (const std::string& note : report.notes) text += "; " + note;
+  return {.text = std::move(text)};
+}
+
+/// The head that the big map shows, or the mean of several.
+void select_shown(const Selection& selection, ExportOptions& options) {
+  options.mean = selection.mean;
+  if (selection.mean == HeadMean::None) options.heads = selection.head;
+  if (selection.mean == HeadMean::Kind) options.layers.reset();
+}
+
+/// What weights are shown as, and the ends of the window's colour bars; those of weights are of absolute ones.
+void take_ranges(const ViewChoices& view, ExportOptions& options) {
+  options.weighs_values = view.weighs_values;
+  options.color_spread = view.color_spread;
+  options.color_limits = view.color_limits;
+  if (options.is_row_normalized) options.color_limits.erase(attention::Stage::Weights);
+}
+
+}  // namespace
+
+ExportDialog::ExportDialog(Engine& engine) : engine_(engine) {
+  matrices_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
+  formats_[0] = true;
+  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
+    views_.at(i) = figure_kinds()[i] == &kHeadFigure || figure_kinds()[i] == &kHeadsFigure;
+  }
+}
+
+void ExportDialog::propose(const ExportContents& contents) {
+  if (proposed_ == contents) return;
+  proposed_ = contents;
+  matrices_ = {};
+  for (const attention::Stage stage : contents.stages) matrices_[static_cast<std::size_t>(stage)] = true;
+  matrices_[kHiddenStates] = contents.hidden;
+  matrices_[kLogitNumbers] = contents.logits;
+  if ((contents.hidden || contents.logits) && !holds_chosen_arrays()) formats_[kNpy] = true;
+}
+
+bool ExportDialog::holds_chosen_arrays() const {
+  for (std::size_t i = 0; i < formats_.size(); ++i) {
+    if (formats_[i] && holds_arrays(static_cast<ExportFormat>(i))) return true;
+  }
+  return false;
+}
+
+bool ExportDialog::writes_other_figures(const State& state, const EngineResult& result) const {
+  bool has_format = false;
+  for (std::size_t i = 0; i < formats_.size(); ++i)
+    has_format = has_format || (formats_[i] && is_figure(static_cast<ExportFormat>(i)));
+  const std::vector<const FigureKind*> kinds = chosen_kinds(state, result);
+  return has_format && std::ranges::any_of(kinds, [](const FigureKind* kind) { return !kind->is_of_stages; });
+}
+
+bool ExportDialog::has_choice(const State& state, const EngineResult& result) const {
+  const auto is_on = [](bool is_chosen) { return is_chosen; };
+  if (writes_other_figures(state, result)) return true;
+  const bool has_matrix = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
+  if (has_matrix || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
+  return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
+}
+
+bool ExportDialog::has_stage(const EngineResult& result, attention::Stage stage) {
+  return std::ranges::any_of(result.shapes, [&](const auto& block) { return block.second.extent(stage).has_value(); });
+}
+
+bool ExportDialog::has_baseline(const State& state, const EngineResult& result) {
+  return state.compare.baseline && result.baseline_error.empty();
+}
+
+std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
+  std::vector<const FigureKind*> kinds;
+  for (std::size_t i = 0; i < figure_kinds().size() - kFiguresOfViews; ++i) {
+    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_baseline(state, result);
+    if (views_.at(i) && is_possible) kinds.push_back(figure_kinds()[i]);
+  }
+  return kinds;
+}
+
+void ExportDialog::open_picture(const State& state, const ExportContents& contents, const std::string& folder,
+                                ScreenshotArea area) {
+  open(state, contents);
+  picture_.open(folder, area);
+  shows_picture_ = true;
+}
+
+void ExportDialog::open(const State& state, const ExportContents& contents) {
+  if (is_open_) return;
+  is_open_ = true;
+  shows_picture_ = false;
+  matrices_[kNormNumbers] = state.view.weighs_values;
+  propose(contents);
+  writes_differences_ = state.compare.baseline && state.compare.shows_difference;
+  const FigureChoices shown = figure_choices(state.view);
+  figure_.color_map = shown.color_map;
+  figure_.is_row_normalized = shown.is_row_normalized;
+}
+
+void ExportDialog::copy_figure(const State& state, const Transient& transient, const EngineResult& result) {
+  if (job_ || result.run == 0) return;
+  ExportOptions wanted = options(state, transient, result);
+  if (!is_open_) wanted.queries = wanted.keys = std::nullopt;
+  static_cast<ExportContents&>(wanted) = {.stages = {shown_stage(state)}};
+  wanted.formats = {ExportFormat::Png};
+  wanted.views = {&kHeadFigure};
+  if (!writes_difference(wanted)) wanted.baseline.reset();
+  wanted.kind = state.selection.block.kind;
+  wanted.layers = state.selection.block.layer.value;
+  select_shown(state.selection, wanted);
+  wanted.batch = state.selection.batch;
+  if (!is_open_) apply(figure_choices(state.view), wanted);
+  take_ranges(state.view, wanted);
+  if (writes_difference(wanted)) wanted.color_limits.clear();
+  const auto folder = std::make_shared<const PassingFolder>();
+  wanted.directory = folder->path();
+  wanted.session = portable_state(state, wanted.directory);
+  is_copying_ = true;
+  outcome_ = {};
+  job_ = export_in_background(engine_, wanted, [folder](ExportReport& report) {
+    const std::string trouble = platform::copy_image(report.files.front());
+    report.files.clear();
+    if (!trouble.empty()) throw Error("{}", trouble);
+  });
+}
+
+Result<MapPart> ExportDialog::part(const State& state, const Transient& transient, const EngineResult& result) const {
+  BlockShapes written;
+  for (const auto& [block, shape] : result.shapes) {
+    const bool is_written = reach_ == Reach::Everything || block == state.selection.block;
+    if (is_written) written[block] = shape;
+  }
+  return chosen_part(region_, transient, written);
+}
+
+ExportOptions ExportDialog::options(const State& state, const Transient& transient, const EngineResult& result) const {
+  ExportOptions options;
+  if (const Result<MapPart> chosen = part(state, transient, result)) {
+    options.queries = chosen->queries;
+    options.keys = chosen->keys;
+  }
+  options.inputs = inputs_on_screen(state, result);
+  options.stages.clear();
+  for (std::size_t i = 0; i < attention::kStages; ++i) {
+    const bool is_of_norms = static_cast<attention::Stage>(i) == attention::Stage::Weights && matrices_[kNormNumbers];
+    if ((matrices_[i] && has_stage(result, static_cast<attention::Stage>(i))) || is_of_norms)
+      options.stages.push_back(static_cast<attention::Stage>(i));
+  }
+  options.hidden = matrices_[kHiddenStates];
+  options.logits = matrices_[kLogitNumbers];
+  options.formats.clear();
+  for (std::size_t i = 0; i < formats_.size(); ++i) {
+    if (formats_[i]) options.formats.push_back(static_cast<ExportFormat>(i));
+  }
+  if (reach_ != Reach::Everything) {
+    options.kind = state.selection.block.kind;
+    options.layers = state.selection.block.layer.value;
+  }
+  if (reach_ == Reach::ThisHead) {
+    select_shown(state.selection, options);
+    options.batch = state.selection.batch;
+  }
+  options.row_names = state.view.row_names;
+  options.views = chosen_kinds(state, result);
+  if (has_baseline(state, result)) {
+    options.writes_differences = is_open_ ? writes_differences_ : state.compare.shows_difference;
+    const bool has_pair = std::ranges::find(options.views, &kPairFigure) != options.views.end();
+    if (options.writes_differences || has_pair) options.baseline = *state.compare.baseline;
+  }
+  options.choice = figure_choice(state);
+  apply(figure_, options);
+  take_ranges(state.view, options);
+  options.weighs_values = matrices_[kNormNumbers];
+  if (writes_difference(options)) options.color_limits.clear();  // those are of one run
+  return options;
+}
+
+void ExportDialog::begin(const Frame& frame, std::string& directory) {
+  try {
+    ExportOptions wanted = options(frame.state, frame.transient, frame.result);
+    wanted.directory = expand_home(typed_directory_);
+    wanted.session = portable_state(frame.state, wanted.directory);
+    job_ = export_in_background(engine_, std::move(wanted));
+    is_copying_ = false;
+    directory = typed_directory_;
+    outcome_ = {};
+  } catch (const Error& error) {
+    outcome_ = {.text = error.what(), .is_warning = true};
+  }
+}
+
+void ExportDialog::take_end_of_job() {
+  if (!job_.is_done()) return;
+  outcome_ = outcome_of(job_);
+  if (is_copying_ && !outcome_.is_warning) outcome_.text = "The figure is on the clipboard.";
+  is_outcome_seen_ = false;
+  job_ = {};
+}
+
+ExportProgress ExportDialog::progress() const {
+  const std::shared_ptr<const ExportJob> job = job_.result();
+  return job ? job->progress : ExportProgress();
+}
+
+std::string ExportDialog::status() const {
+  if (!job_) return {};
+  if (is_copying_) return "Drawing the figure for the clipboard";
+  const ExportProgress progress = this->progress();
+  return fmt::format("Exporting {} of {}", std::min(progress.done + 1, progress.total), progress.total);
+}
+
+std::optional<Notice> ExportDialog::take_result() {
+  if (is_open_) return std::nullopt;
+  take_end_of_job();
+  if (is_outcome_seen_) return std::nullopt;
+  is_outcome_seen_ = true;
+  return std::exchange(outcome_, {});
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,218 @@
+#include "app/window/dialogs/file_dialog.h"
+
+#include <system_error>
+
+#include "app/state/opened_file.h"
+#include "app/state/session_file.h"
+#include "app/widgets/controls.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr float kFileDialogWidth = 560.0F;
+constexpr const char* kNewSession = "session.headlight.json";
+
+/// The dialog's words for a purpose.
+struct Words {
+  const char* title;
+  const char* help;
+  const char* button;
+  std::string prefix;  ///< of the controls' names
+  const char* hint;
+  const char* new_name;  ///< that is proposed
+  std::vector<std::string> extensions;
+};
+
+const Words& words_of(FilePurpose purpose) {
+  static const Words kSave{.title = "Save session",
+                           .help = "Texts, model, masks, heads' gains, what is selected and how it is shown",
+                           .button = "Save",
+                           .prefix = "session.",
+                           .hint = "~/session.headlight.json",
+                           .new_name = kNewSession,
+                           .extensions = {".json"}};
+  static const Words kOpenSession{.title = "Open session",
+                                  .help =
+                                      "A .headlight.json file, or an exported figure (.png, .svg, .pdf), which carries its "
+                                      "session; Undo brings back what is shown now",
+                                  .button = "Open",
+                                  .prefix = "session.",
+                                  .hint = kSave.hint,
+                                  .new_name = kNewSession,
+                                  .extensions = {".json", ".png", ".svg", ".pdf"}};
+  static const Words kOpenText{.title = "Open text",
+                               .help =
+                                   "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where the "
+                                   "sidebar says so; Undo brings back the text that is shown now",
+                               .button = "Open",
+                               .prefix = "text_file.",
+                               .hint = "~/text.txt",
+                               .new_name = "",
+                               .extensions = {".txt", ".md", ".text", ".jsonl", ".csv", ".tsv", ".py", ".cpp", ".h", ".gz"}};
+  static const Words kOpenCapture{
+      .title = "Open capture",
+      .help =
+          "Attention weights, or queries and keys, that were saved from a network as .safetensors "
+          "or .npz: docs/CAPTURES.md has the three lines of Python. A .zip has all steps of a training",
+      .button = "Open",
+      .prefix = "capture_file.",
+      .hint = "~/capture.safetensors",
+      .new_name = "",
+      .extensions = {".safetensors", ".npz", ".zip"}};
+  static const Words kSaveSteps{.title = "Save all steps",
+                                .help = "The captures of all steps that are kept, and their curves, in one file",
+                                .button = "Save",
+                                .prefix = "steps_file.",
+                                .hint = "~/steps.zip",
+                                .new_name = "steps.zip",
+                                .extensions = {".zip"}};
+  static const Words kOpenSurvey{.title = "Open survey",
+                                 .help = "The folder that headlight survey has written, or the survey.json in it",
+                                 .button = "Open",
+                                 .prefix = "survey_file.",
+                                 .hint = "~/survey",
+                                 .new_name = "",
+                                 .extensions = {".json"}};
+  static const Words kOpenLens{.title = "Open linear lens",
+                               .help =
+                                   "A matrix and a bias for each layer of the model, as tuned-lens trains them: "
+                                   ".safetensors, or the params.pt that it wrote",
+                               .button = "Open",
+                               .prefix = "lens_file.",
+                               .hint = "~/lens/params.pt",
+                               .new_name = "",
+                               .extensions = {".safetensors", ".pt", ".bin"}};
+  static const Words kOpenPrompts{.title = "Open prompts",
+                                  .help = "A set of prompts as JSON lines, plain or .gz: docs/PROMPTS.md has the format",
+                                  .button = "Open",
+                                  .prefix = "prompts_file.",
+                                  .hint = "~/prompts.jsonl",
+                                  .new_name = "",
+                                  .extensions = {".jsonl", ".gz"}};
+  switch (purpose) {
+    case FilePurpose::OpenPrompts:
+      return kOpenPrompts;
+    case FilePurpose::OpenSurvey:
+      return kOpenSurvey;
+    case FilePurpose::OpenLens:
+      return kOpenLens;
+    case FilePurpose::OpenCapture:
+      return kOpenCapture;
+    case FilePurpose::SaveSession:
+      return kSave;
+    case FilePurpose::OpenSession:
+      return kOpenSession;
+    case FilePurpose::SaveSteps:
+      return kSaveSteps;
+    case FilePurpose::OpenText:
+      break;
+  }
+  return kOpenText;
+}
+
+void draw_small(Frame& frame, const std::string& text, shell::Color color) {
+  frame.ui.ensure_glyphs(text);
+  write_wrapped(frame.ui.fonts().small, color, text);
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  return (folder.empty() ? std::string("~") : folder) + "/" + name;
+}
+
+}  // namespace
+
+void FileDialog::open(FilePurpose purpose, const fs::path& current, const std::string& folder) {
+  is_open_ = true;
+  purpose_ = purpose;
+  current_ = current;
+  trouble_.clear();
+  asked_.reset();
+  files_ = FolderList(words_of(purpose).extensions);
+  focus_ = shell::FieldFocus::SelectAll;
+  typed_ = current.empty() ? in_folder(folder, words_of(purpose).new_name) : utf8(current);
+}
+
+std::optional<fs::path> FileDialog::draw(Frame& frame) {
+  const Words& words = words_of(purpose_);
+  const Dialog dialog(frame, words.title, is_open_, kFileDialogWidth);
+  if (!dialog.is_visible()) return std::nullopt;
+  if (files_.is_open()) {
+    const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
+    if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
+      std::error_code failure;
+      typed_ = utf8(saves() && fs::is_directory(*chosen, failure) ? *chosen / words.new_name : *chosen);
+      asked_.reset();
+      trouble_.clear();
+    }
+    return std::nullopt;
+  }
+  bool is_confirmed = false;
+  draw_path(frame, is_confirmed);
+  if (!trouble_.empty()) {
+    draw_small(frame, trouble_, frame.ui.theme().warning);
+    frame.mark(words.prefix + "trouble", last_item_rect());
+  }
+  ImGui::Spacing();
+  const char* label = asked_ ? "Replace" : words.button;
+  ImGui::BeginDisabled(typed_.empty());
+  is_confirmed = ImGui::Button(label, {96.0F, 0.0F}) || is_confirmed;
+  ImGui::EndDisabled();
+  mark_last_item(frame, words.prefix + (saves() ? "save" : "open"));
+  ImGui::SameLine();
+  if (draw_button(frame, words.prefix + "cancel", "Cancel", nullptr, 96.0F)) {
+    is_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  if (!is_confirmed || typed_.empty()) return std::nullopt;
+  return confirm();
+}
+
+void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
+  const Words& words = words_of(purpose_);
+  draw_small(frame, words.help, frame.ui.theme().text_dim);
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float button = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
+  const std::string before = typed_;
+  is_confirmed = frame.ui.text_field("##path", typed_,
+                                     {.width = ImGui::GetContentRegionAvail().x - button - style.ItemSpacing.x,
+                                      .focus = std::exchange(focus_, shell::FieldFocus::None),
+                                      .passes_escape = true,
+                                      .hint = words.hint,
+                                      .enter_confirms = true});
+  mark_last_item(frame, words.prefix + "path");
+  if (typed_ != before) {  // a question or a problem was about another file
+    asked_.reset();
+    trouble_.clear();
+  }
+  ImGui::SameLine();
+  if (draw_button(frame, words.prefix + "browse", "Browse")) browse();
+}
+
+std::optional<fs::path> FileDialog::confirm() {
+  try {
+    if (!saves()) return expand_home(typed_);
+    fs::path path = purpose_ == FilePurpose::SaveSteps ? expand_home(typed_) : session_path(typed_);
+    if (purpose_ == FilePurpose::SaveSteps && path.extension() != ".zip") path += ".zip";
+    std::error_code failure;
+    const bool is_current = !current_.empty() && (path == current_ || fs::equivalent(path, current_, failure));
+    if (is_current || !fs::exists(path, failure) || asked_ == path) return path;
+    asked_ = path;
+    trouble_ = fmt::format("{} is there already: replace it?", utf8(path));
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+  return std::nullopt;
+}
+
+void FileDialog::browse() {
+  try {
+    files_.open(expand_home(typed_.empty() ? "~" : typed_));
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+}
+
+}  // namespace headlight::app

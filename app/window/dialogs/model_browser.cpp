@@ -1,0 +1,183 @@
+#include "app/window/dialogs/model_browser.h"
+
+#include "app/state/opened_file.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/size_text.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kBrowserWidth = 720.0F;
+constexpr float kListHeight = 400.0F;
+constexpr float kBrowserRowHeight = 46.0F;
+
+const char* heading_of(ListedModel::Origin origin) {
+  switch (origin) {
+    case ListedModel::Origin::Bundled:
+      return "Bundled";
+    case ListedModel::Origin::Recent:
+      return "Recent";
+    case ListedModel::Origin::Folder:
+      return "In the folder looked into last";
+    case ListedModel::Origin::HubCache:
+      return "Hugging Face cache";
+  }
+  return "";
+}
+
+/// Returns "GPT-2 · 12 layers × 12 heads · 124 M parameters".
+std::string about(const ListedModel& model) {
+  if (!model.problem.empty()) return model.problem;
+  const std::string layers =
+      model.decoder_layers > 0 ? fmt::format("{} + {}", model.layers, model.decoder_layers) : std::to_string(model.layers);
+  return fmt::format("{} · {} layers × {} heads · {} parameters", model.family, layers, model.heads,
+                     short_count(model.parameters));
+}
+
+/// Draws a row of the list: name and facts at the left, size at the right. Returns whether it was clicked.
+bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is_shown, bool is_opening) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const bool can_open = model.problem.empty();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const ImVec2 low = ImGui::GetCursorScreenPos();
+  const ImVec2 high(low.x + width, low.y + kBrowserRowHeight);
+  ImGui::PushID(static_cast<int>(index));
+  const bool was_clicked = click_area("row", {width, kBrowserRowHeight});
+  ImGui::PopID();
+  const bool is_hovered = ImGui::IsItemHovered();
+  mark_last_item(frame, fmt::format("browser.model.{}", index));
+  if (is_shown) frame.ui.keyboard().prefer_last();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_shown || (is_hovered && can_open)) list->AddRectFilled(low, high, is_shown ? theme.active : theme.hover, 6.0F);
+  if (is_hovered && can_open) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  const std::string path = utf8(model.path);
+  explain_last_item(frame, can_open ? path.c_str() : (path + ": " + model.problem).c_str());
+
+  constexpr float kEdge = 12.0F;
+  const std::string size = is_opening ? "opening\u2026" : is_shown ? "shown" : short_bytes(model.bytes);
+  const float size_width = text_width(fonts.small, size);
+  const float middle = low.y + std::round((kBrowserRowHeight - font_size(fonts.small)) * 0.5F);
+  put_text(fonts.small, {high.x - kEdge - size_width, middle}, is_opening ? theme.accent : theme.text_dim, size);
+  const float room = width - size_width - 3.0F * kEdge;
+  const std::string name = fit_text(fonts.strong, model.name, room);
+  put_text(fonts.strong, {low.x + kEdge, low.y + 6.0F}, can_open ? theme.text : theme.text_dim, name);
+  const std::string facts = fit_text(fonts.small, about(model), room);
+  put_text(fonts.small, {low.x + kEdge, high.y - 6.0F - font_size(fonts.small)}, can_open ? theme.text_dim : theme.warning,
+           facts);
+  return was_clicked && can_open;
+}
+
+void draw_small(Frame& frame, const char* text, shell::Color color) { write_wrapped(frame.ui.fonts().small, color, text); }
+
+}  // namespace
+
+void ModelBrowser::open() {
+  if (!is_open_) focus_ = shell::FieldFocus::SelectAll;
+  is_open_ = true;
+  trouble_.clear();
+}
+
+ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& context) {
+  ModelBrowserChoice choice;
+  const Dialog dialog(frame, "Open model", is_open_, kBrowserWidth);
+  if (!dialog.is_visible()) {
+    files_.close();
+    return choice;
+  }
+  if (files_.is_open()) {
+    const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, kListHeight);
+    if (const std::optional<std::filesystem::path> chosen = files_.draw(frame, height)) {
+      typed_ = chosen->string();
+      choice.path = typed_;
+      trouble_.clear();
+    }
+    return choice;
+  }
+  recent_folders_.clear();
+  for (const ListedModel& model : context.models) {
+    if (model.origin == ListedModel::Origin::Recent) recent_folders_.push_back(model.path.parent_path());
+    frame.ui.ensure_glyphs(model.name);
+    frame.ui.ensure_glyphs(model.problem);
+  }
+  draw_path(frame, choice);
+  if (!trouble_.empty()) {
+    frame.ui.ensure_glyphs(trouble_);
+    draw_small(frame, trouble_.c_str(), frame.ui.theme().warning);
+    frame.mark("browser.trouble", last_item_rect());
+  }
+  ImGui::Spacing();
+  draw_list(frame, context, choice);
+  ImGui::Spacing();
+  if (draw_button(frame, "browser.close", "Close")) {
+    is_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  if (choice.path) trouble_.clear();
+  return choice;
+}
+
+void ModelBrowser::browse() {
+  try {
+    files_.open(typed_.empty() ? expand_home("~") : expand_home(typed_), recent_folders_);
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+}
+
+void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
+  draw_small(frame,
+             "A folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or organisation/name from the cache",
+             frame.ui.theme().text_dim);
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float buttons = ImGui::CalcTextSize("BrowseOpen").x + 4.0F * style.FramePadding.x;
+  const float field = ImGui::GetContentRegionAvail().x - buttons - 2.0F * style.ItemSpacing.x;
+  const bool is_confirmed = frame.ui.text_field("##path", typed_,
+                                                {.width = field,
+                                                 .focus = std::exchange(focus_, shell::FieldFocus::None),
+                                                 .passes_escape = true,
+                                                 .hint = "Path, or organisation/name",
+                                                 .enter_confirms = true});
+  mark_last_item(frame, "browser.path");
+  ImGui::SameLine();
+  if (draw_button(frame, "browser.browse", "Browse")) browse();
+  ImGui::SameLine();
+  ImGui::BeginDisabled(typed_.empty());
+  const bool is_clicked = ImGui::Button("Open");
+  ImGui::EndDisabled();
+  mark_last_item(frame, "browser.open");
+  if ((is_confirmed || is_clicked) && !typed_.empty()) choice.path = typed_;
+}
+
+void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice) {
+  const shell::Theme& theme = frame.ui.theme();
+  const float most = std::max(frame.ui.size().y - 260.0F, 120.0F);
+  ImGui::BeginChild("models", {0.0F, std::min(kListHeight, most)});
+  const shell::ControlGroup group(frame.ui.keyboard(), "models");
+  std::optional<ListedModel::Origin> origin;
+  for (std::size_t i = 0; i < context.models.size(); ++i) {
+    const ListedModel& model = context.models[i];
+    if (origin != model.origin) {
+      if (origin) ImGui::Dummy({1.0F, 6.0F});
+      draw_small(frame, heading_of(model.origin), theme.text_dim);
+      origin = model.origin;
+    }
+    const std::string path = utf8(model.path);
+    if (draw_row(frame, model, i, path == context.shown, path == context.opening)) choice.path = path;
+  }
+  if (context.is_looking) {
+    draw_small(frame, "Looking for models\u2026", theme.text_dim);
+  } else if (context.models.empty()) {
+    ImGui::Dummy({1.0F, 12.0F});
+    write_text(frame.ui.fonts().strong, theme.text, "No models on this computer yet");
+    draw_small(frame,
+               "Download one, for instance with  hf download openai-community/gpt2  and open this list again, "
+               "or drop a model's folder or .gguf file on the window.",
+               theme.text_dim);
+    frame.mark("browser.empty", last_item_rect());
+  }
+  ImGui::EndChild();
+}
+
+}  // namespace headlight::app

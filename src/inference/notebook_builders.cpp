@@ -1,0 +1,307 @@
+#include "inference/notebook_builders.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "model/torch_random.h"
+#include "text/word_vocabulary.h"
+
+// clang-format off
+namespace headlight::inference {
+namespace {
+
+// Q, K and V as notebook 003 prints them, eight decimals: [token 6, 4].
+constexpr float kQuery003[] = {
+    -0.17726915f, -0.60715105f, 0.27040047f, 1.32262995f, -0.35466501f, -1.00190095f, 0.49971724f, 0.52404003f,
+    -0.96664612f, -0.92880235f, 0.31031606f, 1.47667384f, 2.58801299f, 0.91252951f, 0.47811754f, -1.90542747f,
+    0.39023975f, 1.89121848f, -0.77398807f, 0.55986816f, -0.11781247f, 0.66704404f, 0.74030888f, 0.80908705f};
+constexpr float kKey003[] = {
+    1.31088812f, 0.03025595f, 0.02526448f, -0.61109740f, 0.03582415f, 0.53263921f, -0.34596446f, 0.67464531f,
+    -0.21136000f, 1.38581759f, -2.44668208f, -0.46287517f, -0.40300990f, -0.90153947f, -0.72863338f, -1.69069868f,
+    -0.05841235f, 0.88533137f, 0.23723818f, 1.64457024f, 0.90458896f, -0.71120042f, -0.77826392f, 1.28070143f};
+constexpr float kValue003[] = {
+    0.76514641f, -1.69868336f, -1.59656269f, -0.76914076f, -0.81664305f, -0.10608875f, -1.38933315f, -2.52314108f,
+    0.20812633f, 0.43433177f, -1.68935144f, -0.07477778f, 1.00473554f, 0.71972715f, -0.40171648f, -0.90225516f,
+    -1.03943008f, -2.32277988f, 1.68366562f, 0.53501308f, 1.49572558f, 0.46566221f, -0.26506452f, 1.31825037f};
+// clang-format on
+
+template <std::size_t N>
+Tensor given(Shape shape, const float (&values)[N]) {
+  return Tensor(std::move(shape), std::vector<float>(values, values + N));
+}
+
+}  // namespace
+
+Notebook single_head(const NotebookRecipe& /*recipe*/) {
+  const Shape shape = {1, 1, 6, 4};
+  Notebook notebook{
+      .network = encoder_network(
+          {{.config = {.d_model = 4, .heads = 1, .d_k = 4, .d_v = 4, .scale = {.kind = model::Scale::Kind::None}}}}),
+      .input = {.source = labelled_tokens({{"The", "cat", "sat", "on", "the", "mat."}}),
+                .qkv = model::GivenQkv{given(shape, kQuery003), given(shape, kKey003), given(shape, kValue003)}}};
+  notebook.masks[model::BlockKind::EncoderSelf].rule = {.causal = true, .key_padding = false};
+  return notebook;
+}
+
+}  // namespace headlight::inference
+
+namespace headlight::inference {
+
+namespace {
+
+constexpr model::BlockKind kEncoder = model::BlockKind::EncoderSelf;
+
+/// The input that notebook 004 begins with, and the state of the generator after the weights of its single head.
+struct FromScratch {
+  model::TokenBatch tokens;
+  std::shared_ptr<const model::Embedding> embedding;
+  Tensor query, key, value;  // [d_k, d_model], [d_k, d_model], [d_v, d_model]
+  model::TorchRandom random;
+};
+
+/// `head_k`, `head_v`: rows of the single head's weights.
+FromScratch begin_from_scratch(const NotebookRecipe& recipe, std::uint32_t head_k, std::uint32_t head_v) {
+  const std::uint32_t width = *recipe.d_model;
+  Result<std::vector<text::WordTokens>> tokenized = text::tokenize_words({*recipe.sentence});
+  if (!tokenized) throw Error("{}", tokenized.error());
+  const text::WordTokens& words = tokenized->front();
+
+  std::vector<std::string> labels;
+  std::vector<std::uint32_t> ids;
+  for (const text::Token& token : words.lines.front()) {
+    labels.push_back(token.text);
+    ids.push_back(token.id);
+  }
+  const auto embedding = std::make_shared<model::Embedding>();
+  embedding->table = model::TorchRandom(*recipe.seed).embedding(words.vocabulary, width);
+  FromScratch scratch{.tokens = labelled_tokens({labels}),
+                      .embedding = embedding,
+                      .query = {},
+                      .key = {},
+                      .value = {},
+                      .random = model::TorchRandom(*recipe.seed)};
+  scratch.tokens.ids = std::move(ids);
+  scratch.query = scratch.random.rand({head_k, width});
+  scratch.key = scratch.random.rand({head_k, width});
+  scratch.value = scratch.random.rand({head_v, width});
+  return scratch;
+}
+
+/// Heads that divide d_model.
+model::AttentionConfig even_heads(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model / *recipe.heads;
+  return {.d_model = *recipe.d_model, .heads = *recipe.heads, .d_k = width, .d_v = width};
+}
+
+/// torch.randint(-50, 50, (2, 1, 3, 3)) < 0: true keeps the key.
+attention::BooleanMask draw_boolean_mask(model::TorchRandom& random) {
+  attention::BooleanMask mask{.batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = {}};
+  for (std::uint32_t cell = 0; cell < 18; ++cell) mask.keep.push_back(random.randint(-50, 50) < 0 ? 1 : 0);
+  return mask;
+}
+
+Notebook fused(std::uint32_t batch, const NotebookRecipe& recipe) {
+  const model::AttentionConfig config = even_heads(recipe);
+  const std::uint32_t width = config.d_model, length = 6;
+  model::TorchRandom random(*recipe.seed);
+  model::AttentionWeights weights = model::split_fused(random.linear(width, 3 * width), model::FusedLayout::PerHead, config);
+  weights.output = random.linear(width, width);
+  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}),
+                    .input = {.source = numbered_tokens(batch, length)}};
+  notebook.input.source.vectors = random.randn({batch, length, width});
+  notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
+  return notebook;
+}
+
+}  // namespace
+
+Notebook boolean_mask(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model;
+  model::TorchRandom random(*recipe.seed);
+  Tensor x = random.randn({2, 3, width});
+  model::AttentionWeights weights;
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
+  attention::BooleanMask mask = draw_boolean_mask(random);
+  weights.output = random.linear(width, width);
+  Notebook notebook{.network = encoder_network({attention_layer(even_heads(recipe), std::move(weights))}),
+                    .input = {.source = numbered_tokens(2, 3)}};
+  notebook.input.source.vectors = std::move(x);
+  notebook.masks[kEncoder] = {.rule = {.key_padding = false},
+                              .fill = attention::MaskFill::MinusOneBillion,
+                              .matrix = std::move(mask),
+                              .painted = {}};
+  return notebook;
+}
+
+Notebook boolean_mask_class(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model;
+  model::TorchRandom random(*recipe.seed);
+  Tensor x = random.randn({2, 3, width});
+  for (int projection = 0; projection < 3; ++projection) random.linear(width, width);
+  draw_boolean_mask(random);
+  random.linear(width, width);
+  // clone_module() copies one Linear four times, so Q, K, V and the output have the same weights.
+  const model::Linear linear = random.linear(width, width);
+  Notebook notebook{.network = encoder_network({attention_layer(
+                        even_heads(recipe), {.query = linear, .key = linear, .value = linear, .output = linear})}),
+                    .input = {.source = numbered_tokens(2, 3)}};
+  notebook.input.source.vectors = std::move(x);
+  notebook.masks[kEncoder].rule.key_padding = false;
+  return notebook;
+}
+
+Notebook causal_seeded(const NotebookRecipe& recipe) {
+  const model::AttentionConfig config = even_heads(recipe);
+  const std::uint32_t width = config.d_model;
+  model::TorchRandom random(*recipe.seed);
+  model::AttentionWeights weights;
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
+  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}),
+                    .input = {.source = numbered_tokens(2, 5)}};
+  notebook.input.source.vectors = random.randn({2, 5, width});
+  notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
+  return notebook;
+}
+
+Notebook fused_projection(const NotebookRecipe& recipe) { return fused(2, recipe); }
+
+Notebook fused_wide(const NotebookRecipe& recipe) { return fused(1, recipe); }
+
+Notebook from_scratch(const NotebookRecipe& recipe) {
+  FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
+  const model::AttentionConfig config{.d_model = *recipe.d_model, .heads = 1, .d_k = *recipe.d_k, .d_v = *recipe.d_v};
+  model::AttentionWeights weights{.query = {.weight = std::move(scratch.query), .bias = {}},
+                                  .key = {.weight = std::move(scratch.key), .bias = {}},
+                                  .value = {.weight = std::move(scratch.value), .bias = {}},
+                                  .output = std::nullopt};
+  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
+                    .input = {.source = std::move(scratch.tokens)}};
+  notebook.masks[kEncoder].rule.key_padding = false;
+  return notebook;
+}
+
+Notebook from_scratch_heads(const NotebookRecipe& recipe) {
+  FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
+  const model::AttentionConfig config{
+      .d_model = *recipe.d_model, .heads = *recipe.heads, .d_k = *recipe.d_k, .d_v = *recipe.d_v};
+  const Tensor query = scratch.random.rand({config.heads, config.d_k, config.d_model});
+  const Tensor key = scratch.random.rand({config.heads, config.d_k, config.d_model});
+  const Tensor value = scratch.random.rand({config.heads, config.d_v, config.d_model});
+  Notebook notebook{.network = encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))},
+                                               scratch.embedding),
+                    .input = {.source = std::move(scratch.tokens)}};
+  notebook.masks[kEncoder].rule.key_padding = false;
+  return notebook;
+}
+
+Notebook from_scratch_encoder(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model;
+  FromScratch scratch = begin_from_scratch(recipe, 3, 4);
+  model::TorchRandom& random = scratch.random;
+  model::AttentionWeights weights;
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
+  weights.output = random.linear(width, width);
+  model::AttentionLayer layer = attention_layer(even_heads(recipe), std::move(weights));
+  layer.norms.after = fresh_norm(width);
+  layer.feed_forward = {.in = random.linear(width, 4),
+                        .out = random.linear(4, width)};  // braces keep the order of the draws
+  layer.feed_forward_norms.after = fresh_norm(width);
+  Notebook notebook{.network = encoder_network({std::move(layer)}, scratch.embedding),
+                    .input = {.source = std::move(scratch.tokens)}};
+  notebook.masks[kEncoder].rule.key_padding = false;
+  return notebook;
+}
+
+namespace {
+
+constexpr std::uint32_t kHidden = 32;
+constexpr std::uint32_t kLayers = 2;
+constexpr std::uint32_t kPadding = 1;  // the notebook's <pad> is a word like any other: it has an embedding of its own
+
+std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& random, std::uint32_t vocabulary,
+                                                       std::uint32_t width) {
+  static constexpr std::uint32_t kMaxLength = 100;
+  const auto embedding = std::make_shared<model::Embedding>();
+  embedding->table = random.embedding(vocabulary, width);
+  embedding->scale = std::sqrt(static_cast<float>(width));
+  embedding->positions = random.embedding(kMaxLength, width);
+  return embedding;
+}
+
+/// Attention with its LayerNorm. Braces keep the order of the draws.
+model::AttentionLayer draw_attention(model::TorchRandom& random, const model::AttentionConfig& config) {
+  const std::uint32_t width = config.d_model;
+  model::AttentionWeights weights{.query = random.linear(width, width),
+                                  .key = random.linear(width, width),
+                                  .value = random.linear(width, width),
+                                  .output = random.linear(width, width)};
+  model::AttentionLayer layer = attention_layer(config, std::move(weights));
+  layer.norms.after = fresh_norm(width);
+  return layer;
+}
+
+void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer) {
+  const std::uint32_t width = layer.config.d_model;
+  layer.feed_forward = {.in = random.linear(width, kHidden), .out = random.linear(kHidden, width)};
+  layer.feed_forward_norms.after = fresh_norm(width);
+}
+
+model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {
+  std::vector<std::vector<std::string>> labels;
+  std::vector<std::uint32_t> ids;
+  std::vector<std::uint32_t> lengths;
+  for (const std::vector<std::uint32_t>& line : lines) {
+    std::vector<std::string>& texts = labels.emplace_back();
+    std::uint32_t& length = lengths.emplace_back(0);
+    for (const std::uint32_t id : line) {
+      ids.push_back(id);
+      if (id != kPadding) ++length;
+      texts.push_back(id == kPadding ? "<pad>" : id == 2 ? "<sos>" : id == 3 ? "<eos>" : fmt::format("w{}", id));
+    }
+  }
+  model::TokenBatch batch = labelled_tokens(std::move(labels));
+  batch.ids = std::move(ids);
+  batch.lengths = std::move(lengths);
+  return batch;
+}
+
+}  // namespace
+
+Notebook encoder_decoder(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model, head_width = width / *recipe.heads;
+  const model::AttentionConfig config{.d_model = width, .heads = *recipe.heads, .d_k = head_width, .d_v = head_width};
+  model::TorchRandom random(*recipe.seed);
+  model::Network network;
+  const auto layers = std::make_shared<model::Layers>();
+  network.source_embedding = draw_embedding(random, 11, width);
+  for (std::uint32_t i = 0; i < kLayers; ++i) {
+    layers->encoder.push_back(draw_attention(random, config));
+    draw_feed_forward(random, layers->encoder.back());
+  }
+  network.target_embedding = draw_embedding(random, 13, width);
+  for (std::uint32_t i = 0; i < kLayers; ++i) {
+    model::DecoderLayer& layer = layers->decoder.emplace_back();
+    layer.self = draw_attention(random, config);
+    layer.cross = draw_attention(random, config);
+    draw_feed_forward(random, layer.cross);
+  }
+  layers->unembedding = {.linear = random.linear(width, 13)};
+  network.layers = layers;
+
+  Notebook notebook{.network = std::make_shared<model::Network>(std::move(network)),
+                    .input = {.source = tokens({{2, 5, 6, 7, 8, 3}, {2, 9, 4, 3, kPadding, kPadding}}),
+                              .target = tokens({{2, 4, 5, 6, 7}, {2, 8, 9, kPadding, kPadding}})}};
+  for (attention::MaskSpec& mask : notebook.masks.by_kind) mask.fill = attention::MaskFill::MinusTenBillion;
+  notebook.masks[model::BlockKind::DecoderSelf].rule.causal = true;
+  return notebook;
+}
+
+}  // namespace headlight::inference
