@@ -1,4 +1,4 @@
-// Files of each system: what src/platform/file.h and mapping.h promise.
+// Files of each system: what src/platform/file.h and memory.h promise.
 #include "platform/file.h"
 
 #include <doctest/doctest.h>
