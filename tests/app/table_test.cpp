@@ -52,7 +52,7 @@ TEST_SUITE("cpu") {
           "\"head 0, \"\"0\"\"\",encoder,0,0,0.5,0.5,0.25,0.25\n");
     CHECK(csv(table, TableRows{2}).ends_with("encoder,1,0,,,0.5,\n"));
     CHECK(in_words(table, TableRows{0}) ==
-          "|head|share|size|size baseline|size change|\n|---|---|---|---|---|\n|head 0, \"0\"|0.5|0.5|0.25|0.25|\n\n1 rows "
+          "|name|share|size|size baseline|size change|\n|---|---|---|---|---|\n|head 0, \"0\"|0.5|0.5|0.25|0.25|\n\n1 rows "
           "in all\n");
   }
 

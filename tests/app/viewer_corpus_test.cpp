@@ -93,7 +93,7 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.copy");
     const std::string csv = ImGui::GetClipboardText();
     CHECK(csv.find("name,kind,layer,head,label,induction,self,first,") == 0);
-    CHECK(csv.find("\nL1H1,decoder,1,1,,0.4,0.4,0.25,") != std::string::npos);
+    CHECK(csv.find("\nL1H1,encoder,1,1,,0.4,0.4,0.25,") != std::string::npos);
     for (const char* mode : {"corpus.mode.0", "corpus.mode.1"}) {
       of.ui.click(mode);
       const std::filesystem::path file = of.folder.path() / "heads.svg";
