@@ -43,7 +43,8 @@ Task<PreviewedFigure> lay_out(PreviewedSubject of, std::shared_ptr<FigureNumbers
                               .matrix = of.matrix,
                               .options = of.options,
                               .changes = of.changes};
-  PreviewedFigure figure{.drawing = co_await draw_figure(*of.kind, subject, *numbers)};
+  std::unique_ptr<exporting::Drawing> drawing = co_await draw_figure(*of.kind, subject, *numbers);
+  PreviewedFigure figure{.drawing = std::move(drawing)};
   for (const auto& [query, tile] : numbers->tiles)
     figure.largest_pool = std::max({figure.largest_pool, query.pool, query.column_pool()});
   co_return figure;
