@@ -128,7 +128,8 @@ void QueryQueue::end_step(Waitings::iterator entry) {
   ++done_;
 }
 
-void QueryQueue::answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes) {
+void QueryQueue::answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes,
+                              const std::function<bool()>& is_wanted) {
   if (waiting_.empty()) return;
   const Waitings::iterator asking = in_order().front();
   Reads reads = std::move(asking->second.task.reads());
@@ -148,6 +149,7 @@ void QueryQueue::answer_named(const QueryBudget& budget, const FindRuns& find, c
       read = run->answer(
           {.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
     }
+    if (is_wanted && !is_wanted()) throw Error(ErrorKind::Cancelled, "the task was let go");
     answers.tiles = std::move(read.tiles);
     answers.logits = read.logits.values;
     answers.residuals = std::move(read.residuals);

@@ -77,7 +77,9 @@ class QueryQueue {
 
   /// Answers a step of the first one, of tasks that read of named runs alone. What they throw the task gets; a step that is
   /// cancelled, or loses the device, is thrown, and read again the next time: at the third loss the task gets that too.
-  void answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes);
+  /// `is_wanted` is called after the read: a task that was let go meanwhile doesn't go on (ErrorKind::Cancelled).
+  void answer_named(const QueryBudget& budget, const FindRuns& find, const ComputePasses& compute_passes,
+                    const std::function<bool()>& is_wanted = {});
 
   /// Since the queue was last empty.
   Progress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }

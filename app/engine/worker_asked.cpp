@@ -32,7 +32,8 @@ void EngineWorker::answer_asked() {
         kTaskBudget, [this](const std::shared_ptr<const NamedRun>& named) { return find_named(named); },
         [this](const Reads& reads, std::uint32_t line, std::size_t most) {
           return named_changes_.compute(named_runner(), named_runs_, reads, line, most);
-        });
+        },
+        [this] { return asked_.rbegin()->second->is_wanted(); });
     cancelled_ = 0;
   } catch (const std::exception& error) {
     if (kind_of(error) == ErrorKind::Cancelled) ++cancelled_;

@@ -165,7 +165,8 @@ void ask_for_all(UiDriver& ui, const fs::path& folder) {
         const std::string words = ui.window().describe();
         CHECK(words.starts_with("# "));
       } else if (std::string_view(file).ends_with(".csv")) {
-        CHECK(ui.csv().find('\n') != std::string::npos);
+        const std::string numbers = ui.csv();
+        CHECK(numbers.find('\n') != std::string::npos);
       } else {
         ui.window().write_figure(folder / file);
       }
