@@ -1,4 +1,3 @@
-
 #include "app/checks/check_run.h"
 
 #include <algorithm>

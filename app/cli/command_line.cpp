@@ -1,4 +1,3 @@
-
 #include "app/cli/command_line.h"
 
 #include <algorithm>

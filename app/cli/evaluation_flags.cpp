@@ -1,5 +1,3 @@
-
-
 #include "app/cli/evaluation_flags.h"
 
 #include <cstdlib>

@@ -1,4 +1,3 @@
-
 #include "app/cli/model_flags.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/cli/writing_flags.h"
 
 #include <algorithm>

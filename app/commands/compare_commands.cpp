@@ -1,4 +1,3 @@
-
 #include "app/commands/command_list.h"
 #include "app/state/comparison.h"
 

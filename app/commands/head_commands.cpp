@@ -1,5 +1,3 @@
-
-
 #include "app/commands/command_list.h"
 #include "app/state/model_changes.h"
 

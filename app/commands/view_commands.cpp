@@ -1,5 +1,3 @@
-
-
 #include "app/commands/command_list.h"
 #include "app/state/block_settings.h"
 #include "app/views/view_table.h"

@@ -1,4 +1,3 @@
-
 #include "app/engine/engine_worker.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/figures/export_plan.h"
 
 #include "app/figures/arrays.h"

@@ -1,4 +1,3 @@
-
 #include "app/figures/plan.h"
 
 #include <set>

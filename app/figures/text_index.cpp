@@ -1,4 +1,3 @@
-
 #include "app/figures/text_index.h"
 
 #include <cerrno>

@@ -1,4 +1,3 @@
-
 #include "app/lessons/observation.h"
 
 #include "app/engine/analyses/head_knockouts.h"

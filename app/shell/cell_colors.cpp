@@ -1,4 +1,3 @@
-
 #include "app/shell/cell_colors.h"
 
 #include <algorithm>

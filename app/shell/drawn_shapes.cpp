@@ -1,4 +1,3 @@
-
 #include "app/shell/drawn_shapes.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/shell/font_atlas.h"
 
 #include <algorithm>

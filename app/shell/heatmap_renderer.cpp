@@ -1,4 +1,3 @@
-
 #include "app/shell/heatmap_renderer.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/shell/imgui_layer.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/shell/theme.h"
 
 #include <glm/common.hpp>

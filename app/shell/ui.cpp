@@ -1,5 +1,3 @@
-
-
 #include "app/shell/ui.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/shell/wrapped_text.h"
 
 #include <algorithm>

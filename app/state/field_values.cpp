@@ -1,4 +1,3 @@
-
 #include "app/state/field_values.h"
 
 #include "app/state/mask_json.h"

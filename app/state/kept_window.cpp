@@ -1,4 +1,3 @@
-
 #include "app/state/kept_window.h"
 
 #include <charconv>

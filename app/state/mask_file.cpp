@@ -1,4 +1,3 @@
-
 #include "app/state/mask_file.h"
 
 #include <algorithm>

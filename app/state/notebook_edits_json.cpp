@@ -1,5 +1,3 @@
-
-
 #include "app/state/field_values.h"
 
 namespace headlight::app {

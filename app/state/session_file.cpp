@@ -1,4 +1,3 @@
-
 #include "app/state/session_file.h"
 
 #include <cstdlib>

@@ -1,4 +1,3 @@
-
 #include "app/state/settings.h"
 
 #include "app/state/json_reader.h"

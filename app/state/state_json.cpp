@@ -1,4 +1,3 @@
-
 #include "app/state/state_json.h"
 
 #include <array>

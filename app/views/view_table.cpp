@@ -1,4 +1,3 @@
-
 #include "app/views/view_table.h"
 
 #include "app/shapes/quantities/tile_query.h"

@@ -1,4 +1,3 @@
-
 #include "app/widgets/controls.h"
 
 #include "app/state/block_settings.h"

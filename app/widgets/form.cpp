@@ -1,4 +1,3 @@
-
 #include "app/widgets/form.h"
 
 #include <charconv>

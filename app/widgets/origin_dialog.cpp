@@ -1,4 +1,3 @@
-
 #include "app/widgets/origin_dialog.h"
 
 #include "app/shapes/quantities/tile_query.h"

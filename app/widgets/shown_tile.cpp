@@ -1,4 +1,3 @@
-
 #include "app/widgets/shown_tile.h"
 
 #include "chart/color.h"

@@ -1,4 +1,3 @@
-
 #include <cfloat>
 
 #include "app/widgets/controls.h"

@@ -1,4 +1,3 @@
-
 #include "app/widgets/tile_numbers.h"
 
 #include "app/shapes/quantities/tile_query.h"

@@ -1,4 +1,3 @@
-
 #include "app/widgets/token_side.h"
 
 #include "app/shapes/quantities/tile_query.h"

@@ -1,4 +1,3 @@
-
 #include "app/window/offscreen_viewer.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "app/window/typed_row.h"
 
 #include <algorithm>

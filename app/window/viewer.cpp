@@ -1,4 +1,3 @@
-
 #include "app/window/viewer.h"
 
 #include <atomic>

@@ -1,4 +1,3 @@
-
 #include <imgui.h>
 
 #include "app/commands/command_list.h"

@@ -1,5 +1,3 @@
-
-
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"

@@ -1,4 +1,3 @@
-
 #include "attention/paint_words.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "capture/capture_file.h"
 
 #include <algorithm>

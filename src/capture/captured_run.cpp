@@ -1,4 +1,3 @@
-
 #include "capture/captured_run.h"
 
 #include <fmt/format.h>

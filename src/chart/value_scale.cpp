@@ -1,4 +1,3 @@
-
 #include "chart/value_scale.h"
 
 #include <algorithm>

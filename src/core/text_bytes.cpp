@@ -1,4 +1,3 @@
-
 #include "core/text_bytes.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "export/heatmap_painter.h"
 
 #include "chart/color.h"

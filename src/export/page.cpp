@@ -1,4 +1,3 @@
-
 #include "export/page.h"
 
 #include <map>

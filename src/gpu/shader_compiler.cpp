@@ -1,4 +1,3 @@
-
 #include "gpu/shader_compiler.h"
 
 #include <shaderc/shaderc.hpp>

@@ -1,4 +1,3 @@
-
 #include "inference/notebook_edits.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "inference/playground.h"
 
 #include <algorithm>

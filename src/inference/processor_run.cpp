@@ -1,4 +1,3 @@
-
 #include "inference/processor_run.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "inference/torch_snippet.h"
 
 #include <algorithm>
@@ -21,14 +20,17 @@ from torch.nn import functional as F
 
 torch.set_printoptions(precision=6, sci_mode=False, linewidth=160)
 
+
 def heads(x, count):  # [batch, tokens, count * d] to [batch, count, tokens, d]
     return x.unflatten(-1, (count, -1)).transpose(1, 2)
+
 
 def attend(name, q, k, v, scale, mask, fill, bias=0.0):  # a row without any visible key has no weights
     scores = (q @ k.transpose(-2, -1) * scale + bias).masked_fill(~mask, fill)
     weights = torch.nan_to_num(torch.softmax(scores, dim=-1))
     print(f"{name}: Q\n{q}\nK\n{k}\nV\n{v}\nweights\n{weights}\n")
     return weights @ v
+
 
 )";
 

@@ -1,4 +1,3 @@
-
 #include "inference/weight_findings.h"
 
 #include <algorithm>

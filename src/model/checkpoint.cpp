@@ -1,4 +1,3 @@
-
 #include "model/checkpoint.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "model/checkpoint_files.h"
 
 #include <algorithm>

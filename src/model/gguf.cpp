@@ -1,4 +1,3 @@
-
 #include "model/gguf.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "model/hub_cache.h"
 
 #include <algorithm>

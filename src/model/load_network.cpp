@@ -1,4 +1,3 @@
-
 #include "model/load_network.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "model/mapped_file.h"
 
 #include <cstring>

@@ -1,4 +1,3 @@
-
 #include "model/torch_file.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "ops/attention.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "ops/distance_scores.h"
 
 #include <algorithm>

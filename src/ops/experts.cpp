@@ -1,4 +1,3 @@
-
 #include "ops/experts.h"
 
 #include <algorithm>

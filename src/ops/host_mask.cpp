@@ -1,4 +1,3 @@
-
 #include "ops/host_mask.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "ops/linear.h"
 
 #include <algorithm>

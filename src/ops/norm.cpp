@@ -1,4 +1,3 @@
-
 #include "ops/norm.h"
 
 #include <algorithm>

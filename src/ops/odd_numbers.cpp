@@ -1,4 +1,3 @@
-
 #include "ops/odd_numbers.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "ops/rotate.h"
 
 #include <algorithm>

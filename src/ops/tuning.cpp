@@ -1,4 +1,3 @@
-
 #include "ops/tuning.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "text/byte_vocabularies.h"
 
 #include <algorithm>

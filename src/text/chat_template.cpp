@@ -1,4 +1,3 @@
-
 #include "text/chat_template.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "text/vocabulary_files.h"
 
 #include <algorithm>

@@ -343,7 +343,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees("heads.match.about"));
     }
     ui.click("heads.copy");
-    CHECK(std::string(ImGui::GetClipboardText()).starts_with("kind,layer,head,mass,chance,queries\n"));
+    CHECK(std::string(ImGui::GetClipboardText()).starts_with("kind,layer,head,mass,chance,queries,score\n"));
   }
 
   TEST_CASE("similar heads: a map in two orders and the nearest heads of the selected one") {

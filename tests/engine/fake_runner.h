@@ -172,7 +172,7 @@ class FakeRunner final : public Runner {
     constexpr std::size_t kFirst = 3;
     const bool shows_first = log_->shows_first_layers && first.ready && first.count > 0;
     for (std::size_t step = 0; step <= kSteps; ++step) {
-      if (observer && !observer(step * 100, kSteps * 100)) throw Error("loading was cancelled");
+      if (observer && !observer(step * 100, kSteps * 100)) throw Error(ErrorKind::Cancelled, "loading was cancelled");
       if (step == kFirst && shows_first) {
         auto alone = std::make_shared<model::Layers>(*layers);
         alone->encoder.resize(first.count);
@@ -181,7 +181,7 @@ class FakeRunner final : public Runner {
         first.ready(alone);
       }
       while (step >= (shows_first ? kFirst : 1) && log_->is_load_held) {
-        if (observer && !observer(step * 100, kSteps * 100)) throw Error("loading was cancelled");
+        if (observer && !observer(step * 100, kSteps * 100)) throw Error(ErrorKind::Cancelled, "loading was cancelled");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }

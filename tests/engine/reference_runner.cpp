@@ -133,7 +133,7 @@ bool ReferenceRun::is_visible(const attention::TileRequest& request, std::uint32
 
 void ReferenceRunner::load(std::shared_ptr<const model::Layers> /*layers*/, inference::Precision /*precision*/,
                            const inference::LoadObserver& observer) {
-  if (observer && !observer(1, 1)) throw Error("loading was cancelled");
+  if (observer && !observer(1, 1)) throw Error(ErrorKind::Cancelled, "loading was cancelled");
 }
 
 std::shared_ptr<const inference::Run> ReferenceRunner::run(inference::PassInputs pass,

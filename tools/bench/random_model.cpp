@@ -1,4 +1,3 @@
-
 #include "tools/bench/random_model.h"
 
 #include <bit>

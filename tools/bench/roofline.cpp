@@ -1,4 +1,3 @@
-
 #include "tools/bench/roofline.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-
 #include "tools/bench/roofline_figure.h"
 
 #include <algorithm>

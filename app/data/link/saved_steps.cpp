@@ -1,4 +1,3 @@
-
 #include "app/data/link/saved_steps.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,3 @@
-
 #include "app/data/survey/corpus_file.h"
 
 #include <algorithm>

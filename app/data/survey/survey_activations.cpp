@@ -1,4 +1,3 @@
-
 #include "app/data/survey/survey_activations.h"
 
 #include <algorithm>

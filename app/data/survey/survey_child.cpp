@@ -1,4 +1,3 @@
-
 #include "app/data/survey/survey_child.h"
 
 #include <chrono>

@@ -1,4 +1,3 @@
-
 #include "app/data/survey/survey_fold.h"
 
 #include <algorithm>

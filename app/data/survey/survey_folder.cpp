@@ -1,4 +1,3 @@
-
 #include "app/data/survey/survey_folder.h"
 
 #include <algorithm>

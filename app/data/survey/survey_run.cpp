@@ -1,5 +1,3 @@
-
-
 #include "app/data/survey/survey_run.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-
-
 #include "app/engine/analyses/head_circuits.h"
 
 #include <chrono>

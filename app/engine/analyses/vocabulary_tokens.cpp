@@ -1,4 +1,3 @@
-
 #include "app/engine/analyses/vocabulary_tokens.h"
 
 #include "app/engine/analyses/head_circuits.h"

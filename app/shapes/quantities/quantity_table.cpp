@@ -1,5 +1,3 @@
-
-
 #include "app/shapes/quantities/evaluation.h"
 #include "app/shapes/quantities/formulas.h"
 #include "app/shapes/quantities/quantity.h"

@@ -1,4 +1,3 @@
-
 #include "app/shapes/quantities/tile_query.h"
 
 namespace headlight::app {

@@ -1,4 +1,3 @@
-
 #include "app/views/flow/flow_graph_panel.h"
 
 #include <glm/geometric.hpp>

@@ -1,4 +1,3 @@
-
 #include "app/views/grid/grid_view.h"
 
 #include "app/engine/analyses/head_metric_text.h"

@@ -1,4 +1,3 @@
-
 #include "app/views/head/grouped_head.h"
 
 #include "app/engine/token_words.h"

@@ -1,4 +1,3 @@
-
 #include "app/views/head/head_view.h"
 
 #include "app/shell/theme.h"

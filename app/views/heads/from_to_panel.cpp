@@ -1,5 +1,3 @@
-
-
 #include "app/engine/analyses/head_ranking.h"
 #include "app/state/transient.h"
 #include "app/views/heads/find_panel.h"

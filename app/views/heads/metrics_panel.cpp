@@ -1,4 +1,3 @@
-
 #include <imgui.h>
 
 #include "app/engine/analyses/head_table.h"

@@ -1,5 +1,3 @@
-
-
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/head_similarity.h"
 #include "app/state/comparison.h"

@@ -1,5 +1,3 @@
-
-
 #include "app/views/lines/lines_drawing.h"
 
 #include "app/figures/line_set.h"

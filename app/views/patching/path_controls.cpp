@@ -1,4 +1,3 @@
-
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"

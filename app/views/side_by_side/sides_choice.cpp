@@ -1,4 +1,3 @@
-
 #include "app/views/side_by_side/sides_choice.h"
 
 #include "app/engine/analyses/head_metric_text.h"

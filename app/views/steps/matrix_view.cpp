@@ -1,4 +1,3 @@
-
 #include "app/views/steps/matrix_view.h"
 
 #include "app/shell/click_area.h"

@@ -1,5 +1,3 @@
-
-
 #include "app/views/text/text_side.h"
 
 #include "app/figures/shaded_text.h"

@@ -1,4 +1,3 @@
-
 #include "app/widgets/cells/other_numbers.h"
 
 #include <fmt/ranges.h>

@@ -1,5 +1,3 @@
-
-
 #include "app/window/dialogs/export_dialog.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,3 @@
-
 #include "app/window/dialogs/welcome_panel.h"
 
 #include "app/widgets/controls.h"

@@ -1,4 +1,3 @@
-
 #include "app/window/sidebar/panels.h"
 
 #include <limits>
