@@ -318,7 +318,8 @@ TEST_SUITE("gpu") {
     CHECK(compared == 2345);
     const std::filesystem::path folder = std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "../../docs";
     const char* update = std::getenv("HEADLIGHT_UPDATE_GOLDEN");
-    for (const auto& [name, text] : pages.texts()) {
+    for (const auto& page : pages.texts()) {
+      const std::string name = page.first, text = page.second;
       CAPTURE(name);
       if (update != nullptr && std::string_view(update) == "1") write_file_atomically(folder / name, text);
       CHECK_MESSAGE(is_same_page(text, read_file(folder / name, std::size_t{1} << 22)),
