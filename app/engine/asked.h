@@ -9,11 +9,12 @@
 
 namespace headlight::app {
 
-/// Whose pass is computed while nobody looks at it: a request's, which other inputs cancel; a task's, which any request
-/// cancels; one of a task that requests have cancelled so often that it goes on, so that who types on waits for it once.
+/// The owner of a pass that is computed in the background: a request's, which other inputs cancel; a task's, which any
+/// request cancels; one of a task that requests have cancelled so often that it goes on, so that a user who goes on typing
+/// waits for it once.
 enum class BackgroundPass : std::uint8_t { OfRequest, OfTask, OfTaskAgain };
 
-/// A task of the engine's queue that is of no request, as the engine's thread sees it.
+/// A task of the engine's queue that belongs to no request, as the engine's thread sees it.
 class AskedTask {
  public:
   AskedTask() = default;
@@ -29,7 +30,7 @@ class AskedTask {
   std::atomic<bool> is_wanted_{true};
 };
 
-/// What it has found, shared by the engine's thread and by whom it is for.
+/// The task's result so far, shared by the engine's thread and the owner of the question.
 template <typename Result>
 class AskedFor final : public AskedTask {
  public:
@@ -87,8 +88,8 @@ class AskedFor final : public AskedTask {
   bool is_done_ = false;
 };
 
-/// Somebody's question to the engine, answered in the background. Destroying it cancels it. May outlive the engine; then
-/// nothing comes any more.
+/// A question to the engine, answered in the background, as its owner holds it. Destroying it cancels it. May outlive the
+/// engine; then nothing comes any more.
 template <typename Result>
 class Asked {
  public:
@@ -104,7 +105,7 @@ class Asked {
   }
 
   explicit operator bool() const { return task_ != nullptr; }
-  /// What is known so far; null: nothing yet.
+  /// Returns the result so far; null: nothing yet.
   std::shared_ptr<const Result> result() const { return task_ ? task_->result() : nullptr; }
   /// One line: what the task threw; empty: nothing.
   std::string error() const { return task_ ? task_->error() : std::string(); }

@@ -72,13 +72,14 @@ class EngineWorker {
   void begin_asked(std::uint64_t number);
   /// On another device, so that no task has numbers of two.
   void begin_asked_again();
-  /// May what a task needs be computed? Not where something on screen waits, or nobody waits for the task.
+  /// Returns whether a task's pass may go on: not while an answer on screen waits, nor after the task was let go.
   bool may_go_on_asked() const;
-  /// Drops tasks that are answered, and those that nobody waits for any more.
+  /// Drops tasks that are answered, and those that were let go.
   void forget_ended();
   FoundRuns find_named(const std::shared_ptr<const NamedRun>& named);
   KnownRun compute_named(const RunInputs& inputs);
-  /// Of the runs that are named: the one on screen, or another one on the same device. Throws Error when none can be opened.
+  /// Returns the runner of the named runs: the one on screen, or another one on the same device. Throws Error when none can
+  /// be opened.
   Runner& named_runner();
   /// Its numbers are computed anew when a task reads of it.
   void forget_named();

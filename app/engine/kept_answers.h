@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// What tasks have found of the last questions, of which the newest may be under way. All functions are one thread's.
+/// The results of the last questions, of which the newest may be under way. All functions are called by one thread.
 template <typename Question, typename Found>
 class KeptAnswers {
  public:
@@ -27,7 +27,7 @@ class KeptAnswers {
   }
   bool is_of(const Question& question) const { return !known_.empty() && known_.front().question == question; }
 
-  // Of the newest question:
+  // These are of the newest question:
   void begin(Asked<Found> task) { known_.front().task = std::move(task); }
   bool has_begun() const { return !known_.empty() && known_.front().task; }
   bool is_busy() const { return has_begun() && !known_.front().task.is_done(); }

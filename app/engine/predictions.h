@@ -66,7 +66,7 @@ PredictionPosition prediction_position(const State& state, const EngineResult& r
 /// Layers of the stack that predicts.
 std::uint32_t predicting_layers(const model::Network& network);
 
-/// Where a model predicts something: its input and what is chosen of it. A playground or notebook has no model.
+/// The place of a prediction: the model's input and the chosen position. A playground or notebook has no model.
 struct PredictedText {
   const model::ModelInput& input;
   const inference::LanguageModel* model = nullptr;

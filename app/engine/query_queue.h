@@ -102,7 +102,7 @@ class QueryQueue {
   Reads next_reads(const QueryBudget& budget, std::vector<Part>& batch);
   static const inference::Run& asked(const Runs& runs, WhichRun of);
   void answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads);
-  /// Of reads of passes, which are a batch of their own.
+  /// Answers reads of passes, which are a batch of their own.
   void answer_passes(Waitings::iterator asking, const Reads& reads, const QueryBudget& budget, const ComputePasses& compute);
   /// Drops an answered one.
   void end_step(Waitings::iterator entry);
@@ -111,7 +111,7 @@ class QueryQueue {
   std::size_t done_ = 0;
 };
 
-/// Of one task: what its passes read at once.
+/// The part of one task's passes that is read at once.
 inline constexpr QueryBudget kTaskBudget{.cells = std::size_t{1} << 21, .states = 64};
 
 template <typename Result>
@@ -123,9 +123,9 @@ QueryTask keep_answer(Task<Result> task, std::optional<Result>& found, std::exce
   }
 }
 
-/// What a task finds, at once, on the caller's thread: of these runs, whichever it names. Throws what the task throws, and
-/// an Error where the device is lost. `compute_passes`: for steps that read of them. `checkpoint`: before each step; throws
-/// to cancel.
+/// Returns a task's result at once, on the caller's thread: of these runs, whichever it names. Throws what the task throws,
+/// and an Error where the device is lost. `compute_passes`: for steps that read of them. `checkpoint`: before each step;
+/// throws to cancel.
 template <typename Result>
 Result answer_at_once(Task<Result> task, const FoundRuns& runs, const ComputePasses& compute_passes = {},
                       const std::function<void()>& checkpoint = {}) {

@@ -12,8 +12,8 @@ namespace headlight::app {
 /// Are the queries of this kind of attention a target, so that each row writes the next token?
 bool rows_write_tokens(const model::ModelInput& input, model::BlockKind kind);
 
-/// What each row of a target's batch item writes: row t the token t + 1, the last real row "…", because the text doesn't
-/// contain its token. Padding keeps its labels.
+/// Returns the word that each row of a target's batch item writes: row t the token t + 1, the last real row "…", because the
+/// text doesn't contain its token. Padding keeps its labels.
 std::vector<std::string> written_texts(const model::TokenBatch& target, std::uint32_t batch);
 
 /// How a token follows the one before it in a text.

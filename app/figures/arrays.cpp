@@ -13,7 +13,7 @@ namespace {
 /// Logits that are read at once: 64 MiB.
 constexpr std::uint32_t kLogitsAtOnce = 1U << 24;
 
-/// Of the array with all matrices of a quantity.
+/// Returns the axes of the array with all matrices of a quantity.
 std::vector<std::string> axis_names(const Quantity& written) {
   std::vector<std::string> axes = {"layer", "batch"};
   if (written.scope == Scope::Head) axes.emplace_back("head");
@@ -23,7 +23,7 @@ std::vector<std::string> axis_names(const Quantity& written) {
   return axes;
 }
 
-/// What `read` reads of the run, less what it reads of the baseline where differences are written.
+/// Returns the numbers that `read` reads of the run, less those of the baseline where differences are written.
 Task<std::string> read_run(bool is_difference, std::function<Tensor(const inference::Run& run)> read) {
   Tensor result;
   Reads reads;

@@ -22,7 +22,7 @@ struct ExportWork {
   exporting::Json arrays = exporting::Json::array();  ///< that are written, as run.json lists them
   std::set<std::string> files = {}, earlier = {};     ///< names in the folder: of this export, and of others before it
 
-  /// Of the run, or of both.
+  /// Evaluates a tile of the run, or of the difference of both.
   Evaluation tile(const TileQuery& query) const { return quantity(query.quantity).evaluate(query, evaluated); }
   /// changes_note() of figures and pages.
   std::string changes() const;
@@ -51,7 +51,7 @@ struct PlannedFile {
   std::function<Task<void>(ExportWork& work, const std::filesystem::path& path)> write;
 };
 
-/// What nothing needs to be read for.
+/// Is the task of a file that needs no numbers of a run: it is done at once.
 inline Task<void> written() { co_return; }
 
 /// What an export writes, in its order, without run.json.

@@ -13,9 +13,9 @@ class CaptureFile;
 
 namespace headlight::app {
 
-/// Where a figure's numbers come from: of the run that the task is of, which begin() is told. What was read is kept, so that
-/// a figure may be drawn again. Without begin() all numbers are 0 and there are no others: they lay a figure out as its own
-/// would.
+/// The source of a figure's numbers: the run that the task names, which begin() gets. Numbers that were read are kept, so
+/// that a figure may be drawn again. Without begin() all numbers are 0 and there are no others: they lay a figure out as its
+/// own would.
 struct FigureNumbers {
   EvaluationSubject evaluated = {};
   std::shared_ptr<const AnalysisSubject> subject = {};
@@ -29,7 +29,7 @@ struct FigureNumbers {
   Task<void> begin();
   /// Evaluates what isn't known, together.
   Task<std::vector<std::shared_ptr<const attention::Tile>>> tiles_of(std::vector<TileQuery> queries);
-  /// What an analysis found, complete. Throws Error where it can't be done.
+  /// Returns the complete finding of an analysis. Throws Error where it can't be done.
   Task<std::shared_ptr<const AnalysisResult>> analysis(AnalysisQuery query);
   /// The logits of a position as a layer's state gives them. Only where the run has any.
   Task<std::shared_ptr<const Prediction>> prediction(PredictionQuery query);

@@ -12,7 +12,7 @@ namespace headlight::app {
 /// The matrices that an export writes.
 struct ExportContents {
   std::vector<attention::Stage> stages = {attention::Stage::Weights};
-  /// Of the playground and presets encoder_output; of models hidden, or encoder_hidden and decoder_hidden.
+  /// Adds encoder_output of the playground and presets; of models hidden, or encoder_hidden and decoder_hidden.
   bool hidden = false;
   bool logits = false;
   std::vector<std::string> parameters = {};  ///< weights of the network, by the names of app/figures/arrays.h
@@ -126,7 +126,7 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
 /// What run_export() would write, without computing it: no device is needed. Throws Error in one line.
 ExportReport plan_run(const ExportOptions& options);
 
-/// The same of the run that the task is of, and of the one that that is compared with.
+/// Writes the export of the run that the task names, and of its baseline.
 Task<ExportReport> write_export(const ExportOptions& options, ExportObserver observer);
 
 /// An export that an engine writes in the background.

@@ -14,7 +14,7 @@ namespace {
 
 using attention::Stage;
 
-/// Of numbers that lay figures out alone: a sheet's panels have their size whatever they show.
+/// Numbers for the layout of figures alone: a sheet's panels have their size whatever they show.
 std::uint32_t layout_edge(std::uint32_t most, std::size_t maps) { return maps > 1 ? std::min(most, 16U) : most; }
 
 /// Does a figure show other layers than the chosen ones, or what the network makes of them?
@@ -130,7 +130,7 @@ std::vector<std::string> notes_of_run(const RunSource::Source& source, const Exp
   return notes;
 }
 
-/// What is selected of a run. A network's blocks are known before its run, which may be of its first layers alone; `run`: a
+/// The selected part of a run. A network's blocks are known before its run, which may be of its first layers alone; `run`: a
 /// capture's.
 std::vector<ExportBlocks> blocks_of(const RunSource::Source& source, const inference::Run* run,
                                     const ExportOptions& options) {

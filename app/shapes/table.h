@@ -17,8 +17,8 @@ using CellNumber = std::optional<double>;    ///< none: it isn't known, or not d
 using RowSubject = evaluation::HeadRef;      ///< what a row is of
 using TableRows = std::vector<std::size_t>;  ///< indices, in the order in which rows are listed
 
-/// What the bar of a number says: nothing, its share of 1 or of the largest one, or that from 0 in the middle. Changes have
-/// the last in any case.
+/// The scale of a number's bar: no bar, its share of 1 or of the largest one, or the latter from 0 in the middle. Changes
+/// have the last in any case.
 enum class BarKind : std::uint8_t { None, Share, Size, Signed };
 
 struct Column {
@@ -43,7 +43,7 @@ struct Column {
   bool is_compared() const { return !baseline.empty(); }
   bool has_signs() const { return is_compared() || bar == BarKind::Signed; }
   CellNumber number(std::size_t row) const { return std::get<0>(cells)[row]; }
-  /// What is drawn and sorted by: the number, or now less baseline; none where either isn't known.
+  /// Returns the number that is drawn and sorted by: the number, or now less baseline; none where either isn't known.
   CellNumber shown_number(std::size_t row) const;
   /// The numbers at both ends of where bars are.
   std::pair<double, double> ends() const;
@@ -77,9 +77,9 @@ struct Table {
   bool is_compared() const { return std::ranges::any_of(columns, &Column::is_compared); }
   /// Null: there is none of this id.
   const Column* find(std::string_view id) const;
-  /// What is asked about a cell, as far as tables know it; none where the number isn't known.
+  /// Returns the question about a cell's origin; none where the number isn't known.
   std::optional<NumberRef> origin(const Column& column, std::size_t row) const;
-  // Of put().
+  // These are parts of put().
   void put_into(Column& column, std::string_view text);
   void put_into(Column& column, CellNumber number, CellNumber before = {});
   void put_into(Column& column, const Compared<double>& number) { put_into(column, number.now, number.baseline); }
@@ -119,7 +119,7 @@ TableRows sorted(const Table& table, TableRows rows, const TableOrder& order);
 /// is an empty field.
 std::string csv(const Table& table, std::span<const std::size_t> rows);
 inline std::string csv(const Table& table) { return csv(table, all_rows(table)); }
-/// The same of what is on screen as Markdown, of the first rows.
+/// Returns the columns on screen as Markdown, of the first 100 rows.
 std::string in_words(const Table& table, std::span<const std::size_t> rows);
 
 }  // namespace headlight::app

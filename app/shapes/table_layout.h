@@ -1,6 +1,7 @@
 #pragma once
 
-// Where everything of a table is: one layout for the window and for paper, which draws nothing and asks no font itself.
+// The places of a table's texts and bars: one layout for the window and for paper, which draws nothing and asks no font
+// itself.
 
 #include <functional>
 
@@ -21,7 +22,7 @@ struct TableItem {
   TableFont font = TableFont::Body;
 };
 
-/// What a layout depends on beside the table.
+/// The parameters of a layout beside the table.
 struct TableLook {
   std::function<float(TableFont, std::string_view)> width;
   float room = 0.0F;                   ///< what is left of it is shared out by the columns of numbers
@@ -45,7 +46,7 @@ class TableLayout {
   const Column* column_at(float x) const;
 
   std::vector<TableItem> header(const TableOrder& order) const;
-  /// Of one row, from its upper left corner on.
+  /// Lays out one row, from its upper left corner on.
   std::vector<TableItem> row(std::size_t row, bool is_chosen = false, bool is_hovered = false) const;
 
  private:

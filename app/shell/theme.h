@@ -62,7 +62,7 @@ Color blended(Color top, Color ground);
 Color text_on(Color ground, Color preferred);
 
 /// Returns `mark`, which may be transparent, for lines and other marks on an opaque ground, with a contrast of at least 3.
-/// Where it has less there, it gets less transparent, then nearer to `ink`. The result is opaque.
+/// A colour with less contrast there gets less transparent, then nearer to `ink`. The result is opaque.
 Color mark_on(Color ground, Color mark, Color ink);
 
 /// Sets colours, spacing, rounding and borders. All sizes are in UI units (see Ui::begin_frame), so no scale is applied.

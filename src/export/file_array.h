@@ -42,7 +42,7 @@ class ArrayFile {
   /// Throws Error where the parts of an array aren't as many bytes as its shape needs.
   void append(std::string_view bytes);
   virtual void finish() = 0;
-  /// Of all bytes, less than 1.
+  /// Returns the share of all bytes that is written, less than 1.
   double share() const { return static_cast<double>(written_) / static_cast<double>(total_); }
 
  protected:

@@ -56,7 +56,7 @@ class MappedFile {
   std::optional<platform::Mapping> mapping_;
 };
 
-/// What messages about a file of some format say.
+/// The words of messages about a file of some format.
 struct FormatWords {
   std::string_view kind;           ///< "GGUF file"
   std::string_view advice;         ///< "download it again"

@@ -27,7 +27,7 @@ struct StoredName {
 /// header again. Any thread.
 StoredName stored_name(const std::byte* address);
 
-/// Where rows of a weight are stored: weights may be transposed or rearranged views of a tensor, or parts of it.
+/// The place of a weight's rows in a file: weights may be transposed or rearranged views of a tensor, or parts of it.
 struct StoredRows {
   StoredName name;
   Shape shape = {};                      ///< of the tensor; empty where nothing is stored
@@ -36,7 +36,8 @@ struct StoredRows {
   std::vector<std::uint32_t> rows = {};  ///< of the tensor, or its columns, in the weight's order
 };
 
-/// Of rows [first, first + count) of a weight (or numbers of a vector). It reads the file's header and two rows. Any thread.
+/// Returns the places of rows [first, first + count) of a weight (or numbers of a vector). It reads the file's header
+/// and two rows. Any thread.
 StoredRows stored_rows(const Parameter& weight, std::uint32_t first, std::uint32_t count);
 
 /// How safetensors files name types of numbers.

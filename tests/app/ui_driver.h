@@ -58,7 +58,7 @@ class UiDriver {
 
   void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F);
   void draw_every_frame();
-  /// What the view's "Copy CSV" copies.
+  /// Returns the text that the view's "Copy CSV" copies.
   std::string csv() { return workspace_->csv(size_, scale_, now_s_); }
   void settle() { now_s_ = workspace_->settle(size_, scale_, now_s_); }
   /// Draws frames, a millisecond each, while a load or a pass goes on, at most 4,000. Returns whether it came about.

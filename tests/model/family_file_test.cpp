@@ -178,7 +178,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("\"reads\": [1]"), "f.json, line 3: reads is [1], but must be a list of texts"));
     CHECK(holds(with("\"defaults\": []"), "f.json, line 3: defaults is [], but must be an object"));
     CHECK(holds(with("\"ignored\": \"" + std::string(300, '*') + "\""), "but must be a text of 256 bytes at most"));
-    // What is missing.
+    // A key is missing.
     CHECK(holds(complaint_of("{}"), "f.json, line 1: name is missing"));
     CHECK(
         holds(complaint_of("{\"name\": \"a\",\n\"stack\": {\"table\": \"t\"}}"), "f.json, line 2: stack.layer is missing"));

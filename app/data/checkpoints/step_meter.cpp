@@ -6,7 +6,7 @@
 namespace headlight::app {
 namespace {
 
-/// Of the run that the task is of.
+/// Measures one step, by the run that the task names.
 Task<StepNumbers> numbers_of_step(const StepQuestion& question, const AnalysisSubject& run) {
   StepNumbers numbers;
   const AnalysisQuery metrics = HeadMetricsQuestion{.kind = question.kind, .batch = question.batch};

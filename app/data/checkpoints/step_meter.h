@@ -11,7 +11,7 @@
 
 namespace headlight::app {
 
-/// What is measured of every step: the same text, masks and changes, by other weights.
+/// The question that every step is measured by: the same text, masks and changes, with other weights.
 struct StepQuestion {
   RunInputs inputs;  ///< of any step of the series
   model::BlockKind kind = {};
@@ -20,7 +20,7 @@ struct StepQuestion {
   bool operator==(const StepQuestion&) const = default;
 };
 
-/// What was measured of one step.
+/// The numbers of one step.
 struct StepNumbers {
   std::map<HeadRef, evaluation::HeadMetrics> heads = {};
   std::optional<double> loss = {};  ///< mean over the line's tokens of −ln p(token | tokens before it), nats; none: no LM
@@ -31,10 +31,10 @@ struct StepNumbers {
 /// Whose losses in_context_score() subtracts in a text of so many tokens, in words.
 std::string in_context_words(std::size_t tokens);
 
-/// Of each step, by path and time of its files.
+/// The findings of each step, by path and time of its files.
 using StepsMeasured = std::map<std::pair<std::string, std::int64_t>, std::shared_ptr<const StepNumbers>>;
 
-/// What steps are measured, and by what.
+/// The steps that are measured, and the question.
 struct StepsWanted {
   StepQuestion question;
   std::vector<SeriesStep> steps;

@@ -16,7 +16,8 @@ struct PromptItem {
   }
 };
 
-/// What is patched layer by layer: the choice's map, where it is one of heads or of tokens, else the residual stream.
+/// Returns the map that is patched layer by layer: the choice's map, where it is one of heads or of tokens, else the
+/// residual stream.
 PatchMap patched_map(const PatchingChoices& choices);
 
 /// Gives the findings their rows and columns.

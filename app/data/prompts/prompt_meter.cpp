@@ -38,7 +38,7 @@ std::shared_ptr<const NamedRun> run_of(const PromptQuestion& question, const Pro
   return std::make_shared<const NamedRun>(std::move(named));
 }
 
-/// What one prompt of the run that the task is of says.
+/// The numbers of one prompt of the run that the task names.
 Task<std::shared_ptr<const PromptNumbers>> numbers_of(const PromptQuestion& question, const PromptFindings& findings,
                                                       const PromptItem& item, const AnalysisSubject& subject) {
   auto numbers = std::make_shared<PromptNumbers>();
@@ -194,12 +194,12 @@ Task<PromptFindings> measure_set(PromptQuestion question, PromptFindings finding
             .prompt = (*findings.fitted)[items[item]], .batch = index, .start = known.subject->input->source.start(index)};
         numbers = co_await numbers_of(question, findings, asked, *known.subject).of(run);
       } catch (const Error& error) {
-        // Where the device has no memory for all of them, fewer are taken from then on.
+        // If the device has no memory for all of them, fewer are taken from then on.
         if (error.kind() == ErrorKind::OutOfDeviceMemory && items.size() > 1) {
           most = items.size() / 2;
           break;
         }
-        // What one prompt can't be computed for costs its own numbers only.
+        // A prompt that can't be computed lacks its own numbers only.
         const bool is_of_prompt = error.kind() == ErrorKind::OutOfDeviceMemory || error.kind() == ErrorKind::InvalidInput;
         if (!is_of_prompt || items.size() > 1) throw;
         PromptNumbers failed;

@@ -83,7 +83,7 @@ std::optional<std::size_t> strongest_cell(const PromptFindings& findings, std::s
 /// Reads the set and fits it to the model. Throws Error in one line.
 Task<PromptFindings> fit_set(PromptQuestion question, std::shared_ptr<ModelCache> models);
 
-/// What is known so far, after each prompt.
+/// Reports the findings so far, after each prompt.
 using TellPrompts = std::function<void(const PromptFindings&)>;
 
 /// Measures the prompts that have no numbers yet: texts and corrupted texts of some dozens at a time are items of one run

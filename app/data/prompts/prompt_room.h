@@ -26,7 +26,7 @@ class PromptRoom {
   void rest() { known_.rest(); }
   /// Does want() measure?
   void allow(bool is_allowed);
-  /// Of the newest question; null: nothing yet.
+  /// Returns the findings of the newest question; null: nothing yet.
   std::shared_ptr<const PromptFindings> findings() const { return known_.found(); }
   bool is_busy() const { return known_.is_busy(); }
   /// The next want() reads the set and measures it anew.

@@ -27,7 +27,7 @@ std::vector<std::vector<double>> map_points(const Survey& survey, std::size_t fi
 }
 
 /// Returns each metric's mean in units of its spread over heads, so that none counts more because its numbers are larger.
-/// Where there are several kinds of attention, only metrics that all heads have are used.
+/// A model with several kinds of attention has columns for the metrics that all its heads have.
 std::vector<std::vector<double>> metric_points(const Survey& survey) {
   std::vector<std::vector<double>> points(survey.count());
   for (std::size_t metric = 0; metric < survey.metrics.size(); ++metric) {

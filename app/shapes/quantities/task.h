@@ -68,7 +68,7 @@ struct Answers {
   std::vector<Tensor> residuals = {};  ///< [row, d_model] each
   std::vector<Tensor> products = {};   ///< [row, out] each
   std::size_t passes = 1;              ///< of Reads::passes, how many are answered
-  /// Of Reads::named: what is known of it without the device, and whether changed passes of a line of it were refused.
+  /// The run of Reads::named, as it is known without the device, and whether changed passes of a line of it were refused.
   std::shared_ptr<const AnalysisSubject> subject = {};
   bool refuses_copies = false;
 };

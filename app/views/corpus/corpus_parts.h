@@ -79,7 +79,7 @@ class CorpusTable {
   const TableView& view() const { return view_; }
 
  private:
-  /// What the table is made from.
+  /// The values that the table is made from.
   struct Shown {
     std::shared_ptr<const Survey> survey;
     HeadNotes notes;

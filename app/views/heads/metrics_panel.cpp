@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kPinRoom = 26.0F;
 
-/// What the table is made from.
+/// The values that the table is made from.
 struct MetricsShown {
   std::shared_ptr<const AnalysisResult> found, baseline;  ///< the second where differences are shown
   HeadMetricsQuestion question;

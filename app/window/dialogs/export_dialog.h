@@ -68,7 +68,7 @@ class ExportDialog {
   /// Is there anything to write?
   bool has_choice(const State& state, const EngineResult& result) const;
   void begin(const Frame& frame, std::string& directory);
-  /// What the job has done so far.
+  /// Returns the job's progress so far.
   ExportProgress progress() const;
   /// What is written: numbers and figures of some heads, or what is on screen.
   void draw_reach(Frame& frame, const std::string& directory);

@@ -24,7 +24,7 @@ std::uint32_t preview_edge(std::uint32_t most, std::size_t maps) {
   return std::min(most, std::clamp(static_cast<std::uint32_t>(fitting), kMin, kMax));
 }
 
-/// What a figure is laid out of, for the engine's thread.
+/// The input of a figure's layout, for the engine's thread.
 struct PreviewedSubject {
   const FigureKind* kind = nullptr;
   RunSource::Source source = {};

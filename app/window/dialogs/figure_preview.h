@@ -19,7 +19,7 @@ class FigurePreview {
   /// In an area of the current window.
   void draw(Frame& frame, Engine& engine, const ExportOptions& options, const FigureKind& kind, glm::vec2 room);
   bool is_busy() const { return asked_ && !asked_.is_done(); }
-  /// What it leaves out of large maps: a sentence and a space after it; empty: nothing.
+  /// Returns a sentence on the cells that it leaves out of large maps, and a space after it; empty: nothing.
   std::string remark() const;
 
  private:
@@ -28,7 +28,7 @@ class FigurePreview {
 
   std::string key_;                                          ///< of what is laid out
   std::pair<std::uint64_t, std::optional<RunInputs>> runs_;  ///< the newest run, and what it is compared with
-  /// Of those runs: the engine's thread reads and keeps them, so that another look needs none.
+  /// The numbers of those runs: the engine's thread reads and keeps them, so that another look needs none.
   std::shared_ptr<FigureNumbers> numbers_;
   Asked<PreviewedFigure> asked_;
   std::shared_ptr<const PreviewedFigure> shown_;  ///< the last one that was there

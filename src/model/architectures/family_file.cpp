@@ -279,7 +279,7 @@ void read_object(const FamilySource& source, const json& object, const std::stri
   family.needs.insert(family.needs.end(), needs.begin(), needs.end());
 }
 
-/// What no network of a family can do without.
+/// Checks for the names that no network of a family can do without.
 void expect_names(const FamilySource& source, const Family& family) {
   const auto expect = [&](const char* path, std::string_view name) {
     if (name.empty()) source.refuse(path, "is missing: give its name");
