@@ -7,7 +7,7 @@ namespace {
 
 constexpr float kReportWidth = 780.0F, kStatusColumn = 52.0F, kGroupColumn = 150.0F;
 
-void draw_line(Frame& frame, const CheckLine& line) {
+void draw_check_line(Frame& frame, const CheckLine& line) {
   const shell::Theme& theme = frame.ui.theme();
   frame.ui.ensure_glyphs(line.what);
   ImGui::TableNextRow();
@@ -27,7 +27,7 @@ void draw_device(Frame& frame, const DeviceReport& report, bool is_done) {
     ImGui::TableSetupColumn("status", ImGuiTableColumnFlags_WidthFixed, kStatusColumn);
     ImGui::TableSetupColumn("group", ImGuiTableColumnFlags_WidthFixed, kGroupColumn);
     ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
-    for (const CheckLine& line : report.lines) draw_line(frame, line);
+    for (const CheckLine& line : report.lines) draw_check_line(frame, line);
     ImGui::EndTable();
   }
   write_wrapped(frame.ui.fonts().body, frame.ui.theme().text, is_done ? summary(report) : "Checking\u2026");

@@ -11,10 +11,6 @@ chart::Rect splitter_at(float x, float y, float height) {
 
 glm::vec2 size_of(const Layout& layout) { return {layout.status.size.x, layout.status.end().y}; }
 
-float height_of(TabRows rows) {
-  return rows == TabRows::One ? kOneTabRow : rows == TabRows::Two ? kTwoTabRows : kTabMenusHeight;
-}
-
 /// The widths of what is left and right of the map; a rail counts as its panel.
 struct Sides {
   float left = 0.0F, right = 0.0F;
@@ -77,10 +73,6 @@ void toggle(Panes& panes, const Layout& layout, Fold Panes::*fold, bool is_shown
 
 }  // namespace
 
-TabRows tab_rows_in(float width, const TabWidths& tabs) {
-  return width >= tabs.one_row ? TabRows::One : width >= tabs.two_rows ? TabRows::Two : TabRows::Menus;
-}
-
 Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   const auto [width, height] = std::pair(size.x, size.y);
   const Sides sides = share_out(size, panes);
@@ -96,7 +88,6 @@ Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   const float center = std::max(width - sidebar - grid, 0.0F);
 
   Layout layout;
-  const float tabs = strips.is_presentation ? 0.0F : std::min(height_of(strips.tab_rows), body);
   layout.welcome = {.origin = {0.0F, strips.menu}, .size = {width, welcome}};
   layout.texts = {.origin = {0.0F, top - texts}, .size = {width, texts}};
   (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.origin = {0.0F, top}, .size = {sidebar, body}};
@@ -105,8 +96,7 @@ Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
     layout.lesson = {.origin = {0.0F, top}, .size = {sidebar, lesson}};
     layout.sidebar = {.origin = {0.0F, top + lesson}, .size = {sidebar, body - lesson}};
   }
-  layout.tabs = {.origin = {sidebar, top}, .size = {center, tabs}};
-  layout.center = {.origin = {sidebar, top + tabs}, .size = {center, body - tabs}};
+  layout.center = {.origin = {sidebar, top}, .size = {center, body}};
   (sides.has_grid ? layout.grid : layout.grid_rail) = {.origin = {sidebar + center, top}, .size = {grid, body}};
   layout.status = {.origin = {0.0F, top + body}, .size = {width, status}};
   if (layout.has_sidebar()) layout.sidebar_splitter = splitter_at(sidebar, top, body);

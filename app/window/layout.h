@@ -5,27 +5,13 @@
 
 namespace headlight::app {
 
-/// The arrangement of the views' tabs: none changes its place when another one is shown.
-enum class TabRows : std::uint8_t {
-  One,    ///< all in a row, each group's heading above its tabs
-  Two,    ///< two groups a row, headings before their tabs
-  Menus,  ///< a button for each group, whose menu has its views
-};
-
-/// The widths that the rows of tabs need, in UI units; 0: any width will do.
-struct TabWidths {
-  float one_row = 0.0F, two_rows = 0.0F;
-};
-/// Returns the rows that fit into `width`.
-TabRows tab_rows_in(float width, const TabWidths& tabs);
-
 /// The places of the window's panes, in UI units. Pure arithmetic: the same window gives the same layout.
 ///
-///   menu bar
+///   menus, groups, views
 ///   welcome
 ///   texts
-///   lesson  │ tabs     │ grid
-///   sidebar │ centre   │
+///   lesson  │ centre   │ grid
+///   sidebar │          │
 ///   status line
 ///
 /// The map comes first: a side panel that would leave it too little room folds into a rail at the window's edge, the grid
@@ -35,7 +21,6 @@ struct Layout {
   chart::Rect texts;    ///< a translator's two texts side by side; no height otherwise
   chart::Rect lesson;   ///< above the sidebar, as wide; no height without a lesson, or where the sidebar is folded
   chart::Rect sidebar;  ///< no width: folded
-  chart::Rect tabs;
   chart::Rect center;
   chart::Rect grid;          ///< no width: folded
   chart::Rect sidebar_rail;  ///< in place of the folded sidebar; no width while it is open
@@ -53,9 +38,7 @@ inline constexpr float kGridMin = 208.0F;  // of its head line
 inline constexpr float kCenterMin = 400.0F;
 inline constexpr float kCenterComfortable = 600.0F;  ///< below it a panel folds by itself
 inline constexpr float kRailWidth = 28.0F;
-inline constexpr float kTabMenusHeight = 40.0F;
-inline constexpr float kOneTabRow = 46.0F;
-inline constexpr float kTwoTabRows = 58.0F;
+inline constexpr float kTopRowHeight = 38.0F;
 inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kBodyMin = 440.0F;    ///< of the panes and the status line, before the welcome gives way
 inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
@@ -68,8 +51,7 @@ struct Strips {
   float welcome = 0.0F;
   float texts = 0.0F;
   float lesson = 0.0F;  ///< of the sidebar's column
-  TabRows tab_rows = TabRows::One;
-  /// The view and the lesson's card have the window to themselves: no tabs, no status line, nothing below the card.
+  /// The view and the lesson's card have the window to themselves: no first row, no status line, nothing below the card.
   bool is_presentation = false;
 };
 

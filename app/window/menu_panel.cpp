@@ -14,6 +14,12 @@
 namespace headlight::app {
 namespace {
 
+constexpr std::array kMenus = {"File", "Edit", "View", "Help"};
+constexpr const char* kOneMenu = "Menu";
+
+/// Returns what makes a line of menus as high as the window's first row.
+float row_padding() { return (kTopRowHeight - ImGui::GetFontSize()) * 0.5F; }
+
 /// Returns the commands of one menu or submenu, in the order in which they are drawn.
 std::vector<const Command*> commands_of(std::string_view menu) {
   std::vector<const Command*> list;
@@ -40,20 +46,28 @@ class Menus {
     return std::move(choice_);
   }
 
-  MenuChoice draw() {
-    menu("File", [this] { draw_commands("File"); });
-    menu("Edit", [this] { draw_commands("Edit"); });
-    menu("View", [this] { draw_commands("View"); });
-    menu("Presets", [this] { draw_presets(); });
-    menu("Device", [this] { draw_devices(); });
-    menu("Help", [this] { draw_commands("Help"); });
+  MenuChoice draw(bool is_one) {
+    const auto draw_all = [this](float padding) {
+      for (const char* title : kMenus)
+        menu(
+            title, [this, title] { draw_commands(title); }, padding);
+    };
+    if (is_one) {
+      menu(
+          kOneMenu, [&] { draw_all(ImGui::GetStyle().FramePadding.y); }, row_padding());
+    } else {
+      draw_all(row_padding());
+    }
     return std::move(choice_);
   }
 
  private:
+  /// `padding`: of the line that the title is in; popups have their own.
   template <typename Draw>
-  void menu(const char* title, const Draw& draw_entries) {
+  void menu(const char* title, const Draw& draw_entries, float padding = ImGui::GetStyle().FramePadding.y) {
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ImGui::GetStyle().FramePadding.x, padding));
     const bool is_open = ImGui::BeginMenu(title);
+    ImGui::PopStyleVar();
     mark_last_item(frame_, fmt::format("menu.{}", title));
     if (!is_open) return;
     draw_entries();
@@ -90,6 +104,10 @@ class Menus {
         menu(shown.submenu.c_str(), [&] { draw_submenu(list, shown.submenu); });
       }
     }
+    if (std::string_view(title) == "Edit") {
+      ImGui::Separator();
+      menu("Device", [this] { draw_devices(); });
+    }
   }
 
   void draw_submenu(const std::vector<const Command*>& of_menu, const std::string& title) {
@@ -106,6 +124,7 @@ class Menus {
   void end_section(std::string_view title, int section) {
     if (title == "File" && section == 0) menu("Recent files", [this] { draw_recent(); });
     if (title == "File" && section == 0) menu("Bundled models", [this] { draw_bundled(); });
+    if (title == "File" && section == 0) menu("Presets", [this] { draw_presets(); });
     ImGui::Separator();
   }
 
@@ -174,13 +193,30 @@ class Menus {
 
 }  // namespace
 
-MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context) {
+bool begin_top_row() {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ImGui::GetStyle().FramePadding.x, row_padding()));
   const bool is_visible = ImGui::BeginMainMenuBar();
-  ImGui::PopStyleVar();
-  if (!is_visible) return {};
-  MenuChoice choice = Menus(frame, context).draw();
-  ImGui::EndMainMenuBar();
+  ImGui::PopStyleVar(2);
+  return is_visible;
+}
+
+void end_top_row() { ImGui::EndMainMenuBar(); }
+
+float menus_width(const shell::Ui& ui, bool is_one) {
+  const auto width_of = [&](const char* title) {
+    return std::ceil(text_width(ui.fonts().body, title)) + 2.0F * ImGui::GetStyle().ItemSpacing.x;
+  };
+  float width = 0.0F;
+  for (const char* title : kMenus) width += width_of(title);
+  return is_one ? width_of(kOneMenu) : width;
+}
+
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form) {
+  if (!begin_top_row()) return {};
+  ImGui::SetCursorPosX(row_start());
+  MenuChoice choice = Menus(frame, context).draw(form >= RowForm::OneMenu);
+  end_top_row();
   return choice;
 }
 

@@ -22,13 +22,37 @@ struct StatusContext {
 /// going on, or the one line that says why the newest change can't be shown.
 void draw_status_panel(Frame& frame, const StatusContext& context);
 
-/// Returns the widths of the tabs in one row and in two, with `insets` of the buttons beside them.
-TabWidths measure_tabs(const shell::Ui& ui, float insets);
+/// The forms of the window's first row: what it gives up, one after the other, where the window is narrow.
+enum class RowForm : std::uint8_t {
+  Whole,      ///< menus, groups, the views of the one on screen, a button to find commands
+  KeyHint,    ///< of that button the key alone
+  OneMenu,    ///< one menu has the others
+  ViewList,   ///< the group's views are a list that opens
+  GroupList,  ///< and groups are in that list too; no button to find commands
+};
+/// Returns the form that fits into `width`, in UI units, whatever view is shown.
+RowForm row_form(const shell::Ui& ui, float width);
 
-/// Draws the tabs of the main area, one for each view, in their groups; a tab whose view has nothing to draw of this run is
-/// dimmed and says why. And a remark when what they show is older than what was asked for. Fills the whole current window,
-/// and the tabs at most `width` of it; the buttons that fold the panels have room at either end.
-void draw_tabs_panel(Frame& frame, TabRows rows, float width, float left_inset = 0.0F);
+/// The view that was shown last, by its group.
+using ShownViews = std::map<std::string_view, std::string_view, std::less<>>;
+
+/// The panels that are folded or opened by the row's buttons.
+struct RowChoice {
+  bool folds_sidebar = false, folds_grid = false;
+};
+
+/// Draws what follows the menus: the groups of views, the views of the one on screen, in which a view that has nothing to
+/// draw of this run is dimmed and says why, the palette's button, and a remark when what is shown is older than what was
+/// asked for. Nothing in it moves when another view is shown.
+RowChoice draw_top_row(Frame& frame, RowForm form, ShownViews& last, const Layout& layout);
+
+/// Begin and end the row's ImGui window, to which both menus and views are added. Returns false where nothing of it is seen.
+bool begin_top_row();
+void end_top_row();
+/// Returns where the row's first menu begins.
+float row_start();
+/// Returns the width of all menus, or of the one that has them.
+float menus_width(const shell::Ui& ui, bool is_one);
 
 /// Numbers as text with tabs between columns.
 struct MapText {
@@ -61,8 +85,8 @@ struct MenuChoice {
   std::optional<std::string> file;    ///< a recent one
 };
 
-/// Draws the menu bar at the window's top.
-MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
+/// Draws the menus, with which the window's first row begins.
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form);
 
 /// Draws the entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
 MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title);

@@ -268,7 +268,7 @@ class Workspace final : private CommandHost {
   bool has_two_texts(const State& state) const;
   void draw_lesson(Frame& frame);
   void draw_sidebar(Frame& frame);
-  void draw_tabs(Frame& frame);
+  void draw_views_row(Frame& frame);
   void draw_center(Frame& frame);
   void draw_status(Frame& frame);
   /// Returns what goes on in the background, for the status line.
@@ -331,8 +331,8 @@ class Workspace final : private CommandHost {
   RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 
-  TabRows tab_rows_ = TabRows::One;
-  float tabs_width_ = 0.0F;  ///< beside the grid, where there is one
+  RowForm row_form_ = RowForm::Whole;
+  ShownViews shown_views_;
   ItemRects items_;
   ItemTips tips_;
   TextPanelMemory text_memory_;

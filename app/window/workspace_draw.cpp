@@ -25,8 +25,9 @@ constexpr std::array<std::string_view, 10> kWalk = {"welcome", "texts",  "lesson
                                                     "tabs",    "center", "grid rail", "grid",         "status"};
 constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
 
-constexpr float kTabsEdge = 7.0F;
-constexpr float kTabsInset = kTabsEdge + kFoldButtonEdge;  // of the button that folds a panel, at either end of the tabs
+int place_in_walk(std::string_view pane) { return static_cast<int>(std::ranges::find(kWalk, pane) - kWalk.begin()); }
+
+constexpr float kCardEdge = 7.0F;  // of the button that folds a lesson's card away
 
 constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
@@ -78,7 +79,7 @@ void Workspace::pane(const char* name, const chart::Rect& rect, shell::Color gro
   ImGui::Begin(name, nullptr, flags | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(4);
   {
-    const shell::ControlArea area(desk_.ui.keyboard(), static_cast<int>(std::ranges::find(kWalk, name) - kWalk.begin()));
+    const shell::ControlArea area(desk_.ui.keyboard(), place_in_walk(name));
     if (const auto trouble = draw_guarded(draw_content)) desk_.warn(*trouble);
   }
   ImGui::End();
@@ -91,21 +92,18 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     panes.sidebar_fold = lessons_.shows_card() ? Fold::Open : Fold::Folded;
     panes.sidebar = std::max(std::round(kCardShare * desk_.ui.size().x), kSidebarMin);
   }
-  Strips strips{.menu = desk_.is_presenting ? 0.0F : ImGui::GetFrameHeight(),
+  Strips strips{.menu = desk_.is_presenting ? 0.0F : kTopRowHeight,
                 .welcome = desk_.settings.shows_welcome && !desk_.is_presenting
                                ? welcome_height(models_.welcome_cards().size(), desk_.ui.size().x)
                                : 0.0F,
                 .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
                 .lesson = lessons_.height(),
                 .is_presentation = desk_.is_presenting};
-  // Tabs stand where they do beside the grid, also in a view that folds it.
-  tabs_width_ = layout_window(desk_.ui.size(), strips, panes).tabs.size.x;
-  tab_rows_ = strips.tab_rows = tab_rows_in(tabs_width_, measure_tabs(desk_.ui, 2.0F * kTabsInset));
   if (find_view(frame.state.view.tab).shows_all_heads && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
   desk_.layout = layout_window(desk_.ui.size(), strips, panes);
   const shell::Theme& theme = desk_.ui.theme();
   frame.transient.begin_panes();
-  draw_tabs(frame);
+  draw_views_row(frame);
   // The map first: it is the most important request.
   draw_center(frame);
   const shell::ControlArea area(desk_.ui.keyboard(), kAboveAll);
@@ -157,7 +155,8 @@ void Workspace::draw_menu(Frame& frame) {
                             .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return desk_.catalog.devices(); },
                             .cards = [this] { return models_.welcome_cards(); },
                             .recent = [this] { return sessions_.recent(); }};
-  const MenuChoice choice = draw_menu_panel(frame, context);
+  row_form_ = row_form(desk_.ui, desk_.ui.size().x);
+  const MenuChoice choice = draw_menu_panel(frame, context, row_form_);
   if (choice.command) run(*choice.command);
   if (choice.card) models_.begin_with(*choice.card);
   if (choice.file) sessions_.open_recent(*choice.file);
@@ -205,16 +204,12 @@ void Workspace::draw_welcome(Frame& frame) {
   });
 }
 
-void Workspace::draw_tabs(Frame& frame) {
-  pane("tabs", desk_.layout.tabs, desk_.ui.theme().background, false, [&] {
-    const chart::Rect& tabs = desk_.layout.tabs;
-    const float y = tabs.origin.y + std::round((tabs.size.y - kFoldButtonEdge) * 0.5F);
-    draw_tabs_panel(frame, tab_rows_, tabs_width_, desk_.layout.has_sidebar() ? kTabsInset : 0.0F);
-    const float left = tabs.origin.x + kTabsEdge;
-    if (desk_.layout.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {left, y})) toggle_sidebar();
-    const float right = tabs.end().x - kTabsInset;
-    if (desk_.layout.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y})) toggle_grid();
-  });
+void Workspace::draw_views_row(Frame& frame) {
+  if (desk_.is_presenting) return;
+  const shell::ControlArea area(desk_.ui.keyboard(), place_in_walk("tabs"));
+  const RowChoice choice = draw_top_row(frame, row_form_, shown_views_, desk_.layout);
+  if (choice.folds_sidebar) toggle_sidebar();
+  if (choice.folds_grid) toggle_grid();
 }
 
 void Workspace::draw_center(Frame& frame) {
@@ -253,9 +248,10 @@ void Workspace::draw_lesson(Frame& frame) {
   if (!lessons_.player().is_open()) return;
   pane("lesson", desk_.layout.lesson, desk_.ui.theme().panel, true, [&] {
     if (desk_.is_presenting) {
-      const glm::vec2 corner(desk_.layout.lesson.end().x - kTabsInset, desk_.layout.lesson.origin.y + kTabsEdge);
+      const glm::vec2 corner(desk_.layout.lesson.end().x - kCardEdge - kFoldButtonEdge,
+                             desk_.layout.lesson.origin.y + kCardEdge);
       if (draw_fold_button(frame, "fold.sidebar", FoldSide::Left, corner)) toggle_sidebar();
-      ImGui::SetCursorPosY(kTabsEdge + kFoldButtonEdge);
+      ImGui::SetCursorPosY(kCardEdge + kFoldButtonEdge);
     }
     lessons_.draw(frame);
   });

@@ -26,8 +26,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("panes tile the window at every size") {
     for (const float width : {1.0F, 64.0F, 320.0F, 400.0F, 640.0F, 800.0F, 1024.0F, 1600.0F, 2560.0F}) {
       for (const float height : {1.0F, 30.0F, 60.0F, 250.0F, 640.0F, 1440.0F}) {
-        for (const Strips& strips : {Strips{.menu = 26.0F}, Strips{.menu = 26.0F, .tab_rows = TabRows::Two},
-                                     Strips{.menu = 26.0F, .welcome = 130.0F, .texts = 150.0F}}) {
+        for (const Strips& strips : {Strips{.menu = 26.0F}, Strips{.menu = 26.0F, .welcome = 130.0F, .texts = 150.0F}}) {
           CAPTURE(width);
           CAPTURE(height);
           const Layout layout = layout_window({width, height}, strips, Panes{});
@@ -38,13 +37,12 @@ TEST_SUITE("cpu") {
           CHECK(bottom(layout.welcome) == layout.texts.origin.y);
           CHECK(bottom(layout.texts) == left.origin.y);
           CHECK(right(left) == layout.center.origin.x);
-          CHECK(layout.center.origin.x == layout.tabs.origin.x);
           CHECK(right(layout.center) == beside.origin.x);
           CHECK(right(beside) == doctest::Approx(width));
-          CHECK(bottom(layout.tabs) == layout.center.origin.y);
+          CHECK(layout.center.origin.y == left.origin.y);
           CHECK(bottom(layout.center) == bottom(left));
           CHECK(bottom(left) == layout.status.origin.y);
-          for (const chart::Rect& rect : {left, layout.tabs, layout.center, beside, layout.status}) {
+          for (const chart::Rect& rect : {left, layout.center, beside, layout.status}) {
             CHECK(rect.size.x >= 0.0F);
             CHECK(rect.size.y >= 0.0F);
           }

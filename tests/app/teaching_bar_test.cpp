@@ -131,7 +131,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     const std::uint32_t count = ui.result().input->source.length;
-    ui.move_to("tab.head");
+    ui.move_to("tabs.Look");
     const shell::PixelImage before = ui.ui().read_pixels();
     const chart::Rect map = ui.rect("head.map");
     ui.feed({shell::MouseMove{map.origin + map.size * glm::vec2(1.5F, 4.5F) / static_cast<float>(count)}});
@@ -146,7 +146,7 @@ TEST_SUITE("gpu") {
       CHECK(found.pixels < static_cast<std::size_t>(4.0F * (box.size.x + box.size.y)));
       CHECK(found.rows.size() >= static_cast<std::size_t>(0.8F * box.size.y));  // a badge covers the lowest rows
     }
-    ui.move_to("tab.head");
+    ui.move_to("tabs.Look");
     CHECK(changed(before, ui.ui().read_pixels(), ui.rect("grid.encoder.0.0")).pixels == 0);
 
     // Pointing at a thumbnail marks the large map, the other thumbnails and the tokens, too.
@@ -159,13 +159,13 @@ TEST_SUITE("gpu") {
     CHECK(changed(before, from_grid, ui.rect("head.map")).pixels > 0);
 
     ui.press(Key::Digit6);
-    ui.move_to("tab.head");
+    ui.move_to("tabs.Look");
     const shell::PixelImage model = ui.ui().read_pixels();
     const chart::Rect one = ui.rect("model.map.0.1");
     ui.feed({shell::MouseMove{one.origin + one.size * glm::vec2(1.5F, 4.5F) / static_cast<float>(count)}});
     CHECK(ui.window().followed_query() == 4U);
     CHECK(changed(model, ui.ui().read_pixels(), ui.rect("model.map.0.3")).pixels > 0);
-    ui.move_to("tab.head");
+    ui.move_to("tabs.Look");
     CHECK(changed(model, ui.ui().read_pixels(), ui.rect("model.map.0.3")).pixels == 0);
   }
 

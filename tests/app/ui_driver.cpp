@@ -77,7 +77,15 @@ glm::vec2 UiDriver::at(const std::string& name, float across, float down) const 
   return item.origin + item.size * glm::vec2(across, down);
 }
 
+void UiDriver::reach(const std::string& name) {
+  if (sees(name) || !name.starts_with("tab.")) return;
+  const std::string group = fmt::format("tabs.{}", find_view(name.substr(4)).group);
+  if (sees(group)) click(group);
+  if (!sees(name)) click("tabs.list");
+}
+
 void UiDriver::click_within(const std::string& name, float across, float down) {
+  reach(name);
   feed(shell::click_at(at(name, across, down) * ui_.scale()));
 }
 
@@ -88,6 +96,7 @@ void UiDriver::drag(const std::string& from, const std::string& to) {
 }
 
 void UiDriver::move_to(const std::string& name) {
+  reach(name);
   const chart::Rect at = rect(name);
   feed({shell::MouseMove{at.center() * ui_.scale()}});
 }

@@ -67,6 +67,9 @@ class UiDriver {
   void feed(std::vector<shell::InputEvent> events);
 
  private:
+  /// Brings a view's tab in sight, "tab.logits": that of another group by choosing the group, which shows one of its views.
+  void reach(const std::string& name);
+
   shell::RenderDevice& device_;
   std::size_t messages_before_;  ///< of the validation layer, in earlier windows
   shell::Ui ui_;

@@ -233,10 +233,10 @@ TEST_SUITE("gpu") {
     show_marian(ui);
     ui.move_to("chips.target.0.1");
     CHECK(ui.window().followed_query() == 1U);
-    ui.move_to("tab.head");
+    ui.move_to("tabs.Look");
     CHECK_FALSE(ui.window().followed_query());
     ui.click("chips.target.0.1");
-    ui.move_to("tab.head");
+    ui.move_to("tabs.Look");
     CHECK(ui.window().followed_query() == 1U);
   }
 }

@@ -308,7 +308,7 @@ TEST_SUITE("gpu") {
       CAPTURE(view.id);
       ui.press(Key::Escape);
       ui.click(fmt::format("tab.{}", view.id));
-      const chart::Rect tab = ui.rect("tab.head"), left = ui.rect("splitter.sidebar"),
+      const chart::Rect tab = ui.rect("tabs.Look"), left = ui.rect("splitter.sidebar"),
                         right = ui.rect(ui.sees("rail.grid") ? "rail.grid" : "splitter.grid");
       std::vector<std::string> controls;
       for (const auto& item : ui.window().item_tips()) {

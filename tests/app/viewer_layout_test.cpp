@@ -300,13 +300,13 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("prediction.position.row.0"));
   }
 
-  TEST_CASE("the grid folds where the view shows all heads itself, and opens by choice; tabs stay where they are") {
+  TEST_CASE("the grid folds where the view shows all heads itself, and opens by choice; the row stays as it is") {
     UiDriver ui(of_captions(), open_gpu_runner);
     REQUIRE(ui.sees("grid.encoder.0.0"));
-    const chart::Rect tab = ui.rect("tab.patching");
+    const chart::Rect group = ui.rect("tabs.Why");
     ui.show("model");
     CHECK_FALSE(ui.sees("grid.encoder.0.0"));
-    CHECK(ui.rect("tab.patching") == tab);
+    CHECK(ui.rect("tabs.Why") == group);
     ui.press(Key::G, shell::kControl);
     CHECK(ui.sees("grid.encoder.0.0"));
     ui.press(Key::G, shell::kControl);

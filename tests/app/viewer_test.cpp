@@ -181,7 +181,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("a notebook from the menu, and back to the playground as it was left") {
     UiDriver ui;
     ui.press(Key::C);
-    ui.click("menu.Presets");
+    ui.click("menu.File");
+    ui.move_to("menu.Presets");
     ui.click("menu.notebook-001");
     CHECK(notebook_name(ui.state().source) == "notebook-001");
     CHECK(ui.result().error.empty());
