@@ -31,6 +31,8 @@ class PredictionMemory {
                                        const inference::SamplingSettings& settings);
   /// The part that has changed since: "the text", "the mask" or "a head's gain".
   const char* change() const;
+  /// Was it the text? Then the position is another one.
+  bool is_of_text() const { return part_ == Part::Text; }
 
  private:
   enum class Part : std::uint8_t { None, Text, Masks, Gains, Other };

@@ -124,6 +124,23 @@ PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float w
 
 }  // namespace
 
+bool is_comparing(const Frame& frame) { return frame.state.compare.baseline && frame.result.baseline_error.empty(); }
+
+const inference::Distribution* baseline_distribution(Frame& frame, PredictionMemory& memory,
+                                                     const PredictionPosition& position,
+                                                     const inference::SamplingSettings& sampling) {
+  const auto token = is_comparing(frame) ? frame.result.in_baseline(position.batch, position.token) : std::nullopt;
+  if (!token) return nullptr;
+  const Prediction* baseline = frame.ask(PredictionQuery{.batch = position.batch,
+                                                         .token = *token,
+                                                         .layer = predicting_layers(*frame.result.network),
+                                                         .keeps_logits = true,
+                                                         .is_of_baseline = true});
+  const inference::Distribution* known = baseline && baseline->logits ? memory.other(baseline->logits, sampling) : nullptr;
+  const std::size_t size = frame.result.network->layers->unembedding->linear.out();
+  return known && known->probabilities.size() == size ? known : nullptr;
+}
+
 std::string candidate_label(const EngineResult& result, std::uint32_t id) { return predicted_label(result.model.get(), id); }
 
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const chart::Rect& box, const char* hint) {

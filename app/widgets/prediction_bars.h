@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/engine/predictions.h"
+#include "app/engine/prediction_memory.h"
 #include "app/frame.h"
 #include "inference/sampling.h"
 
@@ -19,6 +19,14 @@ std::string candidate_label(const EngineResult& result, std::uint32_t id);
 
 /// Draws the tooltip of a candidate that is drawn in `box`.
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const chart::Rect& box, const char* hint);
+
+/// Is there a baseline that this run can be compared with?
+bool is_comparing(const Frame& frame);
+/// Returns what the baseline predicts at the position, under the settings; null while it isn't known, and where nothing is
+/// compared.
+const inference::Distribution* baseline_distribution(Frame& frame, PredictionMemory& memory,
+                                                     const PredictionPosition& position,
+                                                     const inference::SamplingSettings& sampling);
 
 /// The input of the bars.
 struct PredictionBars {

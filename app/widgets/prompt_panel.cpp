@@ -223,6 +223,7 @@ void draw_prompt_switches(Frame& frame) {
 
 void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
   draw_prompt_source(frame, memory, error);
+  memory.next.draw(frame);
   draw_prompt_switches(frame);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/widgets/next_tokens.h"
 #include "app/widgets/token_chips.h"
 
 namespace headlight::app {
@@ -9,7 +10,8 @@ struct PromptPanelMemory {
   ChipLayout source, target;
   std::optional<ChipTarget> pointed_source, pointed_target;  ///< chips under the pointer in the last frame
   std::string typed_ids;                                     ///< as typed: "5, 7," is the same list as "5, 7"
-  std::string translation;                                   ///< the text of the target's box while the model generates it
+  NextTokens next;
+  std::string translation;  ///< the text of the target's box while the model generates it
 };
 
 /// Draws a model's text: the box, its tokens as chips, a second sentence where the model accepts one. Pointing at a token

@@ -78,7 +78,9 @@ glm::vec2 UiDriver::at(const std::string& name, float across, float down) const 
 }
 
 void UiDriver::reach(const std::string& name) {
-  if (sees(name) || !name.starts_with("tab.")) return;
+  if (sees(name)) return;
+  if (name.starts_with("menu.") && sees("menu.Menu")) click("menu.Menu");
+  if (!name.starts_with("tab.")) return;
   const std::string group = fmt::format("tabs.{}", find_view(name.substr(4)).group);
   if (sees(group)) click(group);
   if (!sees(name)) click("tabs.list");

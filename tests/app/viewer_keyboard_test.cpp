@@ -262,6 +262,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("heads of the grid, tokens and the views' own controls are reached and pressed") {
     UiDriver ui(with_text("one two three"));
+    ui.resize(1600, 1020);
     walk_to(ui, "grid.encoder.0.0");
     ui.press(Key::Right);
     ui.press(Key::Down);

@@ -159,7 +159,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees("menu.Find a command\u2026"));
       ui.press(shell::Key::Escape);
       ui.press(shell::Key::Escape);
-      CHECK(ui.sees("tabs.Why") == (width > 1000));
+      CHECK(ui.sees("tabs.Why") == (width > 1100));
       for (const View& view : views()) {
         ui.click("tab." + std::string(view.id));
         CHECK(ui.state().view.tab == view.id);

@@ -140,28 +140,6 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   mark_last_item(frame, "prediction.change", text.c_str());
 }
 
-/// Tokens of the vocabulary that the run predicts.
-std::size_t predicted_size(const EngineResult& result) { return result.network->layers->unembedding->linear.out(); }
-
-/// Is there a baseline that this one is compared with?
-bool is_comparing(const Frame& frame) { return frame.state.compare.baseline && frame.result.baseline_error.empty(); }
-
-/// What the baseline predicts at the position; null while it isn't known, and where nothing is compared.
-const inference::Distribution* baseline_distribution(Frame& frame, PredictionMemory& memory,
-                                                     const PredictionPosition& position) {
-  const auto token = is_comparing(frame) ? frame.result.in_baseline(position.batch, position.token) : std::nullopt;
-  if (!token) return nullptr;
-  const Prediction* baseline = frame.ask(PredictionQuery{.batch = position.batch,
-                                                         .token = *token,
-                                                         .layer = predicting_layers(*frame.result.network),
-                                                         .keeps_logits = true,
-                                                         .is_of_baseline = true});
-  const inference::Distribution* known =
-      baseline && baseline->logits ? memory.other(baseline->logits, frame.state.generation.sampling) : nullptr;
-  const bool is_of_shown = known && known->probabilities.size() == predicted_size(frame.result);
-  return is_of_shown ? known : nullptr;
-}
-
 /// What is asked about a bar: its token's share as the sampling settings make it.
 NumberRef number_of(const Frame& frame, const PredictionPosition& position, std::uint32_t id, double share, bool is_cut) {
   NumberRef number{.of = std::string(kProbability),
@@ -193,7 +171,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const inference::SamplingSettings& sampling = frame.state.generation.sampling;
   // Until the new ones are there, the last ones stay.
   const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
-  const inference::Distribution* baseline = now ? baseline_distribution(frame, memory, position) : nullptr;
+  const inference::Distribution* baseline = now ? baseline_distribution(frame, memory, position, sampling) : nullptr;
   const inference::Distribution* before = baseline                                               ? baseline
                                           : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
                                                                                                  : nullptr;
