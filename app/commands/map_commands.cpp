@@ -72,15 +72,17 @@ Command range_command(const char* id, const char* label, const char* menu_label,
           .is_checked =
               [=](const CommandContext& context) {
                 const bool has_limits = context.state.view.color_limits.contains(attention::Stage::Weights);
-                return context.state[kMapView.color_range] == range && (range == ColorRange::PerRow || has_limits == is_fixed);
+                return context.state[kMapView.color_range] == range &&
+                       (range == ColorRange::PerRow || has_limits == is_fixed);
               }};
 }
 
 void add_ranges(std::vector<Command>& list) {
-  list.push_back(range_command("map.range.absolute", "Colour range: fitted to each map", "Fitted",
-                               "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
-                               "are at most.",
-                               ColorRange::Absolute, false));
+  list.push_back(
+      range_command("map.range.absolute", "Colour range: fitted to each map", "Fitted",
+                    "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
+                    "are at most.",
+                    ColorRange::Absolute, false));
   list.push_back(range_command("map.range.row", "Colour range: each row its own", "Each row its own",
                                "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
                                ColorRange::PerRow, false));

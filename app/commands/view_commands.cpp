@@ -118,24 +118,23 @@ void add_settings(std::vector<Command>& list) {
                   .label = std::string(option.label),
                   .section = 1,
                   .part = 1};
-        list.push_back(
-            {.id = fmt::format("{}.{}", setting->path(), option.name),
-             .label = fmt::format("{}: {}", setting->text.undo, option.label),
-             .group = is_of_view ? "Settings of views" : "Settings of maps",
-             .help = std::string(option.help),
-             .menu = std::move(menu),
-             .works_while_loading = !is_of_view,
-             .run =
-                 [group, setting, i](const CommandContext& context) {
-                   context.state.put(*setting, setting->value_of(i));
-                   if (!group->view.empty()) context.state.view.tab = group->view;
-                 },
-             .is_enabled = is_of_view ? has_run : nullptr,
-             .is_checked =
-                 [group, setting, i](const CommandContext& context) {
-                   const bool is_seen = group->view.empty() || context.state.view.tab == group->view;
-                   return is_seen && context.state.value(*setting) == setting->value_of(i);
-                 }});
+        list.push_back({.id = fmt::format("{}.{}", setting->path(), option.name),
+                        .label = fmt::format("{}: {}", setting->text.undo, option.label),
+                        .group = is_of_view ? "Settings of views" : "Settings of maps",
+                        .help = std::string(option.help),
+                        .menu = std::move(menu),
+                        .works_while_loading = !is_of_view,
+                        .run =
+                            [group, setting, i](const CommandContext& context) {
+                              context.state.put(*setting, setting->value_of(i));
+                              if (!group->view.empty()) context.state.view.tab = group->view;
+                            },
+                        .is_enabled = is_of_view ? has_run : nullptr,
+                        .is_checked =
+                            [group, setting, i](const CommandContext& context) {
+                              const bool is_seen = group->view.empty() || context.state.view.tab == group->view;
+                              return is_seen && context.state.value(*setting) == setting->value_of(i);
+                            }});
       }
     }
   }

@@ -79,7 +79,7 @@ DrawingTask draw_as_wide(const FigureKind& kind, const FigureSubject& subject, F
   ExportOptions sized = subject.options;
   const FigureSubject own{subject.source, subject.baseline_input, subject.blocks, subject.matrix, sized, subject.format};
   const auto draw = [&](float edge) {
-    sized.map_edge_mm = edge;
+    sized.set(kFigureLook.map_edge_mm, edge);
     return kind.draw(own, numbers);
   };
   const auto fits = [&](const exporting::Drawing& drawing) { return drawing.size().x < width + 0.01F; };

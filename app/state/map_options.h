@@ -9,8 +9,10 @@ namespace headlight::app {
 /// Of chart::ColorMap, without the diverging one, which stages of both signs always have.
 inline std::vector<Option> color_map_options() {
   constexpr const char* kWeights = "Draws the weights in these colours.";
-  return {
-      {"viridis", "viridis", kWeights}, {"magma", "magma", kWeights}, {"cividis", "cividis", kWeights}, {"greys", "greys", kWeights}};
+  return {{"viridis", "viridis", kWeights},
+          {"magma", "magma", kWeights},
+          {"cividis", "cividis", kWeights},
+          {"greys", "greys", kWeights}};
 }
 
 /// Of chart::ScaleSpread.

@@ -2,6 +2,8 @@
 
 #include "app/state/map_options.h"
 #include "app/state/view_choices.h"
+#include "attention/fixed_pattern.h"
+#include "attention/mask.h"
 #include "chart/color.h"
 
 namespace headlight::app {
@@ -18,8 +20,8 @@ struct MapSettings : SettingGroup {
                                       .menu = "Colour map",
                                       .flag = "--color-map",
                                       .flag_help = "colours of the heatmaps"}};
-  Setting<ColorRange> color_range{
-      *this, {.key = "color_range", .undo = "Choose colour range", .options = {{"absolute"}, {"row"}}}};
+  Setting<ColorRange> color_range{*this,
+                                  {.key = "color_range", .undo = "Choose colour range", .options = {{"absolute"}, {"row"}}}};
   /// Of weights; scores have both signs.
   Setting<chart::ScaleSpread> color_spread{
       *this, {.key = "color_spread", .undo = "Choose colour scale", .options = spread_options(), .menu = "Colour scale"}};
@@ -56,8 +58,9 @@ struct MapSettings : SettingGroup {
       {.key = "whole_words",
        .undo = "Switch whole words",
        .label = "Whole words",
-       .help = "Below the tokens: the words that notebook 002's tokenizer makes of the texts, by spaCy's rules, and <unk> for "
-               "those that its training text has less than twice."}};
+       .help =
+           "Below the tokens: the words that notebook 002's tokenizer makes of the texts, by spaCy's rules, and <unk> for "
+           "those that its training text has less than twice."}};
   Setting<SpecialTokens> special_tokens{
       *this,
       {.key = "special_tokens",
@@ -92,9 +95,8 @@ struct TextSettings : SettingGroup {
       *this,
       {.key = "text_side",
        .undo = "Choose what shades the text",
-       .options = {
-           {"query", "attends to", "Shades each token by the weight that the chosen token gives to it."},
-           {"key", "is attended by", "Shades each token by the weight that it gives to the chosen token."}}}};
+       .options = {{"query", "attends to", "Shades each token by the weight that the chosen token gives to it."},
+                   {"key", "is attended by", "Shades each token by the weight that it gives to the chosen token."}}}};
 };
 inline const TextSettings kTextView;
 
@@ -105,9 +107,9 @@ struct StepsSettings : SettingGroup {
       *this,
       {.key = "steps_all_heads",
        .undo = "Switch all heads",
-       .options = {{"off", "one head", "The matrices of the selected head."},
-                   {"on", "all heads",
-                    "Whole matrices: how Q is cut into heads, and how the heads are put together again."}}}};
+       .options = {
+           {"off", "one head", "The matrices of the selected head."},
+           {"on", "all heads", "Whole matrices: how Q is cut into heads, and how the heads are put together again."}}}};
 };
 inline const StepsSettings kStepsView;
 

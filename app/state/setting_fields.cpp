@@ -19,8 +19,9 @@ namespace headlight::app {
 
 const std::vector<const SettingGroup*>& setting_groups() {
   static const std::vector<const SettingGroup*> kGroups = {
-      &kMapView, &kBrush, &kStepsView, &kTextView, &kNeuronView, &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,   &kHeadsView,
-      &kWhatIfView, &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView};
+      &kMapView,    &kBrush,           &kStepsView,  &kTextView,        &kNeuronView,
+      &kBlockView,  &kPredictionsView, &kLogitsView, &kFlowView,        &kHeadsView,
+      &kWhatIfView, &kSideBySideView,  &kCorpusView, &kCheckpointsView, &kPromptsView};
   return kGroups;
 }
 

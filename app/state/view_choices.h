@@ -103,7 +103,7 @@ struct HeadChoices {
 /// The display settings.
 struct ViewChoices {
   std::string tab = kHeadView;  ///< id of the view in the middle (app/views/view_table.h); an unknown one: the first view
-  attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
+  attention::Stage heatmap_stage = attention::Stage::Weights;        ///< a map stage: scores, scaled, masked or weights
   std::map<attention::Stage, chart::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
   bool weighs_values = false;  ///< the big heatmap shows weights as the norms of what they add
   Theme theme = Theme::Dark;

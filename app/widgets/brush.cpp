@@ -14,7 +14,8 @@ std::string brush_hint(const State& state) {
   std::string does =
       is_box ? "a drag masks a rectangle, or shows a masked one" : "click or drag masks cells, or shows masked ones";
   if (state[kBrush.ink] == BrushInk::Bias) {
-    does = fmt::format("{} adds {:+.4g} to scores, or takes it away", is_box ? "a drag" : "click or drag", state[kBrush.bias]);
+    does =
+        fmt::format("{} adds {:+.4g} to scores, or takes it away", is_box ? "a drag" : "click or drag", state[kBrush.bias]);
   } else if (state[kBrush.ink] == BrushInk::Pattern) {
     does = fmt::format("{} paints this head's pattern with weight {:.4g}", is_box ? "a drag" : "click or drag",
                        state[kBrush.weight]);

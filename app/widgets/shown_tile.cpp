@@ -96,9 +96,7 @@ std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQu
   return tiles;
 }
 
-std::span<const std::uint32_t> weight_colors(const State& state) {
-  return chart::table(state[kMapView.color_map]);
-}
+std::span<const std::uint32_t> weight_colors(const State& state) { return chart::table(state[kMapView.color_map]); }
 
 std::span<const std::uint32_t> signed_colors() { return chart::table(chart::ColorMap::BlueRed); }
 

@@ -65,8 +65,9 @@ TEST_SUITE("gpu") {
     const auto painted = [&] { return attention::painted_count(ui.state().masks.by_kind[0].painted); };
     const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
     REQUIRE(shape.queries >= 5);
-    const std::pair<const char*, std::size_t> shapes[] = {
-        {"mask.brush_shape.1", shape.keys}, {"mask.brush_shape.2", shape.queries}, {"mask.brush_shape.3", shape.queries - 2}};
+    const std::pair<const char*, std::size_t> shapes[] = {{"mask.brush_shape.1", shape.keys},
+                                                          {"mask.brush_shape.2", shape.queries},
+                                                          {"mask.brush_shape.3", shape.queries - 2}};
     for (const auto& one : shapes) {
       const char* name = one.first;
       CAPTURE(name);

@@ -1,6 +1,6 @@
 // The brush on the state: its shapes, the maps that it reaches, and taking paint away.
-#include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
+#include "app/state/map_settings.h"
 
 #include <doctest/doctest.h>
 

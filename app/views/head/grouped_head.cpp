@@ -49,13 +49,15 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
                        .is_special = places[token].is_special || !real.holds(token),
                        .is_left_out = !shown.holds(token)});
   }
-  GroupedHead::Side side{.groups = group_tokens(grouped, frame.state[kMapView.groups_words], frame.state[kMapView.special_tokens] != SpecialTokens::Shown),
+  GroupedHead::Side side{.groups = group_tokens(grouped, frame.state[kMapView.groups_words],
+                                                frame.state[kMapView.special_tokens] != SpecialTokens::Shown),
                          .labels = {}};
   for (std::uint32_t token = 0; token < count;) {
     const std::uint32_t group = side.groups.of_token[token], first = token;
     while (token < count && side.groups.of_token[token] == group) ++token;
     if (group == TokenGroups::kLeftOut) continue;
-    side.labels.push_back(frame.state[kMapView.groups_words] ? word_text(std::span(places).subspan(first, token - first)) : labels[first]);
+    side.labels.push_back(frame.state[kMapView.groups_words] ? word_text(std::span(places).subspan(first, token - first))
+                                                             : labels[first]);
   }
   for (std::string& label : side.labels) {
     label = frame.ui.shaped(label);
@@ -105,7 +107,8 @@ bool can_group(const Frame& frame) {
 }
 
 bool is_grouped(const Frame& frame) {
-  return (frame.state[kMapView.groups_words] || frame.state[kMapView.special_tokens] != SpecialTokens::Shown) && can_group(frame);
+  return (frame.state[kMapView.groups_words] || frame.state[kMapView.special_tokens] != SpecialTokens::Shown) &&
+         can_group(frame);
 }
 
 std::string grouping_text(const Frame& frame) {
@@ -114,14 +117,17 @@ std::string grouping_text(const Frame& frame) {
   if (frame.state[kMapView.special_tokens] == SpecialTokens::Shown) return text;
   if (!text.empty()) text += " · ";
   text += "special tokens hidden, ";
-  return text + (frame.state[kMapView.special_tokens] == SpecialTokens::Renormalized ? "rows renormalised" : "rows not renormalised");
+  return text + (frame.state[kMapView.special_tokens] == SpecialTokens::Renormalized ? "rows renormalised"
+                                                                                     : "rows not renormalised");
 }
 
 bool GroupedHead::update(Frame& frame) {
   const TileQuery wanted = whole_map(frame);
   const EngineTile* known = frame.ask(wanted);
   if (!known) return false;
-  Choices now{.tile = known->tile, .special = frame.state[kMapView.special_tokens], .joins_words = frame.state[kMapView.groups_words]};
+  Choices now{.tile = known->tile,
+              .special = frame.state[kMapView.special_tokens],
+              .joins_words = frame.state[kMapView.groups_words]};
   if (now == grouped_) return map_.tile != nullptr;
   grouped_ = std::move(now);
   queries_ = side_of(frame, true, wanted.rows);

@@ -314,7 +314,8 @@ StepBox head_part(const Frame& frame, const HeadSubject& subject, StepMatrix mat
   MatrixView& view = box.view;
   const std::uint32_t width = view.head_width;
   const float numbers = static_cast<float>(width) * kNumberCellWidth;
-  view.plan.has_numbers = frame.state[kMapView.show_numbers] && view.plan.cell.y >= kNumberCellHeight && numbers <= kMaxNumbers;
+  view.plan.has_numbers =
+      frame.state[kMapView.show_numbers] && view.plan.cell.y >= kNumberCellHeight && numbers <= kMaxNumbers;
   view.plan.first_column = head * width;
   view.plan.shown_columns = width;
   view.plan.cell.x =
