@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/undo.h"
 #include "support/expressions.h"

@@ -5,6 +5,7 @@
 #include "app/state/corpus_settings.h"
 #include "app/state/heads_settings.h"
 #include "app/state/logits_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
