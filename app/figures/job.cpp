@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/state/map_settings.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -44,6 +45,13 @@ FigureChoice figure_choice(const State& state) {
       .lines = state.view.lines, .token = state.view.locked, .heads = state.heads, .sampling = state.generation.sampling};
   if (state.view.pinned) choice.pinned = PinnedRow{.kind = state.selection.block.kind, .row = state.view.pinned->query};
   return choice;
+}
+
+void take_look(const State& state, Choices& options) {
+  options.set(kFigureLook.color_map, state[kMapView.color_map]);
+  options.set(kFigureLook.is_row_normalized, state[kMapView.color_range] == ColorRange::PerRow);
+  options.set(kFigureDetails.color_spread, state[kMapView.color_spread]);
+  options.set(kFigureDetails.row_names, state[kMapView.row_names]);
 }
 
 namespace {

@@ -47,6 +47,7 @@ struct HeadsSettings : SettingGroup {
                     "What the selected head does with tokens of the whole vocabulary, by its weights alone."},
                    {"retrieval", "Retrieval",
                     "Which heads copy a needle of random tokens from a long text, over depths and lengths."}},
+       .is_look = true,
        .flag = "--find-heads",
        .flag_help = "what the view Heads shows"}};
   Setting<HeadPattern> pattern{
@@ -59,14 +60,20 @@ struct HeadsSettings : SettingGroup {
       *this,
       {.key = "typed_pattern", .undo = "Edit pattern", .most = attention::Expression::kLongest, .is_continuous = true}};
   /// A pattern's mass less what uniform attention would put there.
-  Setting<bool> subtracts_chance{*this, {.key = "subtracts_chance", .undo = "Choose how heads are scored"}};
+  Setting<bool> subtracts_chance{
+      *this,
+      {.key = "subtracts_chance",
+       .undo = "Choose how heads are scored",
+       .label = "minus chance",
+       .help = "Takes off what attention that is spread evenly over the visible keys would put there."}};
   Setting<bool> groups_similar{
       *this,
       {.key = "groups_similar",
        .undo = "Order heads",
        .options = {{"on", "similar side by side",
                     "Heads that look alike are side by side: groups joined by their mean divergence."},
-                   {"off", "by layer", "Layer by layer, head by head."}}},
+                   {"off", "by layer", "Layer by layer, head by head."}},
+       .is_look = true},
       true};
   Setting<CircuitScore> circuit_score{
       *this,
@@ -78,19 +85,30 @@ struct HeadsSettings : SettingGroup {
            {"v", "values", "By values: heads hand on what an earlier head wrote (V-composition)."},
            {"copying", "copying", "Which heads write back what they read: those that copy tokens."}}}};
   /// Compositions of all heads as arcs; else of the selected head as a list.
-  Setting<bool> draws_arcs{*this, {.key = "draws_arcs", .undo = "Switch arcs"}};
+  Setting<bool> draws_arcs{*this,
+                           {.key = "draws_arcs",
+                            .undo = "Switch arcs",
+                            .is_look = true,
+                            .label = "all heads as arcs",
+                            .help = "All heads on a line, with an arc from each that writes to each that reads it."}};
   /// The smallest score that is an arc, with the limits of the flow view's threshold; none: automatic.
   Setting<std::optional<float>> least_arc{*this,
                                           {.key = "least_arc",
                                            .undo = "Change threshold of arcs",
                                            .least = kMinFlowThreshold,
                                            .most = kMaxFlowThreshold,
-                                           .is_continuous = true}};
+                                           .is_continuous = true,
+                                           .is_look = true}};
   /// Id whose circuits are shown; none: the selected position's.
   Setting<std::optional<std::uint32_t>> read_token{
       *this, {.key = "read_token", .undo = "Choose token of circuits", .most = kMostIndex}};
   /// Queries and keys have their positions, so far apart; else none.
-  Setting<bool> has_distance{*this, {.key = "has_distance", .undo = "Switch positions"}};
+  Setting<bool> has_distance{*this,
+                             {.key = "has_distance",
+                              .undo = "Switch positions",
+                              .label = "with positions",
+                              .help = "Queries and keys as they are so far apart in a text: positions are added to token "
+                                      "vectors, or queries and keys are rotated. Else tokens alone are compared."}};
   /// In tokens, from the query back to the key.
   Setting<std::uint32_t> distance{
       *this, {.key = "distance", .undo = "Change distance", .most = kMaxCircuitDistance, .is_continuous = true}, 1};
@@ -105,7 +123,13 @@ struct HeadsSettings : SettingGroup {
   Setting<std::uint32_t> needle_seed{
       *this, {.key = "needle_seed", .undo = "Change needles", .most = kMaxNeedleSeed, .is_continuous = true}, 1};
   /// Only tokens of a needle that the model predicts are copied.
-  Setting<bool> needle_is_predicted{*this, {.key = "needle_is_predicted", .undo = "Choose which copied tokens count"}};
+  Setting<bool> needle_is_predicted{
+      *this,
+      {.key = "needle_is_predicted",
+       .undo = "Choose which copied tokens count",
+       .label = "only what is predicted",
+       .help =
+           "A token counts only where the model’s most probable next token is the needle’s, so that it would write it."}};
 };
 inline const HeadsSettings kHeadsView;
 

@@ -12,7 +12,7 @@ enum class PredictionsPart : std::uint8_t { Position, Positions, Layers };
 enum class LensColor : std::uint8_t { Probability, Rank, Entropy, Divergence };
 
 /// Throws UsageError where the file of a linear lens has another ending than one.
-void check_lens_flag(const std::string& flag, const std::string& text);
+SettingValue parse_lens_flag(const std::string& flag, const std::string& text);
 
 struct PredictionsSettings : SettingGroup {
   PredictionsSettings() : SettingGroup{.name = "predictions", .view = "predictions"} {}
@@ -24,6 +24,7 @@ struct PredictionsSettings : SettingGroup {
        .options = {{"position", "this position", "The prediction at one position, with its bars and its layers."},
                    {"positions", "every position", "The likeliest tokens at every position of the text."},
                    {"layers", "every layer", "What every layer would predict at every position: the lens grid."}},
+       .is_look = true,
        .flag = "--predictions",
        .flag_help = "the view Predictions: one position, all positions, or every layer at all of them"}};
   Setting<LensColor> lens_color{
@@ -35,6 +36,7 @@ struct PredictionsSettings : SettingGroup {
                    {"entropy", "entropy", "How undecided each layer is: the entropy of what it predicts."},
                    {"kl", "KL to the last layer",
                     "How far each layer is from what the model predicts: the Kullback\u2013Leibler divergence."}},
+       .is_look = true,
        .flag = "--lens-color",
        .flag_help =
            "colours of --predictions layers: the likeliest token's probability, a token's rank, the entropy, or the "
@@ -48,7 +50,7 @@ struct PredictionsSettings : SettingGroup {
                              .flag = "--lens",
                              .flag_help = "a linear lens, as tuned-lens trains it, for --predictions layers",
                              .flag_value = "FILE",
-                             .check_flag = check_lens_flag}};
+                             .parse_flag = parse_lens_flag}};
 };
 inline const PredictionsSettings kPredictionsView;
 

@@ -204,6 +204,12 @@ bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::strin
   return choose(frame, setting, std::move(labels));
 }
 
+bool check_next(Frame& frame, const Setting<bool>& setting, float gap) {
+  const char* label = setting.text.label.data();
+  continue_line(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x + ImGui::CalcTextSize(label).x, gap);
+  return check_box(frame, setting.path(), label, frame.state.edit(setting), setting.text.help.data());
+}
+
 OpenList::OpenList(Frame& frame, std::string name, const char* shown, const char* explanation, ImGuiComboFlags flags)
     : frame_(frame), name_(std::move(name)), is_open_(ImGui::BeginCombo(("##" + name_).c_str(), shown, flags)) {
   mark_last_item(frame, name_, explanation);
@@ -218,6 +224,21 @@ bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen,
   mark_last_item(frame_, name_ + "." + mark, explanation);
   if (is_chosen) frame_.ui.keyboard().prefer_last();
   return is_clicked;
+}
+
+void OpenList::entries(const AnySetting& setting, std::string_view before_labels) {
+  State& state = frame_.state;
+  const SettingText& text = setting.text;
+  if (text.options.empty()) {
+    const bool is_on = std::get<bool>(state.value(setting));
+    if (entry(text.label.data(), std::string(text.key), is_on, text.help.data())) state.put(setting, !is_on);
+  }
+  for (std::size_t i = 0; i < text.options.size(); ++i) {
+    const Option& option = text.options[i];
+    if (entry(fmt::format("{}{}", before_labels, option.label).c_str(), fmt::format("{}.{}", text.key, option.name),
+              state.value(setting) == setting.value_of(i), option.help.data()))
+      state.put(setting, setting.value_of(i));
+  }
 }
 
 void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still) {

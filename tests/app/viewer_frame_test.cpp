@@ -187,7 +187,7 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.press(Key::Escape);
     ui.press(Key::E, kControl);
-    ui.click("export.range.1");
+    ui.click("export.per_row.1");
     check_tips(ui);
     ui.click("export.browse");
     CHECK(ui.sees("folder.use"));
@@ -197,7 +197,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a translator's controls have tooltips, too") {
     UiDriver ui({}, open_reference_runner, {}, true);
     show_golden_model(ui, "marian");
-    CHECK(ui.sees("head.rows.0"));
+    CHECK(ui.sees("view.row_names.0"));
     check_tips(ui);
     ui.press(Key::Digit3);
     check_tips(ui);
@@ -244,7 +244,7 @@ TEST_SUITE("gpu") {
     ui.click("folder.use");
     ui.click("export.format.svg");
     ui.click("export.format.png");
-    ui.click("export.range.1");
+    ui.click("export.per_row.1");
     ui.click("export.title");
     ui.type("My title");
     ui.click("export.start");
