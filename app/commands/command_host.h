@@ -25,6 +25,11 @@ class CommandHost {
   virtual std::string redo_label() const = 0;
   virtual void undo_change() = 0;
   virtual void redo_change() = 0;
+  /// Are there places that were looked at before this one, or that were left by going back?
+  virtual bool can_go_back() const = 0;
+  virtual bool can_go_forward() const = 0;
+  virtual void go_back() = 0;
+  virtual void go_forward() = 0;
   /// Opens or closes the list of all steps.
   virtual void toggle_history() = 0;
 

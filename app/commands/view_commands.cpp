@@ -5,6 +5,7 @@
 namespace headlight::app {
 namespace {
 
+using shell::kAlt;
 using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
@@ -162,6 +163,24 @@ void add_settings(std::vector<Command>& list) {
 
 std::vector<Command> view_commands() {
   std::vector<Command> list;
+  constexpr int kBeforeViews = -100;  // sections of the menu
+  list.push_back({.id = "view.back",
+                  .label = "Back to what was looked at before",
+                  .help = "Goes back to the view, head and cell that were on screen before; changes nothing else.",
+                  .words = "previous place",
+                  .keys = {{Key::Left, kAlt, "Alt+Left"}},
+                  .menu = {.menu = "View", .label = "Back", .section = kBeforeViews},
+                  .run = [](const CommandContext& context) { context.window.go_back(); },
+                  .is_enabled = [](const CommandContext& context) { return context.window.can_go_back(); },
+                  .refusal = "Nothing was looked at before this."});
+  list.push_back({.id = "view.forward",
+                  .label = "Forward to what was left by going back",
+                  .help = "Goes to the view, head and cell that were left by going back.",
+                  .keys = {{Key::Right, kAlt, "Alt+Right"}},
+                  .menu = {.menu = "View", .label = "Forward", .section = kBeforeViews},
+                  .run = [](const CommandContext& context) { context.window.go_forward(); },
+                  .is_enabled = [](const CommandContext& context) { return context.window.can_go_forward(); },
+                  .refusal = "Nothing was left by going back."});
   add_views(list);
   list.push_back({.id = "view.sidebar",
                   .label = "Fold or open the left panel",

@@ -98,6 +98,7 @@ struct Modifiers {
 };
 inline constexpr Modifiers kControl{.control = true};
 inline constexpr Modifiers kShift{.shift = true};
+inline constexpr Modifiers kAlt{.alt = true};
 inline constexpr Modifiers kControlShift{.control = true, .shift = true};
 
 /// A key that starts something.
@@ -107,7 +108,7 @@ struct Shortcut {
   std::string_view text = {};  ///< as menus and lists write it: "Ctrl+Shift+Z"; empty: the key works but isn't listed
 };
 
-enum class MouseButton : std::uint8_t { Left, Right, Middle };
+enum class MouseButton : std::uint8_t { Left, Right, Middle, Back, Forward };
 
 /// Positions are pixels of the image that the interface is drawn into, from its top left corner.
 struct MouseMove {

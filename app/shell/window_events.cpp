@@ -94,7 +94,7 @@ void on_key(GLFWwindow* window, int code, int scancode, int action, int) {
 void on_character(GLFWwindow* window, unsigned int code) { feed(window, TextInput{to_utf8(code)}); }
 
 void on_mouse_button(GLFWwindow* window, int button, int action, int) {
-  if (button > GLFW_MOUSE_BUTTON_MIDDLE) return;
+  if (button > GLFW_MOUSE_BUTTON_5) return;
   feed(window, MouseClick{static_cast<MouseButton>(button), action == GLFW_PRESS, self(window).held_modifiers()});
 }
 

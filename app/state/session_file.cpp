@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/looks.h"
 #include "app/state/corpus_settings.h"
 #include "app/state/opened_file.h"
 #include "app/state/predictions_settings.h"
@@ -142,16 +143,7 @@ std::string session_name(const std::filesystem::path& path) {
 }
 
 bool has_unsaved_changes(const OpenSession& session, const State& state) {
-  State as_saved = state;
-  as_saved.selection = session.saved.selection;
-  as_saved.view = session.saved.view;
-  as_saved.opened_matrix = session.saved.opened_matrix;
-  for (const SettingGroup* group : setting_groups()) {
-    for (const AnySetting* setting : group->settings) {
-      if (setting->is_look) as_saved.put(*setting, session.saved.value(*setting));
-    }
-  }
-  return as_saved != session.saved;
+  return state != session.saved && !differ_in_looks_alone(state, session.saved);
 }
 
 std::string portable_path(const std::string& path, const fs::path& folder) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "app/state/looks.h"
+
 namespace headlight::app {
 namespace {
 
@@ -93,14 +95,22 @@ std::size_t approximate_bytes(const State& state, const State* before) {
 
 }  // namespace
 
-Undo::Undo(State initial, UndoLimits limits) : limits_(limits) { append({.state = std::move(initial), .label = {}}); }
+Undo::Undo(State initial, UndoLimits limits) : limits_(limits), shown_(initial) {
+  append({.state = std::move(initial), .label = {}});
+}
 
 bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   const bool continues_gesture = gesture_is_open_ && in_gesture;
   gesture_is_open_ = gesture_is_open_ && in_gesture;
-  if (state == steps_[position_].state) return false;
+  if (state == shown_) return false;
+  take_looks(shown_, state);
+  if (state == shown_) {
+    if (steps_[position_].name.empty()) steps_[position_].state = state;
+    return true;
+  }
 
-  Change change = describe_change(steps_[position_].state, state);
+  Change change = describe_change(shown_, state);
+  shown_ = state;
   drop_undone();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
   const bool merges = !is_sealed_ && position_ > 0 && steps_.back().name.empty() && change.label == steps_.back().label &&
@@ -109,6 +119,7 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   last_change_s_ = now_s;
   gesture_is_open_ = in_gesture;
   is_sealed_ = false;
+  if (merges) take_looks(steps_.back().state, state);
   if (merges && steps_.back().state == state) {  // typed and deleted again: no step is left
     position_ = steps_.size() - 1;
     is_sealed_ = !in_gesture;
@@ -121,7 +132,7 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
 }
 
 void Undo::adopt(const State& state) {
-  steps_[position_].state = state;
+  steps_[position_].state = shown_ = state;
   count(position_);
   if (can_redo()) count(position_ + 1);
 }
@@ -134,16 +145,17 @@ void Undo::seal() {
 std::string Undo::undo_label() const { return can_undo() ? steps_[position_].label : std::string(); }
 std::string Undo::redo_label() const { return can_redo() ? steps_[position_ + 1].label : std::string(); }
 
-const State& Undo::undo() {
-  if (can_undo()) --position_;
-  seal();
-  return steps_[position_].state;
-}
+const State& Undo::undo() { return show(can_undo() ? position_ - 1 : position_); }
 
-const State& Undo::redo() {
-  if (can_redo()) ++position_;
+const State& Undo::redo() { return show(can_redo() ? position_ + 1 : position_); }
+
+const State& Undo::show(std::size_t position, bool has_own_looks) {
   seal();
-  return steps_[position_].state;
+  State next = steps_[position].state;
+  if (!has_own_looks) take_looks(next, shown_);
+  position_ = position;
+  shown_ = std::move(next);
+  return shown_;
 }
 
 std::vector<HistoryStep> Undo::history() const {
@@ -162,9 +174,9 @@ std::vector<HistoryStep> Undo::history() const {
 }
 
 const State& Undo::go_to(std::uint64_t id) {
-  seal();
+  std::size_t position = position_;
   if (const auto at = std::ranges::find(steps_, id, &Step::id); at != steps_.end()) {
-    position_ = static_cast<std::size_t>(at - steps_.begin());
+    position = static_cast<std::size_t>(at - steps_.begin());
   } else if (const auto kept = std::ranges::find(aside_, id, &Step::id); kept != aside_.end()) {
     Step step = std::move(*kept);
     aside_.erase(kept);
@@ -173,8 +185,9 @@ const State& Undo::go_to(std::uint64_t id) {
     append(std::move(step));
     position_ = steps_.size() - 1;
     trim();
+    position = position_;
   }
-  return steps_[position_].state;
+  return show(position, !steps_[position].name.empty());
 }
 
 void Undo::drop_undone() {

@@ -26,8 +26,8 @@ struct HistoryStep {
   const std::string* name = nullptr;   ///< that the user gave it; empty: none
 };
 
-/// The history of a State. Panels just change the State; once a frame the app calls observe(), which compares and records,
-/// so that no change of the user is missed.
+/// The history of what changes a State's numbers; looks (app/state/looks.h) are no steps. Panels just change the State; once
+/// a frame the app calls observe(), which compares and records, so that no change of the user is missed.
 ///
 /// Changes of the same kind (describe_change) become one step while a gesture lasts (a mouse button is held: a slider's
 /// drag, painted cells) or while they follow each other quickly (typing, arrow keys).
@@ -36,7 +36,8 @@ class Undo {
   explicit Undo(State initial, UndoLimits limits = {});
 
   /// Records `state` when it differs from the last one; `now_s` is any steady clock. Returns whether anything changed.
-  /// A change after undo() drops what could be redone, but for named steps, which are kept aside.
+  /// Looks are kept by the shown step, unless it has a name. A change after undo() drops what could be redone, but for named
+  /// steps, which are kept aside.
   bool observe(const State& state, double now_s, bool in_gesture);
 
   /// Adopts a change that the user didn't make (a selection clamped to a new run) into the current step: nothing to undo.
@@ -51,14 +52,15 @@ class Undo {
   std::string undo_label() const;
   std::string redo_label() const;
 
-  /// Returns the state to show from now on. Without anything to undo or redo: the shown one.
+  /// Returns the state to show from now on, with the looks of the shown one. Without anything to undo or redo: the shown
+  /// one.
   const State& undo();
   const State& redo();
 
   /// Returns all steps in their order, then named ones that are kept aside.
   std::vector<HistoryStep> history() const;
-  /// Returns the state of a step, to show from now on; one that is kept aside becomes the step after the shown one. An
-  /// unknown id gives the shown state.
+  /// Returns the state of a step, to show from now on, a named one with its own looks; one that is kept aside becomes the
+  /// step after the shown one. An unknown id gives the shown state.
   const State& go_to(std::uint64_t id);
 
   /// Gives a step a name, which it keeps: named steps outlive the limits, and a later change never becomes one with them. An
@@ -83,6 +85,8 @@ class Undo {
     std::uint64_t id = 0;
     std::string name = {};
   };
+  /// Returns a step's state, which is shown from now on.
+  const State& show(std::size_t position, bool has_own_looks = false);
   void trim();
   void append(Step step);
   /// Drops the steps after the shown one, or keeps them aside.
@@ -92,6 +96,7 @@ class Undo {
   void count(std::size_t index);
 
   UndoLimits limits_;
+  State shown_;              ///< steps_[position_].state, with other looks where it has a name
   std::deque<Step> steps_;   ///< steps_[position_] is shown
   std::vector<Step> aside_;  ///< named ones that were undone when something else changed
   std::size_t position_ = 0;

@@ -36,15 +36,22 @@ RowForm row_form(const shell::Ui& ui, float width);
 /// The view that was shown last, by its group.
 using ShownViews = std::map<std::string_view, std::string_view, std::less<>>;
 
+/// The facts for the row that aren't in the frame.
+struct RowContext {
+  RowForm form = RowForm::Whole;
+  ShownViews& last;
+  const Layout& layout;
+  bool can_go_back = false, can_go_forward = false;
+};
 /// The panels that are folded or opened by the row's buttons.
 struct RowChoice {
   bool folds_sidebar = false, folds_grid = false;
 };
 
 /// Draws what follows the menus: the groups of views, the views of the one on screen, in which a view that has nothing to
-/// draw of this run is dimmed and says why, the palette's button, and a remark when what is shown is older than what was
-/// asked for. Nothing in it moves when another view is shown.
-RowChoice draw_top_row(Frame& frame, RowForm form, ShownViews& last, const Layout& layout);
+/// draw of this run is dimmed and says why, Back and Forward, the palette's button, and a remark when what is shown is older
+/// than what was asked for. Nothing in it moves when another view is shown.
+RowChoice draw_top_row(Frame& frame, const RowContext& context);
 
 /// Begin and end the row's ImGui window, to which both menus and views are added. Returns false where nothing of it is seen.
 bool begin_top_row();

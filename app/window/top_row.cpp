@@ -12,7 +12,7 @@ constexpr float kGroupGap = 20.0F;     // between them
 constexpr float kAroundLine = 14.0F;   // on either side of the line between groups and views
 constexpr float kViewPadding = 10.0F;  // on either side of a view's name
 constexpr float kArrow = 16.0F;        // of a list that opens
-constexpr float kRowInset = 6.0F;         // of grounds, above and below
+constexpr float kRowInset = 6.0F;      // of grounds, above and below
 constexpr float kRounding = 5.0F;
 constexpr float kHintPadding = 9.0F;
 constexpr float kAtEnd = kMargin + kFoldButtonEdge + 10.0F;
@@ -60,6 +60,9 @@ float hint_width(const shell::Ui& ui, RowForm form) {
   return form == RowForm::Whole ? key + std::ceil(text_width(ui.fonts().small, kFindText)) + kHintPadding : key;
 }
 
+/// Returns the width of Back and Forward, with the gap after them.
+float arrows_width() { return 2.0F * ImGui::GetFrameHeight() + 2.0F * kHintPadding; }
+
 class RowPainter {
  public:
   RowPainter(Frame& frame, RowForm form, ShownViews& last)
@@ -102,6 +105,22 @@ class RowPainter {
     const float y = origin_.y + text_drop(font, height_);
     if (form_ == RowForm::Whole) put_text(font, {origin_.x + left + kHintPadding, y}, theme_.text_dim, kFindText);
     put_text(font, {origin_.x + right - kHintPadding - std::ceil(text_width(font, key)), y}, theme_.text_dim, key);
+    return left;
+  }
+
+  /// Draws Back and Forward, which end before `right`. Returns where they begin.
+  float draw_arrows(float right, bool can_go_back, bool can_go_forward) {
+    if (form_ == RowForm::GroupList) return right;
+    const float edge = ImGui::GetFrameHeight(), left = right - arrows_width(), y = std::round((height_ - edge) * 0.5F);
+    const auto arrow = [&](float x, const char* id, ImGuiDir direction, bool is_enabled) {
+      ImGui::SetCursorPos({x, y});
+      const Command& command = find_command(id);
+      const std::string help = fmt::format("{} {}", command.help, keys_text(command));
+      if (draw_arrow_button(frame_, fmt::format("row.{}", id), direction, help.c_str(), is_enabled))
+        frame_.start_command(id);
+    };
+    arrow(left, "view.back", ImGuiDir_Left, can_go_back);
+    arrow(left + edge + kHintPadding * 0.5F, "view.forward", ImGuiDir_Right, can_go_forward);
     return left;
   }
 
@@ -210,7 +229,7 @@ RowForm row_form(const shell::Ui& ui, float width) {
   float views = 0.0F;
   for (const ViewGroup& group : view_groups()) views = std::max(views, views_width(ui, group));
   const float menus = menus_width(ui, false), one = menus_width(ui, true), list = list_width(ui);
-  const float room = width - 2.0F * kAtEnd - kAfterMenus - 2.0F * kHintPadding;
+  const float room = width - 2.0F * kAtEnd - kAfterMenus - 2.0F * kHintPadding - arrows_width();
   const float groups = groups_width(ui), key = hint_width(ui, RowForm::KeyHint);
   if (menus + groups + views + hint_width(ui, RowForm::Whole) <= room) return RowForm::Whole;
   if (menus + groups + views + key <= room) return RowForm::KeyHint;
@@ -220,14 +239,15 @@ RowForm row_form(const shell::Ui& ui, float width) {
 
 float row_start() { return kAtEnd; }
 
-RowChoice draw_top_row(Frame& frame, RowForm form, ShownViews& last, const Layout& layout) {
+RowChoice draw_top_row(Frame& frame, const RowContext& context) {
   if (!begin_top_row()) return {};
   const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 origin = to_glm(ImGui::GetWindowPos());
   const float width = ImGui::GetWindowWidth(), height = ImGui::GetWindowHeight();
-  RowPainter painter(frame, form, last);
+  RowPainter painter(frame, context.form, context.last);
   const float end = painter.draw(ImGui::GetCursorPosX() + kAfterMenus) + kHintPadding;
-  const float hint = painter.draw_hint(width - kAtEnd) - kHintPadding;
+  const float right_end = painter.draw_hint(width - kAtEnd);
+  const float hint = painter.draw_arrows(right_end, context.can_go_back, context.can_go_forward) - kHintPadding;
   const bool is_stale = frame.result.is_stale && frame.result.run != 0;
   const glm::vec2 bottom = origin + glm::vec2(0.0F, height - 0.5F);
   draw_line(bottom, bottom + glm::vec2(width, 0.0F), is_stale ? theme.warning : theme.border);
@@ -243,9 +263,10 @@ RowChoice draw_top_row(Frame& frame, RowForm form, ShownViews& last, const Layou
   }
   RowChoice choice;
   const float y = origin.y + std::round((height - kFoldButtonEdge) * 0.5F);
-  if (layout.has_sidebar()) choice.folds_sidebar = draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {kMargin, y});
+  if (context.layout.has_sidebar())
+    choice.folds_sidebar = draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {kMargin, y});
   const float right = width - kMargin - kFoldButtonEdge;
-  if (layout.has_grid()) choice.folds_grid = draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y});
+  if (context.layout.has_grid()) choice.folds_grid = draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y});
   end_top_row();
   return choice;
 }

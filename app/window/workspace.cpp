@@ -149,7 +149,10 @@ void Workspace::build_begun(double now_s) {
   const Shown chosen = shown_of(desk_.state);
   if (!desk_.is_arriving()) clamp_selection(desk_.state, desk_.result.shapes);
   const Shown drawn = shown_of(desk_.state);
-  if (shows_state && chosen != drawn) desk_.undo.adopt(desk_.state);
+  if (shows_state && chosen != drawn) {
+    desk_.undo.adopt(desk_.state);
+    places_.adopt(desk_.state);
+  }
   const std::uint64_t step_before = desk_.undo.shown_id();
 
   queries_.clear();
@@ -266,6 +269,7 @@ void Workspace::remember(double now_s) {
   // All tokens of one continuation are one step.
   if (lessons_.player().observe(desk_.state, desk_.result, queries_)) desk_.ui.request_redraw(2);
   if (desk_.undo.observe(desk_.state, now_s, is_mouse_held_ || desk_.generation.is_running())) desk_.ui.request_redraw(2);
+  places_.observe(desk_.state, now_s);
   forget_toast(now_s);
 }
 

@@ -5,6 +5,7 @@
 #include "app/data/survey/survey_room.h"
 #include "app/state/error_section.h"
 #include "app/state/kept_window.h"
+#include "app/state/looks.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/origin_dialog.h"
@@ -200,6 +201,12 @@ class Workspace final : private CommandHost {
   std::string redo_label() const override { return desk_.undo.redo_label(); }
   void undo_change() override { desk_.state = desk_.undo.undo(); }
   void redo_change() override { desk_.state = desk_.undo.redo(); }
+  bool can_go_back() const override { return places_.can_go_back(); }
+  bool can_go_forward() const override { return places_.can_go_forward(); }
+  void go_back() override;
+  void go_forward() override;
+  /// Has the run on screen the state's head and the window its view?
+  bool is_place(const State& place) const;
   void toggle_history() override { shows_history_ = !shows_history_; }
   bool is_loading_model() const override { return desk_.is_arriving(); }
   void browse_models() override { models_.browse(); }
@@ -331,6 +338,7 @@ class Workspace final : private CommandHost {
   RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 
+  Places places_;
   RowForm row_form_ = RowForm::Whole;
   ShownViews shown_views_;
   ItemRects items_;

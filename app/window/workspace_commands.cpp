@@ -29,6 +29,8 @@ CommandContext Workspace::command_context() {
 void Workspace::handle_keys(double now_s) {
   end_typed_row(now_s);
   if (typed_row_.is_text()) answer_typed_offer();
+  if (ImGui::IsMouseClicked(static_cast<int>(shell::MouseButton::Back))) run("view.back");
+  if (ImGui::IsMouseClicked(static_cast<int>(shell::MouseButton::Forward))) run("view.forward");
   // One key does one thing; text that is typed into a text field never arrives here.
   const std::size_t waiting_before = waiting_.size();
   for (const Command& command : commands()) {
@@ -103,6 +105,20 @@ void Workspace::answer_typed_offer() {
     write_text();
   }
   if (answer != TypedOfferChoice::None || typed_row_.is_empty()) typed_row_ = {};
+}
+
+void Workspace::go_back() {
+  places_.go_back(desk_.state, [this](const State& place) { return is_place(place); });
+}
+
+void Workspace::go_forward() {
+  places_.go_forward(desk_.state, [this](const State& place) { return is_place(place); });
+}
+
+bool Workspace::is_place(const State& place) const {
+  State clamped = place;
+  clamp_selection(clamped, desk_.result.shapes);
+  return clamped.selection == place.selection && find_view(place.view.tab).id == place.view.tab;
 }
 
 bool Workspace::has_text_box() const {

@@ -207,7 +207,11 @@ void Workspace::draw_welcome(Frame& frame) {
 void Workspace::draw_views_row(Frame& frame) {
   if (desk_.is_presenting) return;
   const shell::ControlArea area(desk_.ui.keyboard(), place_in_walk("tabs"));
-  const RowChoice choice = draw_top_row(frame, row_form_, shown_views_, desk_.layout);
+  const RowChoice choice = draw_top_row(frame, {.form = row_form_,
+                                                .last = shown_views_,
+                                                .layout = desk_.layout,
+                                                .can_go_back = places_.can_go_back(),
+                                                .can_go_forward = places_.can_go_forward()});
   if (choice.folds_sidebar) toggle_sidebar();
   if (choice.folds_grid) toggle_grid();
 }

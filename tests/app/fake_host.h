@@ -18,6 +18,10 @@ class FakeHost final : public CommandHost {
   std::string redo_label() const override { return redoes; }
   void undo_change() override { calls.emplace_back("undo"); }
   void redo_change() override { calls.emplace_back("redo"); }
+  bool can_go_back() const override { return true; }
+  bool can_go_forward() const override { return true; }
+  void go_back() override { calls.emplace_back("back"); }
+  void go_forward() override { calls.emplace_back("forward"); }
   void open_menu(MenuTarget) override { calls.emplace_back("menu"); }
   void toggle_history() override { calls.emplace_back("history"); }
   bool is_loading_model() const override { return loads; }
