@@ -30,19 +30,21 @@ State block_state() {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE("a matrix of the layer unfolds by a click and folds by Esc, with undo") {
+  TEST_CASE("a matrix of the layer unfolds by a click and folds by Esc, and Back unfolds it again") {
     UiDriver ui(block_state());
     REQUIRE(ui.sees("block.scores"));
     CHECK_FALSE(ui.sees("block.residual"));  // a playground of one layer has no residual stream
+    ui.wait(2.0);
     ui.click("block.scores");
+    ui.wait(2.0);
     CHECK(ui.state().opened_matrix == "scores");
-    CHECK(ui.window().undo().undo_label() == "Unfold scores");
     CHECK(ui.sees("block.cells"));
     CHECK_FALSE(ui.sees("block.flow"));
     ui.press(shell::Key::Escape);
     CHECK(ui.state().opened_matrix.empty());
     CHECK(ui.sees("block.flow"));
-    ui.press(shell::Key::Z, shell::kControl);
+    ui.wait(2.0);
+    ui.press(shell::Key::Left, shell::kAlt);
     CHECK(ui.state().opened_matrix == "scores");
     ui.click("block.fold");
     CHECK(ui.state().opened_matrix.empty());
@@ -143,7 +145,7 @@ TEST_SUITE("gpu") {
     ui.click("block.back");
     ui.click("block.reduce motion");
     CHECK(ui.state()[kBlockView.reduces_motion]);
-    CHECK(ui.window().undo().undo_label() == "Switch motion");
+    CHECK_FALSE(ui.window().undo().can_undo());
     ui.click_within("block.position", 0.6F, 0.5F);
     CHECK(ui.sees("block.weights"));
     ui.press(shell::Key::Comma);

@@ -67,8 +67,6 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("prediction.change"));
     ui.wait(5.0);
     ui.press(Key::Z, kControl);
-    ui.press(Key::Z, kControl);
-    ui.press(Key::Z, kControl);
     CHECK(ui.state().masks[model::BlockKind::EncoderSelf].rule.causal);
     CHECK(ui.sees("prediction.change"));
   }
@@ -233,9 +231,11 @@ TEST_SUITE("gpu") {
     const Prediction* next = ui.result().prediction(
         {.batch = 0, .token = last, .layer = predicting_layers(*ui.result().network), .keeps_logits = true});
     REQUIRE(next);
+    ui.wait(2.0);
     ui.click("view.row_names.1");
     CHECK(ui.state()[kMapView.row_names] == RowNames::Read);
-    ui.press(Key::Z, kControl);
+    ui.wait(2.0);
+    ui.press(shell::Key::Left, shell::kAlt);
     CHECK(ui.state()[kMapView.row_names] == RowNames::Written);
   }
 

@@ -54,7 +54,6 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("head.map"));
     choose(ui, "groups_words");
     CHECK(ui.state()[kMapView.groups_words]);
-    CHECK(ui.window().undo().undo_label() == "Switch words");
     CHECK(ui.sees("head.words"));
     CHECK_FALSE(ui.sees("head.map"));
     choose(ui, "special_tokens.renormalized");
@@ -87,7 +86,6 @@ TEST_SUITE("gpu") {
     ui.click_within("head.rows_of_labels", 0.5F, 0.25F);
     const std::uint32_t rows = ui.result().shapes.at(ui.state().selection.block).queries;
     CHECK(ui.state().view.locked == LockedToken{MapSide::Query, rows / 4});
-    CHECK(ui.window().undo().undo_label() == "Lock token");
     ui.click_within("head.rows_of_labels", 0.5F, 0.25F);
     CHECK_FALSE(ui.state().view.locked);
     ui.click_within("head.columns_of_labels", 0.99F, 0.9F);

@@ -57,7 +57,7 @@ TEST_SUITE("cpu") {
     State state;
     Undo undo(state);
     state = at(state, "steps", 2);
-    state.gains[{.block = {}, .head = 2}] = 0.0F;
+    set_head_gain(state, state.selection.block, 2, 0.0F);
     undo.observe(state, 1.0, false);
     State knocked_out;
     knocked_out.gains = state.gains;
