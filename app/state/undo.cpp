@@ -103,19 +103,23 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   const bool continues_gesture = gesture_is_open_ && in_gesture;
   gesture_is_open_ = gesture_is_open_ && in_gesture;
   if (state == shown_) return false;
-  take_looks(shown_, state);
-  if (state == shown_) {
+  const State before = std::exchange(shown_, state);
+  State with_looks = before;
+  take_looks(with_looks, state);
+  if (state == with_looks) {
+    looked_elsewhere_ = true;
     if (steps_[position_].name.empty()) steps_[position_].state = state;
     return true;
   }
 
-  Change change = describe_change(shown_, state);
-  shown_ = state;
+  Change change = describe_change(with_looks, state);
   drop_undone();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
   const bool merges = !is_sealed_ && position_ > 0 && steps_.back().name.empty() && change.label == steps_.back().label &&
                       (continues_gesture || follows_quickly);
+  const bool has_looks = with_looks != before || (merges && steps_.back().has_looks);
   if (merges) drop_last();
+  looked_elsewhere_ = false;
   last_change_s_ = now_s;
   gesture_is_open_ = in_gesture;
   is_sealed_ = false;
@@ -125,13 +129,14 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
     is_sealed_ = !in_gesture;
     return true;
   }
-  append({.state = state, .label = std::move(change.label)});
+  append({.state = state, .label = std::move(change.label), .has_looks = has_looks});
   position_ = steps_.size() - 1;
   trim();
   return true;
 }
 
 void Undo::adopt(const State& state) {
+  steps_[position_].has_looks = steps_[position_].has_looks || differ_in_looks_alone(shown_, state);
   steps_[position_].state = shown_ = state;
   count(position_);
   if (can_redo()) count(position_ + 1);
@@ -145,9 +150,14 @@ void Undo::seal() {
 std::string Undo::undo_label() const { return can_undo() ? steps_[position_].label : std::string(); }
 std::string Undo::redo_label() const { return can_redo() ? steps_[position_ + 1].label : std::string(); }
 
-const State& Undo::undo() { return show(can_undo() ? position_ - 1 : position_); }
+const State& Undo::undo() {
+  return show(can_undo() ? position_ - 1 : position_, steps_[position_].has_looks && !looked_elsewhere_);
+}
 
-const State& Undo::redo() { return show(can_redo() ? position_ + 1 : position_); }
+const State& Undo::redo() {
+  const std::size_t next = can_redo() ? position_ + 1 : position_;
+  return show(next, steps_[next].has_looks && !looked_elsewhere_);
+}
 
 const State& Undo::show(std::size_t position, bool has_own_looks) {
   seal();
@@ -155,6 +165,7 @@ const State& Undo::show(std::size_t position, bool has_own_looks) {
   if (!has_own_looks) take_looks(next, shown_);
   position_ = position;
   shown_ = std::move(next);
+  looked_elsewhere_ = false;
   return shown_;
 }
 

@@ -52,8 +52,9 @@ class Undo {
   std::string undo_label() const;
   std::string redo_label() const;
 
-  /// Returns the state to show from now on, with the looks of the shown one. Without anything to undo or redo: the shown
-  /// one.
+  /// Returns the state to show from now on. Its looks are those of the shown one, unless the change came with others (an
+  /// opened session, a clamped selection) and the user has looked nowhere else since. Without anything to undo or redo: the
+  /// shown state.
   const State& undo();
   const State& redo();
 
@@ -84,9 +85,10 @@ class Undo {
     std::size_t bytes = 0;  ///< that the step before doesn't share
     std::uint64_t id = 0;
     std::string name = {};
+    bool has_looks = false;  ///< the change came with other looks
   };
   /// Returns a step's state, which is shown from now on.
-  const State& show(std::size_t position, bool has_own_looks = false);
+  const State& show(std::size_t position, bool has_own_looks);
   void trim();
   void append(Step step);
   /// Drops the steps after the shown one, or keeps them aside.
@@ -105,6 +107,7 @@ class Undo {
   double last_change_s_ = 0.0;
   bool gesture_is_open_ = false;  ///< the last change was inside a gesture that still lasts
   bool is_sealed_ = true;
+  bool looked_elsewhere_ = false;  ///< by the user, since the shown step began
 };
 
 }  // namespace headlight::app

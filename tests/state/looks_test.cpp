@@ -53,6 +53,24 @@ TEST_SUITE("cpu") {
     CHECK(state.view.tab == "lines");
   }
 
+  TEST_CASE("a change that came with other looks is undone with them, unless the user has looked elsewhere since") {
+    const State first = at(State(), "head", 7);
+    for (const bool looks_elsewhere : {false, true}) {
+      CAPTURE(looks_elsewhere);
+      State state = first;
+      Undo undo(state);
+      state.playground().settings.heads = 4;
+      undo.observe(state, 1.0, false);
+      state.selection.head = 3;  // the run has no more heads
+      undo.adopt(state);
+      if (looks_elsewhere) undo.observe(state = at(state, "steps", 2), 5.0, false);
+      state = undo.undo();
+      CHECK(state.playground().settings.heads == 8);
+      CHECK(state.selection.head == (looks_elsewhere ? 2 : 7));
+      CHECK(undo.redo().selection.head == 3);
+    }
+  }
+
   TEST_CASE("a change is named by what it changes, also where looks change with it") {
     State state;
     Undo undo(state);
