@@ -89,59 +89,37 @@ void take_file(ExportOptions& options, bool is_output) {
   if (options.formats.empty()) options.formats = {ExportFormat::Png};
 }
 
-/// The flags; where --session names a figure, in place of the usual choices those that made it.
-ExportOptions chosen_options(const ExportFlags& flags, const State& state) {
+/// What the flags choose by themselves, without a format where none is named.
+ExportOptions given_options(const ExportFlags& flags) {
+  ExportOptions options;
+  options.formats.clear();
+  for (const auto& choose : flags.choices) choose(options);
+  return options;
+}
+
+/// The same after what the figure that --session names was made with.
+ExportOptions chosen_options(const ExportFlags& flags, const State& state, const ExportOptions& given) {
   const std::filesystem::path path = flags.model.session_file();
   const bool is_figure = is_figure_path(path) && flags.texts.empty();
   const std::optional<nlohmann::json> figure = is_figure ? load_figure(path) : std::nullopt;
-  if (!figure) return flags.options;  // a view's own has a session alone
+  if (!figure) return given;  // a view's own has a session alone
   ExportOptions options;
   try {
     options = options_of_figure(*figure, state.compare.baseline);
   } catch (const Error& error) {
     throw Error("{}: {}", utf8(path), error.what());
   }
-  const ExportOptions usual, &given = flags.options;
-  const auto take = [&](auto member) {
-    if (given.*member != usual.*member) options.*member = given.*member;
-  };
-  take(&ExportOptions::views);
-  take(&ExportOptions::stages);
-  take(&ExportOptions::hidden);
-  take(&ExportOptions::logits);
-  take(&ExportOptions::parameters);
-  take(&ExportOptions::kind);
-  take(&ExportOptions::batch);
-  take(&ExportOptions::layers);
-  take(&ExportOptions::heads);
-  take(&ExportOptions::queries);
-  take(&ExportOptions::tokens);
-  take(&ExportOptions::keys);
-  take(&ExportOptions::mean);
-  take(&ExportOptions::weighs_values);
-  take(&ExportOptions::row_names);
-  take(&ExportOptions::color_map);
-  take(&ExportOptions::is_row_normalized);
-  take(&ExportOptions::color_spread);
-  take(&ExportOptions::is_dark);
-  take(&ExportOptions::is_transparent);
-  take(&ExportOptions::parts);
-  take(&ExportOptions::font);
-  take(&ExportOptions::title);
-  take(&ExportOptions::map_edge_mm);
-  take(&ExportOptions::width_mm);
-  if (given.map_edge_mm > 0.0F) options.width_mm = given.width_mm;
-  take(&ExportOptions::dpi);
-  options.directory = given.directory;
+  if (given[kFigureLook.map_edge_mm] > 0.0F) options.set(kFigureDetails.width_mm, 0.0F);
+  for (const auto& choose : flags.choices) choose(options);
   options.formats = given.formats;
-  if (options.formats.empty()) {
-    options.formats = {*parse_format(utf8(path.extension()).substr(1))};
-  }
+  if (options.formats.empty()) options.formats = {*parse_format(utf8(path.extension()).substr(1))};
   return options;
 }
 
 ExportOptions options_of(const ExportFlags& flags, const State& state, bool is_output) {
-  ExportOptions options = chosen_options(flags, state);
+  const ExportOptions given = given_options(flags);
+  ExportOptions options = chosen_options(flags, state, given);
+  options.directory = flags.out;
   if (options.directory.empty())
     throw UsageError("--out is missing: name the folder or the file to write, or - for standard output");
   if (is_output) options.directory = passing_place();
@@ -153,14 +131,14 @@ ExportOptions options_of(const ExportFlags& flags, const State& state, bool is_o
   if (flags.range) {
     for (const attention::Stage stage : options.stages) options.color_limits[stage] = *flags.range;
   }
-  if (!flags.options.views.empty() && std::ranges::none_of(options.formats, is_figure)) {
+  if (!given.views.empty() && std::ranges::none_of(options.formats, is_figure)) {
     throw UsageError("--views are figures: add png, svg or pdf to --format");
   }
-  if (flags.options.map_edge_mm > 0.0F && flags.options.width_mm > 0.0F) {
+  if (given[kFigureLook.map_edge_mm] > 0.0F && given[kFigureDetails.width_mm] > 0.0F) {
     throw UsageError("--size and --width exclude each other: the map's longer side, or the whole figure's width");
   }
   const bool draws = std::ranges::any_of(options.formats, is_figure);
-  if (draws && !exporting::has_font(options.font)) {
+  if (draws && !exporting::has_font(options[kFigureDetails.font])) {
     throw Error("--font serif: Latin Modern isn't installed (Debian: fonts-lmodern); install it, or choose --font sans");
   }
   options.models = flags.model.models();
@@ -203,12 +181,12 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
 int run_command(ExportFlags& flags) {
   flags.checks_record |= flags.writes_record;
   check_input(flags);
-  const bool is_output = flags.options.directory == kStandardInput;
+  const bool is_output = flags.out == kStandardInput;
   int status = 0;
   if (flags.checks_record) {
     if (is_output) throw UsageError("--out -: --check-record writes there, too; name a file or a folder");
     status = check_record(flags.model.session_file(), flags.writes_record, flags.device, flags.model.models());
-    if (flags.options.directory.empty() && flags.options.formats.empty()) return status;
+    if (flags.out.empty() && given_options(flags).formats.empty()) return status;
   }
   if (is_output && !flags.texts.empty()) throw UsageError("--out -: --texts writes a folder for each text");
   State state;
@@ -224,7 +202,6 @@ int run_command(ExportFlags& flags) {
     flags.comparisons.front()(state);
     options.baseline = *state.compare.baseline;
   }
-  if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);
   let_views_draw(options, flags, state);
   if (flags.has_session) options.session = portable_state(state, options.directory);

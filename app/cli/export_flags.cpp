@@ -38,18 +38,21 @@ std::vector<std::string> stage_names() {
   return names;
 }
 
-void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
-  options.stages.clear();
+using Choose = std::function<void(std::function<void(ExportOptions&)>)>;
+
+void choose_stages(const std::vector<std::string>& values, const Choose& choose) {
+  ExportContents contents{.stages = {}};
   for (const std::string& name : split_list("--stages", values)) {
     const std::size_t choice = parse_choice("--stages", name, stage_names());
     if (choice < attention::kStages) {
-      add_once(options.stages, static_cast<attention::Stage>(choice));
+      add_once(contents.stages, static_cast<attention::Stage>(choice));
     } else {
       const std::vector<std::string> parameters = parameters_of_word(name);
-      for (const std::string& parameter : parameters) add_once(options.parameters, parameter);
-      if (parameters.empty()) (name == "hidden" ? options.hidden : options.logits) = true;
+      for (const std::string& parameter : parameters) add_once(contents.parameters, parameter);
+      if (parameters.empty()) (name == "hidden" ? contents.hidden : contents.logits) = true;
     }
   }
+  choose([contents](ExportOptions& options) { static_cast<ExportContents&>(options) = contents; });
 }
 
 std::vector<std::string> format_names() {
@@ -59,13 +62,14 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-void read_formats(const std::vector<std::string>& values, ExportOptions& options) {
-  options.formats.clear();
+void choose_formats(const std::vector<std::string>& values, const Choose& choose) {
+  std::vector<ExportFormat> formats;
   for (const std::string& name : split_list("--format", values)) {
     const Result<ExportFormat> format = parse_format(name);
     if (!format) throw UsageError("--format: {}", format.error());
-    add_once(options.formats, *format);
+    add_once(formats, *format);
   }
+  choose([formats](ExportOptions& options) { options.formats = formats; });
 }
 
 std::vector<std::string> view_names() {
@@ -74,10 +78,11 @@ std::vector<std::string> view_names() {
   return names;
 }
 
-void read_views(const std::vector<std::string>& values, ExportOptions& options) {
-  options.views.clear();
+void choose_views(const std::vector<std::string>& values, const Choose& choose) {
+  std::vector<const FigureKind*> views;
   for (const std::string& name : split_list("--views", values))
-    add_once(options.views, figure_kinds()[parse_choice("--views", name, view_names())]);
+    add_once(views, figure_kinds()[parse_choice("--views", name, view_names())]);
+  choose([views](ExportOptions& options) { options.views = views; });
 }
 
 /// "head (each head's matrix), …": what --views takes.
@@ -93,35 +98,46 @@ std::optional<IndexSet> parse_axis(const std::string& flag, const std::string& t
   return text == "all" ? std::nullopt : std::optional(parse_index_set(flag, text));
 }
 
-void add_selection_flags(CLI::App& app, ExportOptions& options) {
+void add_selection_flags(CLI::App& app, const Choose& choose) {
   const FlagGroup group(app, "Selection");
-  const auto add_set = [&](const std::string& flag, const std::string& help, std::optional<IndexSet>& set) {
-    group.add(flag, "LIST", help, [flag, &set](const std::string& text) { set = parse_axis(flag, text); });
+  const auto add_set = [&](const std::string& flag, const std::string& help, std::optional<IndexSet> ExportOptions::*set) {
+    group.add(flag, "LIST", help, [=](const std::string& text) {
+      choose([set, parsed = parse_axis(flag, text)](ExportOptions& options) { options.*set = parsed; });
+    });
+  };
+  const auto add_choice = [&](const std::string& flag, const char* value, const std::string& help,
+                              const std::vector<std::string>& names, auto meant, auto member) {
+    group.add(flag, value, help, [=](const std::string& text) {
+      const std::size_t chosen = parse_choice(flag, text, names);
+      choose([=](ExportOptions& options) { options.*member = meant[chosen]; });
+    });
+    offer_words(app, flag, names);
   };
   add_set("--layer", "only these layers, from 0, as 5 or 0-3,7 (default: all); of a model --layers is the same",
-          options.layers);
-  add_set("--head", "only these heads, likewise (default: all); of a model --heads is the same", options.heads);
-  group.take_count("--batch", "N", "only this batch item, from 0 (default: all)", options.batch, 0, kLargestIndex);
-  add_set("--queries", "only these rows of every map; 0:4 is 0-3 (default: all)", options.queries);
-  group.add_repeatable("--tokens", "TEXT", "the rows whose tokens make this text, in addition; may be given several times",
-                       [&options](const std::vector<std::string>& texts) { options.tokens = texts; });
-  group.add("--keys", "LIST", "only these columns of every map, side by side (default: all)",
-            [&options](const std::string& text) {
-              const std::optional<IndexSet> keys = parse_axis("--keys", text);
-              if (keys && keys->ranges().size() != 1) throw UsageError("--keys: {} isn't one range", text);
-              options.keys = keys ? std::optional(keys->ranges().front()) : std::nullopt;
-            });
-  group.take_choice("--mean", "layer|all",
-                    "weights as the mean of each layer's heads, or of all heads of a kind of attention", options.mean,
-                    {{"layer", HeadMean::Layer}, {"all", HeadMean::Kind}});
-  group.turn("--norms",
-             "weights as the norms of what they add to the residual stream, ‖weight·v·W_O‖ (Kobayashi et al. 2020)",
-             options.weighs_values);
-  group.take_choice("--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
-                    options.kind,
-                    {{"encoder", model::BlockKind::EncoderSelf},
-                     {"decoder", model::BlockKind::DecoderSelf},
-                     {"cross", model::BlockKind::Cross}});
+          &ExportOptions::layers);
+  add_set("--head", "only these heads, likewise (default: all); of a model --heads is the same", &ExportOptions::heads);
+  group.add("--batch", "N", "only this batch item, from 0 (default: all)", [=](const std::string& text) {
+    const auto item = static_cast<std::uint32_t>(parse_integer("--batch", text, 0, kLargestIndex));
+    choose([item](ExportOptions& options) { options.batch = item; });
+  });
+  add_set("--queries", "only these rows of every map; 0:4 is 0-3 (default: all)", &ExportOptions::queries);
+  group.add_repeatable(
+      "--tokens", "TEXT", "the rows whose tokens make this text, in addition; may be given several times",
+      [=](const std::vector<std::string>& texts) { choose([texts](ExportOptions& options) { options.tokens = texts; }); });
+  group.add("--keys", "LIST", "only these columns of every map, side by side (default: all)", [=](const std::string& text) {
+    const std::optional<IndexSet> keys = parse_axis("--keys", text);
+    if (keys && keys->ranges().size() != 1) throw UsageError("--keys: {} isn't one range", text);
+    choose([keys](ExportOptions& options) { options.keys = keys ? std::optional(keys->ranges().front()) : std::nullopt; });
+  });
+  add_choice("--mean", "layer|all", "weights as the mean of each layer's heads, or of all heads of a kind of attention",
+             {"layer", "all"}, std::array{HeadMean::Layer, HeadMean::Kind}, &ExportOptions::mean);
+  group.add_plain("--norms",
+                  "weights as the norms of what they add to the residual stream, ‖weight·v·W_O‖ (Kobayashi et al. 2020)",
+                  [=] { choose([](ExportOptions& options) { options.weighs_values = true; }); });
+  add_choice("--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
+             {"encoder", "decoder", "cross"},
+             std::array{model::BlockKind::EncoderSelf, model::BlockKind::DecoderSelf, model::BlockKind::Cross},
+             &ExportOptions::kind);
 }
 
 void keep_as_baseline(const State& other, std::string name, State& state) {
@@ -156,8 +172,7 @@ void add_comparison_flags(CLI::App& app, std::vector<StateEdit>& comparisons) {
             });
 }
 
-void add_output_flags(CLI::App& app, ExportFlags& flags) {
-  ExportOptions& options = flags.options;
+void add_output_flags(CLI::App& app, ExportFlags& flags, const Choose& choose) {
   const FlagGroup group(app, "Output");
   group.turn("--dry-run", "say which files would be written and how large they are, about; nothing is computed",
              flags.is_dry_run);
@@ -165,18 +180,18 @@ void add_output_flags(CLI::App& app, ExportFlags& flags) {
              "folder to write into, made when it isn't there; or one file, by the ending of its format: .png, .pdf, .csv, "
              ".npz and so on; "
              "or - for standard output, with --format; needed",
-             options.directory);
+             flags.out);
   group.add_repeatable(
       "--format", "LIST",
       "any of png, svg, pdf, csv, npy, npz, safetensors, html, tiles, joined by commas (default png, or what "
       "--out ends in)",
-      [&](const std::vector<std::string>& values) { read_formats(values, options); });
+      [=](const std::vector<std::string>& values) { choose_formats(values, choose); });
   offer_words(app, "--format", format_names(), Offer::List);
   group.add_repeatable("--stages", "LIST",
                        "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, "
                        "output, hidden, logits, or weights of the network: w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o, ffn_*, "
                        "norm_*, embedding, positions (default weights)",
-                       [&](const std::vector<std::string>& values) { read_stages(values, options); });
+                       [=](const std::vector<std::string>& values) { choose_stages(values, choose); });
   offer_words(app, "--stages", stage_names(), Offer::List);
 }
 
@@ -193,41 +208,24 @@ void add_text_list_flags(CLI::App& app, ExportFlags& flags) {
   add_field_flag(group, flags.field);
 }
 
-/// Millimetres, at most 1000. A number alone has them too.
-float parse_length(const std::string& flag, const std::string& text, float least) {
-  struct Unit {
-    std::string_view name;
-    float millimetres;
-  };
-  constexpr float kInch = 25.4F;
-  constexpr std::array kUnits = {Unit{"mm", 1.0F}, Unit{"cm", 10.0F}, Unit{"in", kInch},
-                                 Unit{"pt", kInch / 72.27F},  // LaTeX's, in which it prints lengths
-                                 Unit{"px", kInch / 96.0F}};
-  for (const Unit& unit : kUnits) {
-    if (!text.ends_with(unit.name)) continue;
-    const std::string number = text.substr(0, text.size() - unit.name.size());
-    return unit.millimetres * parse_number(flag, number, least / unit.millimetres, kMaxMapEdge_mm / unit.millimetres);
-  }
-  return parse_number(flag, text, least, kMaxMapEdge_mm);
+std::vector<std::string> part_names() {
+  std::vector<std::string> names;
+  for (const AnySetting* part : kFigureParts.settings) names.emplace_back(part->text.flag);
+  return names;
 }
 
-std::vector<std::string> part_names() { return {"title", "settings", "labels", "bar", "legend", "numbers", "marks"}; }
-
-void hide_parts(const std::vector<std::string>& values, exporting::FigureParts& parts) {
-  const std::array<bool*, 7> shown = {&parts.title,  &parts.settings, &parts.labels,    &parts.bar,
-                                      &parts.legend, &parts.numbers,  &parts.word_marks};
-  for (const std::string& name : split_list("--hide", values)) *shown[parse_choice("--hide", name, part_names())] = false;
-}
-
-void add_figure_flags(CLI::App& app, ExportFlags& flags) {
-  ExportOptions& options = flags.options;
+void add_figure_flags(CLI::App& app, ExportFlags& flags, const Choose& choose) {
   const FlagGroup group(app, "Figures");
   group.add_repeatable("--views", "LIST",
                        fmt::format("figures of these views, joined by commas (default head,heads): {}", views_in_words()),
-                       [&](const std::vector<std::string>& values) { read_views(values, options); });
+                       [=](const std::vector<std::string>& values) { choose_views(values, choose); });
   offer_words(app, "--views", view_names(), Offer::List);
-  group.take_number("--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)", flags.threshold,
-                    0.0F, 1.0F);
+  group.add("--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)",
+            [&flags](const std::string& text) {
+              flags.edits.emplace_back([least = parse_number("--threshold", text, 0.0F, 1.0F)](State& state) {
+                state.view.lines.threshold = least;
+              });
+            });
   for (const Field& field : state_fields()) {
     constexpr std::array<std::string_view, 6> kOfViews = {"--prompts", "--experiment", "--patch",
                                                           "--lens",    "--curves",     "--log-steps"};
@@ -235,59 +233,38 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
     group.add(field.flag.name, field.flag.value_name, field.flag.help,
               [&flags, &field](const std::string& text) { flags.edits.push_back(field.flag.parse(field.flag.name, text)); });
   }
-  std::vector<std::pair<std::string, std::string>> color_maps;
-  for (const std::string& name : color_map_names()) color_maps.emplace_back(name, name);
-  group.take_choice("--color-map", "NAME",
-                    fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")),
-                    options.color_map, color_maps);
-  group.take_choice("--theme", "dark|light", "ground of the figures (default light)", options.is_dark,
-                    {{"dark", true}, {"light", false}});
-  group.take("--title", "TEXT", "title of every figure (default: which matrix it shows)", options.title);
-  group.add(
-      "--width", "LENGTH",
-      "width of the whole figure, as a column of a paper has: 84mm, 8.4cm, 3.3in, 239pt (LaTeX's) or 317px, from 30 to "
-      "1000 mm; letters keep their size, maps are as large as fits",
-      [&](const std::string& text) { options.width_mm = parse_length("--width", text, kMinWidth_mm); });
-  group.add("--size", "LENGTH",
-            "instead of a width, the longer side of a map on paper, likewise, from 10 mm on (default: as its cells need)",
-            [&](const std::string& text) { options.map_edge_mm = parse_length("--size", text, kMinMapEdge_mm); });
-  group.turn("--transparent", "figures without a ground, in the inks of --theme", options.is_transparent);
-  group.take_choice("--font", "sans|serif",
-                    "letters of the figures; serif is LaTeX's, Latin Modern, which must be installed", options.font,
-                    {{"sans", exporting::FigureFont::Sans}, {"serif", exporting::FigureFont::Serif}});
-  group.add_repeatable("--hide", "LIST",
-                       "parts that figures leave out, joined by commas: title, settings, labels, bar, legend, numbers, "
-                       "marks (the \u00B7 of tokens that begin a word)",
-                       [&](const std::vector<std::string>& values) { hide_parts(values, options.parts); });
+  for (const SettingGroup* settings : kFigureStyle) {
+    add_setting_flags(group, *settings, [choose](const AnySetting& setting, const SettingValue& value) {
+      choose([&setting, value](ExportOptions& options) { options.put(setting, value); });
+    });
+  }
+  group.add_repeatable(
+      "--hide", "LIST",
+      fmt::format("parts that figures leave out, joined by commas: {} (the \u00B7 of tokens that begin a word)",
+                  fmt::join(part_names(), ", ")),
+      [=](const std::vector<std::string>& values) {
+        for (const std::string& name : split_list("--hide", values)) {
+          const AnySetting& part = *kFigureParts.settings[parse_choice("--hide", name, part_names())];
+          choose([&part](ExportOptions& options) { options.put(part, false); });
+        }
+      });
   offer_words(app, "--hide", part_names(), Offer::List);
   FlagGroup(app, "").add("--from", "FIGURE", "as --session",
                          [&](const std::string& path) { flags.model.use_session(path); });
   group.turn("--without-session", "figures don't carry the texts and settings that they are made from", flags.has_session,
              false);
-  group.take_count("--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", options.dpi, kMinDpi, kMaxDpi);
-  group.take_choice(
-      "--rows", "read|written",
-      "how figures name a decoder's rows: by the token that it reads there, or the next, which it writes (default read)",
-      options.row_names, {{"read", RowNames::Read}, {"written", RowNames::Written}});
-  group.turn("--row-normalised,--row-normalized",
-             "colour each row by its own largest weight instead of one scale for the whole map", options.is_row_normalized);
   group.add("--range", "LOW,HIGH",
             "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
             "magnitude counts at both ends",
             [&](const std::string& text) { flags.range = parse_limits("--range", text); });
-  group.take_choice(
-      "--color-scale", "linear|sqrt|log",
-      "colours spread evenly over the weights, their square roots or their logarithms (default linear)",
-      options.color_spread,
-      {{"linear", chart::ScaleSpread::Linear}, {"sqrt", chart::ScaleSpread::Root}, {"log", chart::ScaleSpread::Log}});
 }
 
 }  // namespace
 
 void add_export_flags(CLI::App& app, ExportFlags& flags) {
-  flags.options.formats.clear();
-  add_output_flags(app, flags);
-  add_figure_flags(app, flags);
+  const Choose choose = [&flags](std::function<void(ExportOptions&)> choice) { flags.choices.push_back(std::move(choice)); };
+  add_output_flags(app, flags, choose);
+  add_figure_flags(app, flags, choose);
   const FlagGroup record(app, "Record");
   record.turn(
       "--check-record",
@@ -295,11 +272,12 @@ void add_export_flags(CLI::App& app, ExportFlags& flags) {
       "where they differ by more than rounding explains); without --out nothing else is done",
       flags.checks_record);
   record.turn("--record", "the same, and write the computed numbers into the file, as its record", flags.writes_record);
-  add_selection_flags(app, flags.options);
+  add_selection_flags(app, choose);
   add_comparison_flags(app, flags.comparisons);
   add_text_list_flags(app, flags);
-  flags.model.let_select([options = &flags.options](const std::string& flag, const std::string& text) {
-    (flag == "--layers" ? options->layers : options->heads) = parse_axis(flag, text);
+  flags.model.let_select([choose](const std::string& flag, const std::string& text) {
+    const auto set = flag == "--layers" ? &ExportOptions::layers : &ExportOptions::heads;
+    choose([set, parsed = parse_axis(flag, text)](ExportOptions& options) { options.*set = parsed; });
   });
 }
 

@@ -15,14 +15,15 @@ namespace headlight::app {
 /// What `headlight export` was given.
 struct ExportFlags {
   ModelFlags model;
-  ExportOptions options;                    ///< without inputs; no formats: the command chooses
+  std::filesystem::path out;
+  /// What is chosen of the options, in the order of the flags; it takes the place of what a figure has.
+  std::vector<std::function<void(ExportOptions&)>> choices;
   std::optional<chart::ValueLimits> range;  ///< of every figure
-  std::optional<float> threshold;           ///< of lines
   std::vector<StateEdit> comparisons;       ///< each sets the baseline that is subtracted; one at most
   std::string texts;                        ///< file of --texts; "-": standard input; empty: one export
   bool is_jsonl = false;                    ///< its lines are objects
   std::string field = "text";               ///< of these objects, with the text
-  std::vector<StateEdit> edits;             ///< of what prompts and checkpoints show
+  std::vector<StateEdit> edits;             ///< of what lines, prompts and checkpoints show
   bool has_session = true;                  ///< figures carry what they are made from
   bool checks_record = false;               ///< compute the session anew, and compare it with its record
   bool writes_record = false;               ///< the same, and write what was computed as its record

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/models/starter_view.h"
+#include "app/state/setting_text.h"
 #include "app/state/state_names.h"
 #include "core/text_bytes.h"
 #include "platform/process.h"
@@ -206,6 +207,21 @@ void add_model_flag(const FlagGroup& group, const std::string& help, const std::
   group.add("-m,--model", "PATH", fmt::format("{}: {}{}", help, kModelNames, rest),
             [&model](const std::string& text) { model = named_model(text); });
   offer_words(group.app(), "--model", {kCaptionWriter, kTranslator});
+}
+
+void add_setting_flags(const FlagGroup& group, const SettingGroup& settings,
+                       const std::function<void(const AnySetting&, SettingValue)>& use) {
+  for (const AnySetting* setting : settings.settings) {
+    const std::string flag(setting->text.flag);
+    if (flag.empty()) continue;
+    if (setting->text.flag_is_plain) {
+      group.add_plain(flag, flag_help(*setting), [use, setting] { use(*setting, true); });
+      continue;
+    }
+    group.add(flag, flag_value_name(*setting), flag_help(*setting),
+              [use, setting, flag](const std::string& text) { use(*setting, parse_setting(*setting, flag, text)); });
+    if (setting->kind == AnySetting::Kind::Choice) offer_words(group.app(), flag, option_names(*setting));
+  }
 }
 
 void add_thinking_flag(const FlagGroup& group, text::Thinking& thinking) {

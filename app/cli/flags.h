@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/state/setting.h"
 #include "app/state/usage.h"
 #include "text/chat_template.h"
 
@@ -131,6 +132,10 @@ void add_texts_flags(const FlagGroup& group, const std::string& help,
 void expect_no_file(const std::string& word);
 /// Adds --field NAME for the commands that read JSON lines.
 void add_field_flag(const FlagGroup& group, std::string& field);
+
+/// Adds the flags of a group's settings; `use` gets the value that each is given.
+void add_setting_flags(const FlagGroup& group, const SettingGroup& settings,
+                       const std::function<void(const AnySetting& setting, SettingValue value)>& use);
 
 /// Adds --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);

@@ -301,7 +301,7 @@ class Planner {
           if (!has_stage(blocks, stage)) continue;
           for (const MatrixRef& matrix : figures_of(*kind, blocks, stage)) {
             add(figure_file(*kind, naming(blocks), matrix, blocks.mean, to_string(format)),
-                figure_bytes(*kind, blocks, stage, format, options_.dpi),
+                figure_bytes(*kind, blocks, stage, format, options_[kFigureLook.dpi]),
                 [&blocks, kind, matrix](ExportWork& work, const path& file) {
                   return write_figure(work, blocks, *kind, matrix, file);
                 });

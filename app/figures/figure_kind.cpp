@@ -75,11 +75,11 @@ namespace {
 /// The figure with maps as large as its width leaves room for.
 DrawingTask draw_as_wide(const FigureKind& kind, const FigureSubject& subject, FigureNumbers& numbers) {
   constexpr int kTries = 10;  // to less than a hundredth of the largest
-  const float width_mm = subject.options.width_mm, width = width_mm * exporting::kUnitsPerMillimetre;
+  const float width_mm = subject.options[kFigureDetails.width_mm], width = width_mm * exporting::kUnitsPerMillimetre;
   ExportOptions sized = subject.options;
   const FigureSubject own{subject.source, subject.baseline_input, subject.blocks, subject.matrix, sized, subject.format};
   const auto draw = [&](float edge) {
-    sized.map_edge_mm = edge;
+    sized.set(kFigureLook.map_edge_mm, edge);
     return kind.draw(own, numbers);
   };
   const auto fits = [&](const exporting::Drawing& drawing) { return drawing.size().x < width + 0.01F; };
@@ -110,12 +110,12 @@ DrawingTask draw_figure(const FigureKind& kind, const FigureSubject& subject, Fi
   FigureSubject own = subject;
   own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
   const bool shows_both = options.baseline && (options.writes_differences || &kind == &kPairFigure);
-  DrawingTask task = options.width_mm > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers);
+  DrawingTask task = options[kFigureDetails.width_mm] > 0.0F ? draw_as_wide(kind, own, numbers) : kind.draw(own, numbers);
   std::unique_ptr<exporting::Drawing> drawing = co_await std::move(task);
   co_return exporting::with_note(std::move(drawing),
                                  caption(subject.changes, subject.input(), subject.matrix.batch, options.inputs.source,
                                          shows_both ? &*options.baseline : nullptr),
-                                 options.is_dark, options.parts.settings);
+                                 options[kFigureDetails.is_dark], options[kFigureParts.subtitle]);
 }
 
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {

@@ -124,8 +124,6 @@ Task<std::vector<exporting::FigureMap>> read_maps(FigureNumbers& numbers, const 
 /// Cells that read_maps() evaluates of a stage's matrix.
 double figure_cells(const ExportBlocks& blocks, attention::Stage stage);
 
-/// Throws Error where the options name no colour map.
-chart::ColorMap color_map_of(const ExportOptions& options);
 /// Colours, ground, letters and size as the options say.
 exporting::FigureStyle figure_style(const ExportBlocks& blocks, attention::Stage stage, const ExportOptions& options);
 
@@ -169,7 +167,7 @@ void share_scale(std::vector<exporting::HeatmapFigure>& panels);
 template <typename Figure>
 void begin_figure(Figure& figure, const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
                   const FigureKind& kind, const std::string& title) {
-  figure.title = options.title.empty() ? title : options.title;
+  figure.title = options[kFigureLook.title].empty() ? title : options[kFigureLook.title];
   figure.subtitle = settings_in_words(blocks, options);
   figure.style = figure_style(blocks, matrix.stage, options);
   figure.session = figure_session(options, blocks, matrix, kind);

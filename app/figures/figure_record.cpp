@@ -1,33 +1,13 @@
 #include "app/figures/figure_kind.h"
-#include "app/state/field.h"
-#include "app/state/field_values.h"
+#include "app/state/setting_text.h"
 #include "app/state/state_names.h"
-#include "chart/color.h"
 #include "core/error.h"
 #include "core/json.h"
 
 namespace headlight::app {
 namespace {
 
-using exporting::FigureParts;
 using nlohmann::json;
-
-constexpr std::array<EnumName<exporting::FigureFont>, 2> kFonts = {
-    {{exporting::FigureFont::Sans, "sans"}, {exporting::FigureFont::Serif, "serif"}}};
-
-template <typename Of>
-using Switch = std::pair<const char*, bool Of::*>;
-constexpr std::array<Switch<FigureParts>, 7> kParts = {{{"title", &FigureParts::title},
-                                                        {"settings", &FigureParts::settings},
-                                                        {"labels", &FigureParts::labels},
-                                                        {"bar", &FigureParts::bar},
-                                                        {"legend", &FigureParts::legend},
-                                                        {"numbers", &FigureParts::numbers},
-                                                        {"word_marks", &FigureParts::word_marks}}};
-constexpr std::array<Switch<ExportOptions>, 4> kFlags = {{{"per_row", &ExportOptions::is_row_normalized},
-                                                          {"dark", &ExportOptions::is_dark},
-                                                          {"transparent", &ExportOptions::is_transparent},
-                                                          {"norms", &ExportOptions::weighs_values}}};
 
 constexpr std::uint32_t kMaxRanges = 1U << 16, kMaxIndex = 1U << 24;
 
@@ -74,41 +54,30 @@ const FigureKind& view_member(const JsonReader& figure) {
 }
 
 void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions& options) {
-  figure.read("title", options.title);
-  if (const json* size = figure.find("size_mm"); size && *size != 0.0F)
-    figure.read("size_mm", options.map_edge_mm, kMinMapEdge_mm, kMaxMapEdge_mm);
-  if (const json* width = figure.find("width_mm"); width && *width != 0.0F)
-    figure.read("width_mm", options.width_mm, kMinWidth_mm, kMaxMapEdge_mm);
-  figure.read("dpi", options.dpi, kMinDpi, kMaxDpi);
-  figure.read("color_map", options.color_map);
-  if (!chart::parse_color_map(options.color_map)) figure.fail("color_map", "colours", options.color_map);
-  figure.read_enum<chart::ScaleSpread>("spread", options.color_spread, kSpreads);
+  for (const SettingGroup* group : kFigureStyle) {
+    for (const AnySetting* setting : group->settings) read_setting(*setting, figure, options);
+  }
+  figure.read("norms", options.weighs_values);
   if (const json* limits = figure.find("limits")) {
     const bool are_two = limits->is_array() && limits->size() == 2 && (*limits)[0].is_number() && (*limits)[1].is_number();
     if (!are_two || !((*limits)[0].get<float>() < (*limits)[1].get<float>())) figure.fail("limits", "[low, high]", *limits);
     options.color_limits[stage] = {.low = (*limits)[0].get<float>(), .high = (*limits)[1].get<float>()};
   }
-  for (const auto& [name, flag] : kFlags) figure.read(name, options.*flag);
-  figure.read_enum<exporting::FigureFont>("font", options.font, kFonts);
   const json* parts = figure.find("parts");
   if (parts == nullptr) return;
   const JsonReader reader(*parts, figure.path("parts"));
-  for (const auto& [name, part] : kParts) reader.read(name, options.parts.*part);
+  for (const AnySetting* part : kFigureParts.settings) read_setting(*part, reader, options);
 }
 
 }  // namespace
 
 json describe_style(const ExportOptions& options) {
-  json style = {{"title", options.title},
-                {"size_mm", options.width_mm > 0.0F ? 0.0F : options.map_edge_mm},  // it follows from the width
-                {"width_mm", options.width_mm},
-                {"dpi", options.dpi},
-                {"color_map", options.color_map},
-                {"spread", enum_name<chart::ScaleSpread>(kSpreads, options.color_spread)},
-                {"font", enum_name<exporting::FigureFont>(kFonts, options.font)},
-                {"rows", enum_name<RowNames>(kRowNames, options.row_names)}};
-  for (const auto& [name, flag] : kFlags) style[name] = options.*flag;
-  for (const auto& [name, part] : kParts) style["parts"][name] = options.parts.*part;
+  json style = {{"norms", options.weighs_values}};
+  for (const SettingGroup* group : kFigureStyle) {
+    for (const AnySetting* setting : group->settings) style[setting->text.key] = write_setting(*setting, options);
+  }
+  if (options[kFigureDetails.width_mm] > 0.0F) style["size_mm"] = 0.0F;  // it follows from the width
+  for (const AnySetting* part : kFigureParts.settings) style["parts"][part->text.key] = write_setting(*part, options);
   return style;
 }
 
@@ -169,7 +138,6 @@ ExportOptions options_of_figure(const json& member, const SharedValue<BaselineRu
   }
   options.batch = index_member(figure, "batch");
   if (options.mean == HeadMean::None) options.heads = set_member(figure, "heads");
-  figure.read_enum<RowNames>("rows", options.row_names, kRowNames);
   options.queries = set_member(figure, "queries");
   if (const std::optional<IndexSet> keys = set_member(figure, "keys")) {
     if (keys->ranges().size() != 1) figure.fail("keys", "one range", member.at("keys"));

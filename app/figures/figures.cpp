@@ -151,27 +151,21 @@ double figure_cells(const ExportBlocks& blocks, Stage stage) {
   return static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
 }
 
-chart::ColorMap color_map_of(const ExportOptions& options) {
-  const Result<chart::ColorMap> map = chart::parse_color_map(options.color_map);
-  if (!map) throw Error(map.error());
-  return *map;
-}
-
 exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
   exporting::FigureStyle style;
-  style.color_map = color_map_of(options);
-  style.scale = options.is_row_normalized ? chart::ScaleKind::PerRow : chart::ScaleKind::Maximum;
-  style.spread = options.color_spread;
+  style.color_map = options[kFigureLook.color_map];
+  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow : chart::ScaleKind::Maximum;
+  style.spread = options[kFigureDetails.color_spread];
   const bool is_norm = stage == Stage::Weights && options.weighs_values;
   if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
     style.limits = limits->second;
-  style.is_dark = options.is_dark;
-  style.is_transparent = options.is_transparent;
-  style.parts = options.parts;
-  style.font = options.font;
-  style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
-  style.width = options.width_mm * exporting::kUnitsPerMillimetre;
-  style.png_scale = static_cast<double>(options.dpi) / 96.0;
+  style.is_dark = options[kFigureDetails.is_dark];
+  style.is_transparent = options[kFigureDetails.is_transparent];
+  style.parts = shown_parts(options);
+  style.font = options[kFigureDetails.font];
+  style.map_edge = options[kFigureLook.map_edge_mm] * exporting::kUnitsPerMillimetre;
+  style.width = options[kFigureDetails.width_mm] * exporting::kUnitsPerMillimetre;
+  style.png_scale = static_cast<double>(options[kFigureLook.dpi]) / 96.0;
   return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }
 
@@ -230,7 +224,7 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
   const IndexSet rows = is_map ? blocks.queries : all;
   figure.rows.length = 0;
   for (const IndexRange& range : rows.ranges()) figure.rows.length += real_tokens(row_tokens, matrix.batch, range);
-  if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
+  if (options[kFigureDetails.row_names] == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
     const std::vector<std::string> written = written_texts(*input.target, matrix.batch);
     figure.rows.tokens.clear();
     for (const std::uint32_t row : rows.indices()) figure.rows.tokens.push_back(written.at(row));
@@ -248,7 +242,7 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
     figure.columns.thumbnails = thumbnails(input.keys(blocks.kind), blocks.keys);
     figure.columns.bands = bands_of(input.keys(blocks.kind).spans_of(matrix.batch), blocks.keys);
   }
-  if (!options.parts.word_marks) {
+  if (!options[kFigureParts.word_marks]) {
     drop_marks(figure.rows.tokens);
     if (is_map) drop_marks(figure.columns.tokens);
   }

@@ -46,6 +46,13 @@ FigureChoice figure_choice(const State& state) {
   return choice;
 }
 
+void take_look(const State& state, Choices& options) {
+  const ViewChoices& view = state.view;
+  options.set(kFigureLook.color_map, chart::parse_color_map(view.color_map).value());
+  options.set(kFigureLook.is_row_normalized, view.color_range == ColorRange::PerRow);
+  options.set(kFigureDetails.color_spread, view.color_spread).set(kFigureDetails.row_names, view.row_names);
+}
+
 namespace {
 
 Task<ExportJob> export_job(ExportOptions options, std::function<void(ExportReport&)> finish,

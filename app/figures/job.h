@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/engine/engine.h"
+#include "app/figures/figure_settings.h"
 #include "app/figures/index_set.h"
 #include "app/state/state.h"
 #include "attention/stage.h"
@@ -35,10 +36,6 @@ inline bool holds_arrays(ExportFormat format) {
 }
 Result<ExportFormat> parse_format(std::string_view text);
 
-/// Limits of a figure's size and resolution.
-inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F, kMinWidth_mm = 30.0F;
-inline constexpr std::uint32_t kMinDpi = 48, kMaxDpi = 960;
-
 struct FigureKind;
 
 /// The query of a pinned cell, and of which kind of attention it is.
@@ -61,8 +58,8 @@ struct FigureChoice {
 };
 FigureChoice figure_choice(const State& state);
 
-/// Options of an export. An empty selection means all of that axis.
-struct ExportOptions : ExportContents {
+/// Options of an export, with the settings of figures (figure_settings.h). An empty selection means all of that axis.
+struct ExportOptions : ExportContents, Choices {
   RunInputs inputs;
   std::optional<BaselineRun> baseline = {};  ///< another run, to compare with
   /// Every matrix is written as the run minus the baseline, hidden states and logits as well; else pairs alone show it.
@@ -72,32 +69,23 @@ struct ExportOptions : ExportContents {
   std::optional<model::BlockKind> kind;
   std::optional<std::uint32_t> batch;
   std::optional<IndexSet> layers, heads;
-  std::optional<IndexSet> queries;      ///< rows of every map that are written; other stages are written whole
-  std::vector<std::string> tokens;      ///< rows whose tokens make one of these texts, with those of `queries`
-  std::optional<IndexRange> keys;       ///< columns of every map
-  HeadMean mean = HeadMean::None;       ///< weights as the mean of a layer's heads, or of all; other stages are left out
-  bool weighs_values = false;           ///< weights as norms of what they add
-  RowNames row_names = RowNames::Read;  ///< of figures of an encoder-decoder's decoder
-  std::string color_map = "viridis";
-  bool is_row_normalized = false;
-  chart::ScaleSpread color_spread = chart::ScaleSpread::Linear;      ///< of weights
+  std::optional<IndexSet> queries;  ///< rows of every map that are written; other stages are written whole
+  std::vector<std::string> tokens;  ///< rows whose tokens make one of these texts, with those of `queries`
+  std::optional<IndexRange> keys;   ///< columns of every map
+  HeadMean mean = HeadMean::None;   ///< weights as the mean of a layer's heads, or of all; other stages are left out
+  bool weighs_values = false;       ///< weights as norms of what they add
   std::map<attention::Stage, chart::ValueLimits> color_limits = {};  ///< stages without one fit their matrices
-  bool is_dark = false;
-  bool is_transparent = false;                ///< figures have no ground
   std::vector<const FigureKind*> views = {};  ///< kinds of figures; empty: each head's, and each layer's heads on a sheet
   /// Writes a kind that is a view's own figure; empty: none is among `views`. Throws Error in one line.
   std::function<void(const FigureKind& kind, const std::filesystem::path& file)> write_view = {};
   FigureChoice choice = {};
-  exporting::FigureParts parts = {};
-  exporting::FigureFont font = exporting::FigureFont::Sans;
   std::string session = {};  ///< the state as JSON, which figures carry so that they can be made again; empty: none
-  std::string title;         ///< of every figure; empty: each has the name of its matrix
-  float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
-  float width_mm = 0.0F;     ///< of the whole figure, by which its maps are as large as fits; 0: as they need
-  std::uint32_t dpi = 192;   ///< of PNGs
   std::filesystem::path directory;
   std::string file;  ///< the only one in `directory`, without run.json beside it; empty: names by the contents
 };
+
+/// Lets figures have the colours and the names of rows that the window shows.
+void take_look(const State& state, Choices& options);
 
 /// Are matrices written as what two runs differ in?
 inline bool writes_difference(const ExportOptions& options) { return options.baseline && options.writes_differences; }

@@ -96,14 +96,14 @@ Task<void> write_attention_page(ExportWork& work, std::filesystem::path path) {
   const model::ModelInput& input = *work.source.input;
   const capture::CaptureFile* capture = work.source.capture.get();
   exporting::AttentionPage page;
-  page.title =
-      options.title.empty() ? quantity(quantity_of(work.blocks.front(), Stage::Weights)).figure_title : options.title;
+  page.title = options[kFigureLook.title].empty() ? quantity(quantity_of(work.blocks.front(), Stage::Weights)).figure_title
+                                                  : options[kFigureLook.title];
   page.subtitle = settings_in_words(work.blocks.front(), options);
   if (const std::string changes = work.changes(); !changes.empty()) page.subtitle += "; " + changes;
   page.made = fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
                           has_saved_weights(capture) ? "weights as they were saved" : "computed on " + work.device);
-  page.color_map = color_map_of(options);
-  page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
+  page.color_map = options[kFigureLook.color_map];
+  page.theme = options[kFigureDetails.is_dark] ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
   PageReader reader(work);
   for (const ExportBlocks& blocks : work.blocks) {
     for (std::uint32_t item = blocks.batch.first; item < blocks.batch.end; ++item) {

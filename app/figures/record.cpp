@@ -5,6 +5,7 @@
 #include "app/state/mask_json.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
+#include "app/state/setting_text.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
 #include "core/json.h"
@@ -161,10 +162,10 @@ Json describe_baseline(const ExportWork& work) {
 }
 
 Json describe_figures(const ExportOptions& options) {
-  Json view = {{"color_map", options.color_map},
-               {"color_range", options.is_row_normalized ? "row" : "absolute"},
-               {"color_scale", std::string(enum_name<chart::ScaleSpread>(kSpreads, options.color_spread))},
-               {"theme", options.is_dark ? "dark" : "light"}};
+  Json view = {{"color_map", chart::to_string(options[kFigureLook.color_map])},
+               {"color_range", options[kFigureLook.is_row_normalized] ? "row" : "absolute"},
+               {"color_scale", Json(write_setting(kFigureDetails.color_spread, options))},
+               {"theme", options[kFigureDetails.is_dark] ? "dark" : "light"}};
   for (const auto& [stage, limits] : options.color_limits) {
     view["color_limits"][std::string(attention::to_string(stage))] = {limits.low, limits.high};
   }

@@ -83,12 +83,13 @@ std::optional<exporting::Pixels> paint(const attention::Tile& tile, bool has_bot
     for (std::uint32_t column = 0; column < map.columns && !has_any; ++column) has_any = !map.is_blank(row, column);
   }
   if (!has_any) return std::nullopt;
-  const chart::ValueScale scale{.kind = chart::ScaleKind::Maximum,
-                                .low = limits.low,
-                                .high = limits.high,
-                                .spread = has_both_signs ? chart::ScaleSpread::Linear : options.color_spread};
-  return exporting::color_values(map, scale, has_both_signs ? chart::ColorMap::BlueRed : color_map_of(options),
-                                 options.is_dark ? kMaskedDark : kMaskedLight);
+  const chart::ValueScale scale{
+      .kind = chart::ScaleKind::Maximum,
+      .low = limits.low,
+      .high = limits.high,
+      .spread = has_both_signs ? chart::ScaleSpread::Linear : options[kFigureDetails.color_spread]};
+  return exporting::color_values(map, scale, has_both_signs ? chart::ColorMap::BlueRed : options[kFigureLook.color_map],
+                                 options[kFigureDetails.is_dark] ? kMaskedDark : kMaskedLight);
 }
 
 }  // namespace

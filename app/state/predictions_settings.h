@@ -12,7 +12,7 @@ enum class PredictionsPart : std::uint8_t { Position, Positions, Layers };
 enum class LensColor : std::uint8_t { Probability, Rank, Entropy, Divergence };
 
 /// Throws UsageError where the file of a linear lens has another ending than one.
-void check_lens_flag(const std::string& flag, const std::string& text);
+SettingValue parse_lens_flag(const std::string& flag, const std::string& text);
 
 struct PredictionsSettings : SettingGroup {
   PredictionsSettings() : SettingGroup{.name = "predictions", .view = "predictions"} {}
@@ -48,7 +48,7 @@ struct PredictionsSettings : SettingGroup {
                              .flag = "--lens",
                              .flag_help = "a linear lens, as tuned-lens trains it, for --predictions layers",
                              .flag_value = "FILE",
-                             .check_flag = check_lens_flag}};
+                             .parse_flag = parse_lens_flag}};
 };
 inline const PredictionsSettings kPredictionsView;
 

@@ -14,7 +14,7 @@ enum class LensMeasure : std::uint8_t { Probability, Rank, Logit };
 enum class PromptOrder : std::uint8_t { File, Lowest, Highest };
 
 /// Throws UsageError where it is neither a set that comes along nor a file of prompts.
-void check_prompts_flag(const std::string& flag, const std::string& text);
+SettingValue parse_prompts_flag(const std::string& flag, const std::string& text);
 
 /// Knock-outs and patches are measured as the what-if view and the patching view choose; of heads the chosen cell is the
 /// selected one.
@@ -31,7 +31,7 @@ struct PromptsSettings : SettingGroup {
            "the view Prompts: a set that comes along (ioi, greater-than, induction, docstring, subject-verb, color), "
            "or a .jsonl file of prompts",
        .flag_value = "SET|FILE",
-       .check_flag = check_prompts_flag}};
+       .parse_flag = parse_prompts_flag}};
   Setting<PromptExperiment> experiment{
       *this,
       {.key = "experiment",

@@ -32,15 +32,20 @@ using SettingValue = std::variant<std::monostate, bool, std::int64_t, double, st
 
 /// All that is said of a setting, but for its type and what it is in a new state.
 struct SettingText {
-  std::string_view key;   ///< in files: the member of the group's object
-  std::string_view undo;  ///< what the history calls a change of it
+  std::string_view key;        ///< in files: the member of the group's object
+  std::string_view undo = {};  ///< what the history calls a change of it; of what isn't of a State empty
   std::vector<Option> options = {};
-  double least = 0.0, most = 0.0;  ///< limits of a number; of a text `most` bytes, 0: as many as a file may have
-  bool is_continuous = false;      ///< quick repetitions of a change are one step of the history
-  std::string_view flag = {};      ///< "--patch"; empty: it has none
+  double least = 0.0, most = 0.0;          ///< limits of a number; of a text `most` bytes, 0: as many as a file may have
+  std::string_view zero = {};              ///< what 0 means where it is below the limits: "auto"; empty: it isn't allowed
+  double step = 1.0;                       ///< of the buttons beside a number
+  bool is_continuous = false;              ///< quick repetitions of a change are one step of the history
+  std::string_view label = {}, help = {};  ///< of its field in a form, and of that one's tooltip
+  std::string_view flag = {};              ///< "--patch"; empty: it has none
+  /// {least}, {most}, {usual} and {names} stand for the limits, the value in a new state and the options' names.
   std::string_view flag_help = {}, flag_value = {};
-  /// Throws UsageError where the flag's text can't be the value.
-  void (*check_flag)(const std::string& flag, const std::string& text) = nullptr;
+  bool flag_is_plain = false;  ///< the flag of a switch has no value, and turns it on
+  /// Reads the flag's text where its type alone doesn't say how. Throws UsageError.
+  SettingValue (*parse_flag)(const std::string& flag, const std::string& text) = nullptr;
 };
 
 /// A setting without its type: what files, the history, flags, buttons and commands need.
@@ -66,7 +71,7 @@ struct AnySetting {
   }
 };
 
-/// The settings of one view or part: one object in files.
+/// The settings of one view or part, or of what is asked for: one object in files.
 struct SettingGroup {
   std::string_view name;
   std::string_view view = {};  ///< id of the view that shows what its settings change; empty: there isn't one

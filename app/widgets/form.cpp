@@ -50,8 +50,9 @@ bool draw_die_button(ImVec2 size, shell::Color color) {
 Form::Form(Frame& frame, NumberBeingTyped& typed, std::string prefix)
     : frame_(frame), typed_(typed), prefix_(std::move(prefix)) {}
 
-void Form::mark_choice(const char* name, std::size_t choice, const char* explanation) {
+void Form::mark_choice(const char* name, std::size_t choice, const char* explanation, std::span<const Option> options) {
   const std::string id = fmt::format("{}.{}", mark_name(name), choice);
+  if (choice < options.size() && !options[choice].help.empty()) explanation = options[choice].help.data();
   mark_last_item(frame_, id, tooltip_of(id).empty() ? explanation : nullptr);
 }
 
@@ -196,7 +197,7 @@ bool Form::slider(const char* name, const char* label, std::uint32_t& value, std
 }
 
 bool Form::segments(const char* name, const char* label, std::span<const char* const> choices, int& choice,
-                    const char* explanation) {
+                    const char* explanation, std::span<const Option> options) {
   const shell::Theme& theme = frame_.ui.theme();
   ImGui::PushID(name);
   const float width = begin_field(label, explanation);
@@ -215,7 +216,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
     ImGui::SetCursorScreenPos({x0, origin.y});
     ImGui::PushID(static_cast<int>(i));
     const bool was_clicked = click_area("##segment", {x1 - x0, height});
-    mark_choice(name, i, explanation);
+    mark_choice(name, i, explanation, options);
     const bool is_hovered = ImGui::IsItemHovered();
     ImGui::PopID();
     const bool is_chosen = static_cast<int>(i) == choice;
@@ -243,7 +244,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
 }
 
 bool Form::choose(const char* name, const char* label, std::span<const char* const> choices, int& choice,
-                  const char* explanation) {
+                  const char* explanation, std::span<const Option> options) {
   ImGui::PushID(name);
   const float width = begin_field(label, explanation);
   const ReadOnly read_only(is_read_only_);
@@ -257,12 +258,53 @@ bool Form::choose(const char* name, const char* label, std::span<const char* con
         choice = static_cast<int>(i);
         has_changed = true;
       }
-      mark_choice(name, i, explanation);
+      mark_choice(name, i, explanation, options);
       if (static_cast<int>(i) == choice) frame_.ui.keyboard().prefer_last();
     }
     ImGui::EndCombo();
   }
   ImGui::PopID();
+  return has_changed;
+}
+
+bool Form::setting(const AnySetting& setting, Choices& choices) {
+  constexpr std::size_t kFewOptions = 3, kLongestText = 200;
+  const SettingText& about = setting.text;
+  const char *name = about.key.data(), *label = about.label.data(), *hint = about.zero.data(), *help = about.help.data();
+  SettingValue value = choices.value(setting);
+  bool has_changed = false;
+  if (!about.options.empty()) {
+    std::vector<const char*> labels;
+    for (const Option& option : about.options) labels.push_back(option.label.data());
+    auto chosen = static_cast<int>(setting.option_of(value));
+    const auto draw = labels.size() > kFewOptions ? &Form::choose : &Form::segments;
+    has_changed = (this->*draw)(name, label, labels, chosen, help, about.options);
+    value = setting.value_of(static_cast<std::size_t>(chosen));
+  } else if (bool* is_on = std::get_if<bool>(&value)) {
+    has_changed = toggle(name, label, *is_on, {}, help);
+  } else if (std::string* text = std::get_if<std::string>(&value)) {
+    const float width = begin_field(label, help);
+    const ReadOnly read_only(is_read_only_);
+    has_changed = frame_.ui.text_field(fmt::format("##{}", name).c_str(), *text,
+                                       {.width = width, .hint = hint, .limit = kLongestText});
+    mark_last_item(frame_, mark_name(name), help);
+  } else {
+    const bool is_whole = setting.kind == AnySetting::Kind::Whole;
+    auto number = is_whole ? static_cast<std::uint64_t>(std::get<std::int64_t>(value))
+                           : static_cast<std::uint64_t>(std::llround(std::get<double>(value)));
+    const auto least = static_cast<std::uint64_t>(about.least), step = static_cast<std::uint64_t>(about.step);
+    constexpr std::uint64_t kFirstSteps = 10;  // from 0, which isn't a number
+    has_changed = this->number(name, label, number,
+                               {.low = hint == nullptr ? least : 0,
+                                .high = static_cast<std::uint64_t>(about.most),
+                                .below = number > least ? number - std::min(step, number - least) : 0,
+                                .above = number == 0 && hint != nullptr ? step * kFirstSteps : number + step,
+                                .hint = hint},
+                               help);
+    if (number > 0 && number < least) typed_.value = number = least;  // the text stays what was typed
+    value = is_whole ? SettingValue(static_cast<std::int64_t>(number)) : SettingValue(static_cast<double>(number));
+  }
+  if (has_changed) choices.put(setting, std::move(value));
   return has_changed;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/state/setting.h"
 
 namespace headlight::app {
 
@@ -45,10 +46,12 @@ class Form {
               const char* explanation = nullptr);
   /// Draws a row of buttons that chooses one of a few short choices, all visible.
   bool segments(const char* name, const char* label, std::span<const char* const> choices, int& choice,
-                const char* explanation = nullptr);
+                const char* explanation = nullptr, std::span<const Option> options = {});
   /// Draws a list that opens and chooses one of several entries.
   bool choose(const char* name, const char* label, std::span<const char* const> choices, int& choice,
-              const char* explanation = nullptr);
+              const char* explanation = nullptr, std::span<const Option> options = {});
+  /// Draws a setting's field, as its type and its options ask for: buttons of few options, a list of many.
+  bool setting(const AnySetting& setting, Choices& choices);
   /// Draws a value to read.
   void value(const char* label, std::string_view text, const char* explanation = nullptr);
   /// Draws a value to read with a button at its right end, which may be disabled.
@@ -69,8 +72,8 @@ class Form {
  private:
   /// Draws the label and goes to the field's column; returns the field's width.
   float begin_field(const char* label, const char* explanation);
-  /// Marks one of several choices: its tooltip is its own line in the table, else the whole field's.
-  void mark_choice(const char* name, std::size_t choice, const char* explanation);
+  /// Marks one of several choices: its tooltip is its option's or its own line in the table, else the whole field's.
+  void mark_choice(const char* name, std::size_t choice, const char* explanation, std::span<const Option> options);
   std::string mark_name(const char* name) const { return prefix_ + "." + name; }
 
   Frame& frame_;

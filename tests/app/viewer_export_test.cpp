@@ -196,7 +196,7 @@ TEST_SUITE("gpu") {
     const shell::PixelImage before = image();
     ui.click("export.part.labels");
     ui.click("export.part.bar");
-    ui.click("export.ground.1");
+    ui.click("export.dark.1");
     ui.settle();
     CHECK(image().rgba != before.rgba);
     ui.click("export.back");

@@ -181,7 +181,7 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.press(Key::Escape);
     ui.press(Key::E, kControl);
-    ui.click("export.range.1");
+    ui.click("export.per_row.1");
     check_tips(ui);
     ui.click("export.browse");
     CHECK(ui.sees("folder.use"));
@@ -238,7 +238,7 @@ TEST_SUITE("gpu") {
     ui.click("folder.use");
     ui.click("export.format.svg");
     ui.click("export.format.png");
-    ui.click("export.range.1");
+    ui.click("export.per_row.1");
     ui.click("export.title");
     ui.type("My title");
     ui.click("export.start");

@@ -218,7 +218,7 @@ TEST_SUITE("gpu") {
     CHECK(stops.size() > 8);
     for (const std::string& stop : stops) {
       CAPTURE(stop);
-      CHECK((stop.empty() || stop.starts_with("export.")));  // two things are called "export.size"
+      CHECK((stop.empty() || stop.starts_with("export.")));
     }
     CHECK(std::ranges::find(stops, "export.close") != stops.end());
     CHECK(std::ranges::find(stops, "export.start") != stops.end());

@@ -211,7 +211,7 @@ TEST_SUITE("gpu") {
       options.mean = one.mean;
       if (one.mean != HeadMean::Kind) options.layers = IndexSet(0);
       if (one.mean == HeadMean::None) options.heads = IndexSet(1);
-      options.color_map = "magma";
+      options.set(kFigureLook.color_map, chart::ColorMap::Magma);
       options.directory = folder.path() / one.name;
       const std::unique_ptr<Runner> runner = open_reference_runner("");
       const ExportReport report = run_export(*runner, options);

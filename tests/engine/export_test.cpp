@@ -103,14 +103,14 @@ TEST_SUITE("cpu") {
     options.formats = {ExportFormat::Png};
     options.views = {&kGridFigure};
     options.directory = exporter.directory.path();
-    options.dpi = kMaxDpi;
+    options.set(kFigureLook.dpi, kMaxDpi);
     const std::string why = exporter.refusal(options);
     CAPTURE(why);
     CHECK(why.find("--dpi ") != std::string::npos);
     CHECK(why.find("--layers") != std::string::npos);
     CHECK(exporter.log->runs == 0);
     CHECK(exporter.file_count() == 0);
-    options.dpi = 96;
+    options.set(kFigureLook.dpi, 96);
     options.layers = IndexSet(3);
     CHECK(run_export(exporter.runner, options).files.size() == 2);
   }

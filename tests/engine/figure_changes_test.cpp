@@ -110,7 +110,7 @@ ExportOptions options_of(const State& state, const fs::path& folder) {
   options.inputs = run_inputs(state);
   options.layers = IndexSet(0);
   options.heads = IndexSet(0);
-  options.dpi = kMinDpi;
+  options.set(kFigureLook.dpi, kMinDpi);
   options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf};
   options.directory = folder;
   options.views.assign(figure_kinds().begin(), figure_kinds().end() - kFiguresOfViews);
@@ -202,7 +202,7 @@ TEST_SUITE("cpu") {
                "Differs from the trained model: nothing; in the compared run: L0H1 knocked out"));
     options.inputs = run_inputs(state);
     CHECK(says(run_export(runner, options).files.front(), "Differs from the trained model: L0H1 knocked out. Tokens: "));
-    options.parts.settings = false;  // then the metadata alone says it
+    options.set(kFigureParts.subtitle, false);  // then the metadata alone says it
     const std::string svg = read_file(run_export(runner, options).files.front());
     CHECK(test::svg_words(svg.substr(svg.find("</metadata>"))).find("Differs") == std::string::npos);
     CHECK(svg.find("<desc>Differs from the trained model: L0H1 knocked out. Tokens: ") != std::string::npos);

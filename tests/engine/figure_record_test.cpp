@@ -70,15 +70,15 @@ TEST_SUITE("cpu") {
     options.queries = IndexSet(0);
     options.queries->add({.first = 2, .end = 3});
     options.keys = IndexRange{.first = 1, .end = 3};
-    options.title = "</title> \"quoted\" ü";
-    options.map_edge_mm = 84.0F;
-    options.dpi = 300;
-    options.color_map = "magma";
-    options.is_row_normalized = true;
+    options.set(kFigureLook.title, "</title> \"quoted\" ü");
+    options.set(kFigureLook.map_edge_mm, 84.0F);
+    options.set(kFigureLook.dpi, 300);
+    options.set(kFigureLook.color_map, chart::ColorMap::Magma);
+    options.set(kFigureLook.is_row_normalized, true);
     options.color_limits[Stage::Weights] = {.low = 0.0F, .high = 0.5F};
-    options.is_dark = options.is_transparent = true;
-    options.font = exporting::FigureFont::Serif;
-    options.parts.settings = options.parts.word_marks = false;
+    options.set(kFigureDetails.is_dark, true).set(kFigureDetails.is_transparent, true);
+    options.set(kFigureDetails.font, exporting::FigureFont::Serif);
+    options.set(kFigureParts.subtitle, false).set(kFigureParts.word_marks, false);
     // The files are of both lines: three heads and a sheet of weights and of keys, and the merged heads.
     CHECK(compare_with_again(options, folder.path()) == 3 * 2 * (4 + 4 + 1));
     options.stages = {Stage::Weights};
@@ -107,9 +107,9 @@ TEST_SUITE("cpu") {
     options.choice = figure_choice(state);
     options.session = to_text(to_json(state), -1);
     options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf};
-    options.is_dark = true;
-    options.font = exporting::FigureFont::Serif;
-    options.dpi = 96;
+    options.set(kFigureDetails.is_dark, true);
+    options.set(kFigureDetails.font, exporting::FigureFont::Serif);
+    options.set(kFigureLook.dpi, 96);
     struct Case {
       const char* id;
       std::size_t figures;  ///< of two layers, two batch items and three heads

@@ -13,7 +13,7 @@ DrawingTask draw_pair(const FigureSubject& subject, FigureNumbers& numbers) {
   ExportBlocks blocks = subject.blocks;
   const QuantityId weights = weights_of(blocks.mean);
   exporting::PanelsFigure figure;
-  figure.title = subject.options.title;
+  figure.title = subject.options[kFigureLook.title];
   if (figure.title.empty()) figure.title = fmt::format("attention weights · {}", figure_place(blocks, subject.matrix, true));
   const BaselineRun* other = subject.options.baseline ? &*subject.options.baseline : nullptr;
   figure.session = figure_session(subject.options, blocks, subject.matrix, kPairFigure);

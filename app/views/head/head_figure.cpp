@@ -16,7 +16,6 @@ using attention::Stage;
 /// Returns the options that an export of the selected map alone would have.
 ExportOptions options_of(const State& state, const EngineResult& result, bool is_difference) {
   const Selection& selection = state.selection;
-  const ViewChoices& view = state.view;
   ExportOptions options;
   options.stages = {shown_stage(state)};
   options.inputs = inputs_on_screen(state, result);
@@ -26,13 +25,10 @@ ExportOptions options_of(const State& state, const EngineResult& result, bool is
   options.mean = selection.mean;
   if (selection.mean != HeadMean::Kind) options.layers = selection.block.layer.value;
   if (selection.mean == HeadMean::None) options.heads = selection.head;
-  options.weighs_values = view.weighs_values;
-  options.row_names = view.row_names;
-  options.color_map = view.color_map;
-  options.is_row_normalized = view.color_range == ColorRange::PerRow;
-  options.color_spread = view.color_spread;
-  if (!is_difference) options.color_limits = view.color_limits;  // those are of one run
-  if (options.is_row_normalized) options.color_limits.erase(Stage::Weights);
+  take_look(state, options);
+  options.weighs_values = state.view.weighs_values;
+  if (!is_difference) options.color_limits = state.view.color_limits;  // those are of one run
+  if (options[kFigureLook.is_row_normalized]) options.color_limits.erase(Stage::Weights);
   return options;
 }
 
@@ -68,7 +64,7 @@ std::unique_ptr<exporting::Drawing> HeadFigure::draw() const {
   }
   if (!tile_ || !result_->network || !result_->input) return nullptr;
   ExportOptions options = options_of(*state_, *result_, is_difference_);
-  if (!grouping_.empty()) options.row_names = RowNames::Read;  // words are those that are read
+  if (!grouping_.empty()) options.set(kFigureDetails.row_names, RowNames::Read);  // words are those that are read
   const RunShapes run{.blocks = result_->blocks, .shapes = result_->shapes, .input = result_->input.get()};
   const ExportBlocks blocks = select_blocks(run, *result_->network, options).front();
   const MatrixRef matrix = figures_of(kHeadFigure, blocks, options.stages.front()).front();

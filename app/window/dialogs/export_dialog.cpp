@@ -33,14 +33,6 @@ void select_shown(const Selection& selection, ExportOptions& options) {
   if (selection.mean == HeadMean::Kind) options.layers.reset();
 }
 
-/// What weights are shown as, and the ends of the window's colour bars; those of weights are of absolute ones.
-void take_ranges(const ViewChoices& view, ExportOptions& options) {
-  options.weighs_values = view.weighs_values;
-  options.color_spread = view.color_spread;
-  options.color_limits = view.color_limits;
-  if (options.is_row_normalized) options.color_limits.erase(attention::Stage::Weights);
-}
-
 }  // namespace
 
 ExportDialog::ExportDialog(Engine& engine) : engine_(engine) {
@@ -115,9 +107,7 @@ void ExportDialog::open(const State& state, const ExportContents& contents) {
   matrices_[kNormNumbers] = state.view.weighs_values;
   propose(contents);
   writes_differences_ = state.compare.baseline && state.compare.shows_difference;
-  const FigureChoices shown = figure_choices(state.view);
-  figure_.color_map = shown.color_map;
-  figure_.is_row_normalized = shown.is_row_normalized;
+  take_look(state, figure_);
 }
 
 void ExportDialog::copy_figure(const State& state, const Transient& transient, const EngineResult& result) {
@@ -132,9 +122,7 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   wanted.layers = state.selection.block.layer.value;
   select_shown(state.selection, wanted);
   wanted.batch = state.selection.batch;
-  if (!is_open_) apply(figure_choices(state.view), wanted);
-  take_ranges(state.view, wanted);
-  if (writes_difference(wanted)) wanted.color_limits.clear();
+  wanted.weighs_values = state.view.weighs_values;
   const auto folder = std::make_shared<const PassingFolder>();
   wanted.directory = folder->path();
   wanted.session = portable_state(state, wanted.directory);
@@ -183,7 +171,6 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
     select_shown(state.selection, options);
     options.batch = state.selection.batch;
   }
-  options.row_names = state.view.row_names;
   options.views = chosen_kinds(state, result);
   if (has_baseline(state, result)) {
     options.writes_differences = is_open_ ? writes_differences_ : state.compare.shows_difference;
@@ -191,10 +178,11 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
     if (options.writes_differences || has_pair) options.baseline = *state.compare.baseline;
   }
   options.choice = figure_choice(state);
-  apply(figure_, options);
-  take_ranges(state.view, options);
+  if (is_open_) static_cast<Choices&>(options) = figure_;
+  if (!is_open_) take_look(state, options);
   options.weighs_values = matrices_[kNormNumbers];
-  if (writes_difference(options)) options.color_limits.clear();  // those are of one run
+  if (!writes_difference(options)) options.color_limits = state.view.color_limits;  // those are of one run
+  if (options[kFigureLook.is_row_normalized]) options.color_limits.erase(attention::Stage::Weights);
   return options;
 }
 

@@ -84,7 +84,7 @@ class ExportDialog {
   Engine& engine_;
   RegionChoice region_;
   std::optional<ExportContents> proposed_;  ///< the last time
-  FigureChoices figure_;
+  Choices figure_;                          ///< how figures look (figure_settings.h)
   FigurePreview preview_;
   NumberBeingTyped typed_;
   std::string typed_directory_;

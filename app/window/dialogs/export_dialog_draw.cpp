@@ -130,7 +130,8 @@ void ExportDialog::draw_choices(Frame& frame) {
       frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
       [](std::size_t i) { return explanation(*figure_kinds()[i]); });
   draw_gap(frame);
-  draw_figure_form(frame, typed_, figure_);
+  Form look(frame, typed_, "export");
+  for (const AnySetting* setting : kFigureLook.settings) look.setting(*setting, figure_);
 }
 
 /// In place of the choices: how figures look, beside one of them.
@@ -143,15 +144,19 @@ void ExportDialog::draw_look(Frame& frame) {
   preview_.draw(frame, engine_, wanted, *kinds[static_cast<std::size_t>(previewed_)], {width, height});
   ImGui::SameLine();
   ImGui::BeginChild("details", {kDetailsWidth, height}, false, ImGuiWindowFlags_NoBackground);
+  Form form(frame, typed_, "export");
   if (kinds.size() > 1) {
     std::vector<std::string> names;
     for (const FigureKind* kind : kinds) names.emplace_back(kind->label);
     std::vector<const char*> labels;
     for (const std::string& name : names) labels.push_back(name.c_str());
-    Form form(frame, typed_, "export");
     form.choose("previewed", "Figure", labels, previewed_, "The figure that is shown, of those that are chosen.");
   }
-  draw_figure_details(frame, typed_, figure_);
+  if (const double size = figure_[kFigureLook.map_edge_mm]; size > 0.0)
+    form.note(fmt::format("{} mm are {:.1f} cm or {:.2f} inches.", size, size / 10.0, size / 25.4));
+  for (const AnySetting* setting : kFigureDetails.settings) form.setting(*setting, figure_);
+  Form parts(frame, typed_, "export.part");
+  for (const AnySetting* part : kFigureParts.settings) parts.setting(*part, figure_);
   ImGui::EndChild();
   if (draw_button(frame, "export.back", "Back")) shows_look_ = false;
   ImGui::SameLine();

@@ -240,10 +240,10 @@ void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::v
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->PushClipRect(corner, corner + room, true);
   PreviewCanvas canvas(frame, from, scale);
-  if (options.is_transparent) {
+  if (options[kFigureDetails.is_transparent]) {
     draw_squares(list, from, size * scale);
   } else {
-    canvas.fill({{0.0F, 0.0F}, size}, exporting::paper_of({.is_dark = options.is_dark}).ground);
+    canvas.fill({{0.0F, 0.0F}, size}, exporting::paper_of({.is_dark = options[kFigureDetails.is_dark]}).ground);
   }
   shown_->drawing->draw(canvas);
   list->PopClipRect();

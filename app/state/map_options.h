@@ -1,0 +1,26 @@
+#pragma once
+
+#include "app/state/setting.h"
+
+namespace headlight::app {
+
+// Values that maps on screen and on paper have alike, each in the order of its enumerators.
+
+/// Of chart::ColorMap, without the diverging one, which stages of both signs always have.
+inline std::vector<Option> color_map_options() { return {{"viridis"}, {"magma"}, {"cividis"}, {"greys"}}; }
+
+/// Of chart::ScaleSpread.
+inline std::vector<Option> spread_options() {
+  return {{"linear", "lin", "Colours follow the weights."},
+          {"sqrt", "√", "Colours follow the square roots of the weights, so that small ones can be told apart."},
+          {"log", "log", "Colours follow the logarithms of the weights, so that very small ones can be told apart."}};
+}
+
+/// Of RowNames.
+inline std::vector<Option> row_name_options() {
+  return {
+      {"written", "word written", "Rows are named by the word that the model writes there."},
+      {"read", "word read", "Rows are named by the word that the model reads there, the one before the word it writes."}};
+}
+
+}  // namespace headlight::app
