@@ -22,12 +22,16 @@ Command view_choice(std::string id, std::string label, std::string help, MenuEnt
           .is_checked = [member, value](const CommandContext& context) { return context.state.view.*member == value; }};
 }
 
-/// Returns a command that switches one of the view's choices on or off.
-// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see through an aggregate
-inline Command view_toggle(std::string id, std::string label, std::string help, MenuEntry menu, bool ViewChoices::*member) {
-  Command command = view_choice(std::move(id), std::move(label), std::move(help), std::move(menu), member, true);
-  command.run = [member](const CommandContext& context) { context.state.view.*member ^= true; };
-  return command;
+/// Returns a command of the menu View that switches a setting on or off, with the setting's words.
+inline Command setting_toggle(std::string id, const Setting<bool>& setting, std::string submenu = {}) {
+  const SettingText& text = setting.text;
+  return {.id = std::move(id),
+          .label = std::string(text.label),
+          .help = std::string(text.help),
+          .menu = {.menu = "View", .submenu = std::move(submenu), .label = std::string(text.label), .section = 1},
+          .works_while_loading = true,
+          .run = [&setting](const CommandContext& context) { context.state.set(setting, !context.state[setting]); },
+          .is_checked = [&setting](const CommandContext& context) { return context.state[setting]; }};
 }
 
 // Each file has one table. commands() joins them in the order of command_list.cpp and keeps them.

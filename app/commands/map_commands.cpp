@@ -1,13 +1,8 @@
 #include "app/commands/command_list.h"
-#include "chart/color.h"
+#include "app/state/map_settings.h"
 
 namespace headlight::app {
 namespace {
-
-Command special_tokens(const char* id, const char* label, const char* help, SpecialTokens value) {
-  return view_choice(id, label, help, {.menu = "View", .submenu = "Words and bars", .label = label, .section = 1, .part = 1},
-                     &ViewChoices::special_tokens, value);
-}
 
 Command map_of(std::string id, attention::Stage stage, bool is_norm, const char* label, const char* menu_label,
                const char* meaning) {
@@ -58,70 +53,47 @@ void add_stages(std::vector<Command>& list) {
                         "its weight (Kobayashi et al. 2020)."));
 }
 
-void add_color_maps(std::vector<Command>& list) {
-  for (const chart::ColorMap map : chart::kColorMaps) {
-    if (map == chart::ColorMap::BlueRed) continue;  // diverging: of scores, never of weights
-    const std::string name(chart::to_string(map));
-    list.push_back(view_choice("map.color." + name, "Colour map " + name, "Draws the weights in these colours.",
-                               {.menu = "View", .submenu = "Colour map", .label = name, .section = 1},
-                               &ViewChoices::color_map, name));
-  }
+/// `is_fixed`: the ends are values; else those of each map, or of each row.
+Command range_command(const char* id, const char* label, const char* menu_label, const char* help, ColorRange range,
+                      bool is_fixed) {
+  return {.id = id,
+          .label = label,
+          .help = help,
+          .menu = {.menu = "View", .submenu = "Colour range", .label = menu_label, .section = 1},
+          .works_while_loading = true,
+          .run =
+              [=](const CommandContext& context) {
+                auto& limits = context.state.view.color_limits;
+                context.state.set(kMapView.color_range, range);
+                if (range == ColorRange::PerRow) return;
+                if (is_fixed) limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
+                if (!is_fixed) limits.erase(attention::Stage::Weights);
+              },
+          .is_checked =
+              [=](const CommandContext& context) {
+                const bool has_limits = context.state.view.color_limits.contains(attention::Stage::Weights);
+                return context.state[kMapView.color_range] == range &&
+                       (range == ColorRange::PerRow || has_limits == is_fixed);
+              }};
 }
 
 void add_ranges(std::vector<Command>& list) {
-  const auto entry = [](const char* label, int part) {
-    return MenuEntry{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
-  };
-  Command absolute =
-      view_choice("map.range.absolute", "Colour range: fitted to each map",
-                  "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
-                  "are at most.",
-                  entry("Fitted", 0), &ViewChoices::color_range, ColorRange::Absolute);
-  absolute.run = [](const CommandContext& context) {
-    context.state.view.color_range = ColorRange::Absolute;
-    context.state.view.color_limits.erase(attention::Stage::Weights);
-  };
-  absolute.is_checked = [](const CommandContext& context) {
-    const ViewChoices& view = context.state.view;
-    return view.color_range == ColorRange::Absolute && !view.color_limits.contains(attention::Stage::Weights);
-  };
-  list.push_back(std::move(absolute));
-  list.push_back(view_choice("map.range.row", "Colour range: each row its own",
-                             "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
-                             entry("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
-  Command fixed =
-      view_choice("map.range.fixed", "Colour range: fixed",
-                  "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are dragged "
-                  "or typed.",
-                  entry("Fixed", 0), &ViewChoices::color_range, ColorRange::Absolute);
-  fixed.run = [](const CommandContext& context) {
-    context.state.view.color_range = ColorRange::Absolute;
-    context.state.view.color_limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
-  };
-  fixed.is_checked = [](const CommandContext& context) {
-    const ViewChoices& view = context.state.view;
-    return view.color_range == ColorRange::Absolute && view.color_limits.contains(attention::Stage::Weights);
-  };
-  list.push_back(std::move(fixed));
-  list.push_back(view_choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
-                             &ViewChoices::color_spread, chart::ScaleSpread::Linear));
-  list.push_back(view_choice("map.spread.sqrt", "Colour scale: square root",
-                             "Colours follow the square roots of the weights, so that small ones can be told apart.",
-                             entry("Square root", 1), &ViewChoices::color_spread, chart::ScaleSpread::Root));
-  list.push_back(view_choice("map.spread.log", "Colour scale: logarithmic",
-                             "Colours follow the logarithms of the weights, so that small ones can be told apart.",
-                             entry("Logarithmic", 1), &ViewChoices::color_spread, chart::ScaleSpread::Log));
   list.push_back(
-      view_choice("map.pool.max", "Where a pixel covers several cells: their largest weight",
-                  "A pixel of a long text's map shows the largest weight of the cells under it: no peak vanishes.",
-                  entry("Pixels show the largest weight", 2), &ViewChoices::pooling, attention::Pooling::Max));
-  list.push_back(view_choice("map.pool.mean", "Where a pixel covers several cells: their mean weight",
-                             "A pixel of a long text's map shows the mean weight of the cells under it.",
-                             entry("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
+      range_command("map.range.absolute", "Colour range: fitted to each map", "Fitted",
+                    "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
+                    "are at most.",
+                    ColorRange::Absolute, false));
+  list.push_back(range_command("map.range.row", "Colour range: each row its own", "Each row its own",
+                               "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
+                               ColorRange::PerRow, false));
+  list.push_back(range_command("map.range.fixed", "Colour range: fixed", "Fixed",
+                               "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are "
+                               "dragged or typed.",
+                               ColorRange::Absolute, true));
   list.push_back({.id = "map.fit",
                   .label = "Fit the colour range to every map",
                   .help = "Forgets the colour ranges that were dragged: each map has its own again.",
-                  .menu = entry("Fit every map", 3),
+                  .menu = {.menu = "View", .submenu = "Colour range", .label = "Fit every map", .section = 1, .part = 1},
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.state.view.color_limits.clear(); },
                   .is_enabled = [](const CommandContext& context) { return !context.state.view.color_limits.empty(); }});
@@ -185,32 +157,9 @@ std::vector<Command> map_commands() {
                   .is_enabled = has_cross_attention,
                   .is_checked = shows_alignment});
   add_stages(list);
-  add_color_maps(list);
   add_ranges(list);
-  list.push_back(view_choice("map.order.layer", "Grid by layer and head", "Layer by layer, each with its heads from 0 on.",
-                             {.menu = "View", .submenu = "Order of the grid", .label = "By layer and head", .section = 1},
-                             &ViewChoices::grid_order, GridOrder::ByLayer));
-  list.push_back(
-      view_choice("map.order.concentration", "Grid by concentration, the most concentrated heads first",
-                  "Heads that look at few tokens come before heads that look at many.",
-                  {.menu = "View", .submenu = "Order of the grid", .label = "Most concentrated first", .section = 1},
-                  &ViewChoices::grid_order, GridOrder::ByConcentration));
-  const auto in_bars = [](const char* label) {
-    return MenuEntry{.menu = "View", .submenu = "Words and bars", .label = label, .section = 1};
-  };
-  list.push_back(view_toggle("map.words", "Map of words instead of tokens",
-                             "Weights to a word's tokens are added up, weights from them averaged.",
-                             in_bars("Words instead of tokens"), &ViewChoices::groups_words));
-  list.push_back(view_toggle("map.bars", "Bars of attention given and received",
-                             "Bars beside the map: what queries give to other tokens, and what keys receive on average.",
-                             in_bars("Bars of attention given and received"), &ViewChoices::shows_marginals));
-  list.push_back(special_tokens("map.special.shown", "Map of all tokens",
-                                "Special tokens have rows and columns like others.", SpecialTokens::Shown));
-  list.push_back(special_tokens("map.special.hidden", "Map without special tokens",
-                                "Special tokens are left out; what is left of a row isn't changed.", SpecialTokens::Hidden));
-  list.push_back(special_tokens("map.special.renormalized", "Map without special tokens, renormalised",
-                                "Special tokens are left out, and each row is divided by what is left of it.",
-                                SpecialTokens::Renormalized));
+  list.push_back(setting_toggle("map.words", kMapView.groups_words, "Words and bars"));
+  list.push_back(setting_toggle("map.bars", kMapView.shows_marginals, "Words and bars"));
   list.push_back({.id = "map.verify",
                   .label = "Check the head against double precision, or stop",
                   .help = "Computes the selected head's weights again in double precision; the status bar shows the largest "
@@ -219,12 +168,7 @@ std::vector<Command> map_commands() {
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.window.toggle_verification(); },
                   .is_checked = [](const CommandContext& context) { return context.window.verifies_head(); }});
-  list.push_back(view_toggle("map.numbers", "Numbers in cells on or off",
-                             "Writes each value into its cell where it has room.",
-                             {.menu = "View", .label = "Numbers in cells", .section = 1}, &ViewChoices::show_numbers));
-  list.push_back(view_toggle("steps.all_heads", "All heads in Steps on or off",
-                             "Shows whole matrices, how they are cut into heads, and how the heads are put together again.",
-                             {}, &ViewChoices::steps_all_heads));
+  list.push_back(setting_toggle("map.numbers", kMapView.show_numbers));
   return list;
 }
 

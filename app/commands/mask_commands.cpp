@@ -1,6 +1,7 @@
 #include <variant>
 
 #include "app/commands/command_list.h"
+#include "app/state/map_settings.h"
 #include "attention/expression.h"
 
 namespace headlight::app {
@@ -76,20 +77,19 @@ void paint_range(const CommandContext& context, bool is_visible) {
 
 /// Takes up the brush with this ink.
 Command ink_command(const char* id, const char* label, const char* menu_label, BrushInk ink, const char* help) {
-  return {
-      .id = id,
-      .label = label,
-      .help = help,
-      .menu = {.menu = "Edit", .submenu = "Brush puts", .label = menu_label, .section = 3},
-      .run =
-          [ink](const CommandContext& context) {
-            context.state.view.brush_ink = ink;
-            context.state.view.tab = kHeadView;
-            context.transient.paints = true;
-          },
-      .is_enabled = has_run,
-      .is_checked =
-          [ink](const CommandContext& context) { return context.transient.paints && context.state.view.brush_ink == ink; }};
+  return {.id = id,
+          .label = label,
+          .help = help,
+          .menu = {.menu = "Edit", .submenu = "Brush puts", .label = menu_label, .section = 3},
+          .run =
+              [ink](const CommandContext& context) {
+                context.state.set(kBrush.ink, ink);
+                context.state.view.tab = kHeadView;
+                context.transient.paints = true;
+              },
+          .is_enabled = has_run,
+          .is_checked =
+              [ink](const CommandContext& context) { return context.transient.paints && context.state[kBrush.ink] == ink; }};
 }
 
 }  // namespace

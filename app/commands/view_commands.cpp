@@ -110,20 +110,30 @@ void add_settings(std::vector<Command>& list) {
       for (std::size_t i = 0; i < setting->text.options.size(); ++i) {
         const Option& option = setting->text.options[i];
         if (option.label.empty()) continue;
+        const bool is_of_view = !group->view.empty();
+        MenuEntry menu;
+        if (!setting->text.menu.empty())
+          menu = {.menu = "View",
+                  .submenu = std::string(setting->text.menu),
+                  .label = std::string(option.label),
+                  .section = 1,
+                  .part = 1};
         list.push_back({.id = fmt::format("{}.{}", setting->path(), option.name),
                         .label = fmt::format("{}: {}", setting->text.undo, option.label),
-                        .group = "Settings of views",
+                        .group = is_of_view ? "Settings of views" : "Settings of maps",
                         .help = std::string(option.help),
+                        .menu = std::move(menu),
+                        .works_while_loading = !is_of_view,
                         .run =
                             [group, setting, i](const CommandContext& context) {
                               context.state.put(*setting, setting->value_of(i));
-                              context.state.view.tab = group->view;
+                              if (!group->view.empty()) context.state.view.tab = group->view;
                             },
-                        .is_enabled = has_run,
+                        .is_enabled = is_of_view ? has_run : nullptr,
                         .is_checked =
                             [group, setting, i](const CommandContext& context) {
-                              return context.state.view.tab == group->view &&
-                                     context.state.value(*setting) == setting->value_of(i);
+                              const bool is_seen = group->view.empty() || context.state.view.tab == group->view;
+                              return is_seen && context.state.value(*setting) == setting->value_of(i);
                             }});
       }
     }

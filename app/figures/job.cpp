@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/state/map_settings.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -47,10 +48,10 @@ FigureChoice figure_choice(const State& state) {
 }
 
 void take_look(const State& state, Choices& options) {
-  const ViewChoices& view = state.view;
-  options.set(kFigureLook.color_map, chart::parse_color_map(view.color_map).value());
-  options.set(kFigureLook.is_row_normalized, view.color_range == ColorRange::PerRow);
-  options.set(kFigureDetails.color_spread, view.color_spread).set(kFigureDetails.row_names, view.row_names);
+  options.set(kFigureLook.color_map, state[kMapView.color_map]);
+  options.set(kFigureLook.is_row_normalized, state[kMapView.color_range] == ColorRange::PerRow);
+  options.set(kFigureDetails.color_spread, state[kMapView.color_spread]);
+  options.set(kFigureDetails.row_names, state[kMapView.row_names]);
 }
 
 namespace {

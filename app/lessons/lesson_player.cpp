@@ -8,6 +8,7 @@
 
 #include "app/models/starter_view.h"
 #include "app/state/comparison.h"
+#include "app/state/map_settings.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
 #include "platform/process.h"
@@ -31,10 +32,15 @@ void begin_source(State& state, const json& opens) {
   const bool opens_preset = preset != opens.end() && preset->is_string();
   if (!opens_model && !opens_preset) return;
   ViewChoices view;
-  view.color_map = state.view.color_map;
   view.theme = state.view.theme;
   view.ui_scale = state.view.ui_scale;
   state.view = view;
+  for (const SettingGroup* group : setting_groups()) {
+    const bool is_of_view = group->name == kMapView.name;
+    for (const AnySetting* look : group->settings) {
+      if (is_of_view && look != &kMapView.color_map) state.put(*look, look->usual);
+    }
+  }
   state.selection = {};
   state.generation = {};
   if (opens_model) {
@@ -174,7 +180,7 @@ std::string LessonPlayer::go_back(State& state, LessonProgress& progress) {
 
 std::string LessonPlayer::reopen(State& state) {
   State again = opened_;  // also where the card doesn't name what was changed since
-  again.view.color_map = state.view.color_map;
+  again.set(kMapView.color_map, state[kMapView.color_map]);
   again.view.theme = state.view.theme;
   again.view.ui_scale = state.view.ui_scale;
   state = std::move(again);

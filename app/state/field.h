@@ -40,7 +40,4 @@ struct Field {
 /// Returns all fields. The first one that differs names the change.
 std::span<const Field> state_fields();
 
-/// Returns the colour maps that can be chosen: the sequential ones; signed stages always use the diverging one.
-std::vector<std::string> color_map_names();
-
 }  // namespace headlight::app

@@ -240,12 +240,6 @@ void read_token(const JsonReader& object, const char* key, std::optional<std::ui
   if (found && !found->is_null()) value = JsonReader::integer(object.path(key), *found, 0u, model::kPaddingId - 1);
 }
 
-void read_color_map(const JsonReader& object, const char* key, std::string& value) {
-  object.read(key, value);
-  const Result<chart::ColorMap> known = chart::parse_color_map(value);
-  if (!known) throw Error("{}: {}", object.path(key), known.error());
-}
-
 namespace {
 
 constexpr std::size_t kLongestId = 32;

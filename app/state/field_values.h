@@ -63,9 +63,6 @@ void read_locked(const JsonReader& object, const char* key, std::optional<Locked
 nlohmann::json write_head_numbers(const std::vector<std::uint32_t>& heads);
 void read_head_numbers(const JsonReader& object, const char* key, std::vector<std::uint32_t>& value);
 
-/// Reads a name of view/color.h.
-void read_color_map(const JsonReader& object, const char* key, std::string& value);
-
 /// Reads any name of the kind that views have: a version that has other views may have written the file.
 void read_view_id(const JsonReader& object, const char* key, std::string& value);
 

@@ -7,12 +7,18 @@ namespace headlight::app {
 // Values that maps on screen and on paper have alike, each in the order of its enumerators.
 
 /// Of chart::ColorMap, without the diverging one, which stages of both signs always have.
-inline std::vector<Option> color_map_options() { return {{"viridis"}, {"magma"}, {"cividis"}, {"greys"}}; }
+inline std::vector<Option> color_map_options() {
+  constexpr const char* kWeights = "Draws the weights in these colours.";
+  return {{"viridis", "viridis", kWeights},
+          {"magma", "magma", kWeights},
+          {"cividis", "cividis", kWeights},
+          {"greys", "greys", kWeights}};
+}
 
 /// Of chart::ScaleSpread.
 inline std::vector<Option> spread_options() {
-  return {{"linear", "lin", "Colours follow the weights."},
-          {"sqrt", "√", "Colours follow the square roots of the weights, so that small ones can be told apart."},
+  return {{"linear", "linear", "Colours follow the weights."},
+          {"sqrt", "root", "Colours follow the square roots of the weights, so that small ones can be told apart."},
           {"log", "log", "Colours follow the logarithms of the weights, so that very small ones can be told apart."}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "app/state/map_settings.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -21,7 +22,7 @@ bool covers(const PaintScope& wide, const PaintScope& narrow) {
 std::vector<PaintScope> paint_scopes(const State& state, const PaintedMap& map) {
   const Selection& selection = state.selection;
   const std::uint32_t layer = selection.block.layer.value;
-  switch (state.view.paint_reach) {
+  switch (state[kBrush.reach]) {
     case PaintReach::ThisHead:
       return {{.layer = layer, .batch = selection.batch, .head = selection.head}};
     case PaintReach::ThisLayer:
@@ -159,25 +160,25 @@ void paint_pattern(State& state, const std::vector<Cell>& cells, std::optional<f
 }
 
 void put_ink(State& state, const std::vector<Cell>& cells, bool puts, const PaintedMap& map) {
-  switch (state.view.brush_ink) {
+  switch (state[kBrush.ink]) {
     case BrushInk::Mask:
       return paint(state, cells, !puts, map);
     case BrushInk::Bias:
-      return paint_bias(state, cells, puts ? std::optional(state.view.brush_bias) : std::nullopt, map);
+      return paint_bias(state, cells, puts ? std::optional(state[kBrush.bias]) : std::nullopt, map);
     case BrushInk::Pattern:
       break;
   }
-  paint_pattern(state, cells, puts ? std::optional(state.view.brush_weight) : std::nullopt);
+  paint_pattern(state, cells, puts ? std::optional(state[kBrush.weight]) : std::nullopt);
 }
 
 bool has_ink(const State& state, Cell cell) {
   const Selection& selection = state.selection;
-  if (state.view.brush_ink == BrushInk::Bias) {
+  if (state[kBrush.ink] == BrushInk::Bias) {
     return selected_mask(state).bias(selection.block.layer.value, selection.batch, selection.head, cell) ==
-           state.view.brush_bias;
+           state[kBrush.bias];
   }
   const auto pattern = fixed_pattern(state, selection.block, selection.head);
-  return pattern && pattern->weights.state(cell) == state.view.brush_weight;
+  return pattern && pattern->weights.state(cell) == state[kBrush.weight];
 }
 
 void erase_paint(State& state, const std::vector<Cell>& cells, const PaintedMap& map) {

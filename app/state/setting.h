@@ -40,6 +40,7 @@ struct SettingText {
   double step = 1.0;                       ///< of the buttons beside a number
   bool is_continuous = false;              ///< quick repetitions of a change are one step of the history
   std::string_view label = {}, help = {};  ///< of its field in a form, and of that one's tooltip
+  std::string_view menu = {};              ///< the submenu of View that lists the options; empty: none does
   std::string_view flag = {};              ///< "--patch"; empty: it has none
   /// {least}, {most}, {usual} and {names} stand for the limits, the value in a new state and the options' names.
   std::string_view flag_help = {}, flag_value = {};

@@ -7,6 +7,7 @@
 #include "app/state/flow_settings.h"
 #include "app/state/heads_settings.h"
 #include "app/state/logits_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
@@ -18,8 +19,9 @@ namespace headlight::app {
 
 const std::vector<const SettingGroup*>& setting_groups() {
   static const std::vector<const SettingGroup*> kGroups = {
-      &kNeuronView, &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,   &kHeadsView,
-      &kWhatIfView, &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView};
+      &kMapView,    &kBrush,           &kStepsView,  &kTextView,        &kNeuronView,
+      &kBlockView,  &kPredictionsView, &kLogitsView, &kFlowView,        &kHeadsView,
+      &kWhatIfView, &kSideBySideView,  &kCorpusView, &kCheckpointsView, &kPromptsView};
   return kGroups;
 }
 

@@ -18,25 +18,14 @@ inline constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
     {{inference::SamplingMethod::Greedy, "greedy"}, {inference::SamplingMethod::Random, "random"}}};
 inline constexpr std::array<EnumName<Theme>, 3> kThemes = {
     {{Theme::Dark, "dark"}, {Theme::Light, "light"}, {Theme::HighContrast, "high-contrast"}}};
-inline constexpr std::array<EnumName<ColorRange>, 2> kRanges = {
-    {{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
-inline constexpr std::array<EnumName<chart::ScaleSpread>, 3> kSpreads = {
-    {{chart::ScaleSpread::Linear, "linear"}, {chart::ScaleSpread::Root, "sqrt"}, {chart::ScaleSpread::Log, "log"}}};
 inline constexpr std::array<EnumName<MapSide>, 2> kMapSides = {{{MapSide::Query, "query"}, {MapSide::Key, "key"}}};
-inline constexpr std::array<EnumName<SpecialTokens>, 3> kSpecialTokens = {
-    {{SpecialTokens::Shown, "shown"}, {SpecialTokens::Hidden, "hidden"}, {SpecialTokens::Renormalized, "renormalized"}}};
 inline constexpr std::array<EnumName<PairPart>, 5> kPairParts = {{{PairPart::All, "all"},
                                                                   {PairPart::FirstToFirst, "a-a"},
                                                                   {PairPart::FirstToSecond, "a-b"},
                                                                   {PairPart::SecondToFirst, "b-a"},
                                                                   {PairPart::SecondToSecond, "b-b"}}};
-inline constexpr std::array<EnumName<attention::Pooling>, 2> kPoolings = {
-    {{attention::Pooling::Max, "max"}, {attention::Pooling::Mean, "mean"}}};
-inline constexpr std::array<EnumName<RowNames>, 2> kRowNames = {{{RowNames::Written, "written"}, {RowNames::Read, "read"}}};
 inline constexpr std::array<EnumName<HeadMean>, 3> kMeans = {
     {{HeadMean::None, "none"}, {HeadMean::Layer, "layer"}, {HeadMean::Kind, "kind"}}};
-inline constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
-    {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
 inline constexpr std::array<EnumName<evaluation::PatternMeasure>, 3> kPatternMeasures = {
     {{evaluation::PatternMeasure::Mean, "mean"},
      {evaluation::PatternMeasure::Mul, "mul"},
@@ -52,17 +41,6 @@ inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadM
      {evaluation::HeadMetric::RelativeEntropy, "relative"},
      {evaluation::HeadMetric::Entropy, "entropy"},
      {evaluation::HeadMetric::Distance, "distance"}}};
-inline constexpr std::array<EnumName<PaintReach>, 4> kReaches = {{{PaintReach::ThisHead, "head"},
-                                                                  {PaintReach::ThisLayer, "layer"},
-                                                                  {PaintReach::LaterLayers, "later"},
-                                                                  {PaintReach::AllLayers, "all"}}};
-inline constexpr std::array<EnumName<BrushShape>, 5> kBrushShapes = {{{BrushShape::Cell, "cell"},
-                                                                      {BrushShape::Row, "row"},
-                                                                      {BrushShape::Column, "column"},
-                                                                      {BrushShape::Diagonal, "diagonal"},
-                                                                      {BrushShape::Rectangle, "rectangle"}}};
-inline constexpr std::array<EnumName<BrushInk>, 3> kBrushInks = {
-    {{BrushInk::Mask, "mask"}, {BrushInk::Bias, "bias"}, {BrushInk::Pattern, "pattern"}}};
 inline constexpr std::array<EnumName<PatchMap>, 6> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},
                                                                   {PatchMap::FeedForward, "feed-forward"},

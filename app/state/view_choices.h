@@ -103,33 +103,14 @@ struct HeadChoices {
 /// The display settings.
 struct ViewChoices {
   std::string tab = kHeadView;  ///< id of the view in the middle (app/views/view_table.h); an unknown one: the first view
-  attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
-  std::string color_map = "viridis";                           ///< a name of view/color.h
-  ColorRange color_range = ColorRange::Absolute;
-  chart::ScaleSpread color_spread = chart::ScaleSpread::Linear;      ///< of weights; scores have both signs
+  attention::Stage heatmap_stage = attention::Stage::Weights;        ///< a map stage: scores, scaled, masked or weights
   std::map<attention::Stage, chart::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
   bool weighs_values = false;  ///< the big heatmap shows weights as the norms of what they add
-  RowNames row_names = RowNames::Written;
-  attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells
-  GridOrder grid_order = GridOrder::ByLayer;
-  PaintReach paint_reach = PaintReach::ThisHead;
-  BrushShape brush_shape = BrushShape::Cell;
-  BrushInk brush_ink = BrushInk::Mask;
-  float brush_bias = 2.0f;         ///< of BrushInk::Bias, −kMaxBias … kMaxBias
-  float brush_weight = 1.0f;       ///< of BrushInk::Pattern, 0 … 1
-  bool show_numbers = true;        ///< in the cells, where they fit
-  bool shows_whole_words = false;  ///< below a translator's texts: the words of a tokenizer of whole words
-  bool steps_all_heads = false;    ///< Steps shows whole matrices, cut into heads and put together again
   Theme theme = Theme::Dark;
   float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
   std::optional<attention::Cell> pinned;  ///< the cell whose crosshair stays when the pointer leaves
   std::optional<LockedToken> locked;      ///< the token whose row or column stays chosen
   LineChoices lines;
-  MapSide text_side =
-      MapSide::Query;  ///< of running text: shaded by what a token attends to (Query), or by what attends to it
-  SpecialTokens special_tokens = SpecialTokens::Shown;
-  bool groups_words = false;     ///< the big heatmap has a row and a column for each word instead of each token
-  bool shows_marginals = false;  ///< bars beside the big heatmap: mean attention given and received
 
   bool operator==(const ViewChoices&) const = default;
 };

@@ -34,21 +34,6 @@ auto in_exclusions() {
   return in_heads<&HeadChoices::scoring, &PatternScoring::exclusions, member>();
 }
 
-Field color_map_field() {
-  Field field = value_field(
-      "view", "color_map", "Choose colour map", in_view<&ViewChoices::color_map>(),
-      [](const std::string& name) { return nlohmann::json(name); }, read_color_map);
-  const std::vector<std::string> names = color_map_names();
-  field.flag = {.name = "--color-map",
-                .value_name = fmt::format("{}", fmt::join(names, "|")),
-                .help = "colours of the heatmaps",
-                .parse = [names](const std::string& flag, const std::string& text) -> StateEdit {
-                  const std::string& name = names[parse_choice(flag, text, names)];
-                  return [name](State& state) { state.view.color_map = name; };
-                }};
-  return field;
-}
-
 /// The flag knows one name more than the stages': weights as norms.
 Field heatmap_stage_field() {
   const std::string norms_name = "norms";
@@ -106,30 +91,7 @@ void add_view(std::vector<Field>& fields) {
                              }));
   fields.push_back(heatmap_stage_field());
   fields.push_back(switch_field("view", "weighs_values", "Choose weights or norms", in_view<&ViewChoices::weighs_values>()));
-  fields.push_back(color_map_field());
-  fields.push_back(
-      choice_field("view", "color_range", "Choose colour range", in_view<&ViewChoices::color_range>(), kRanges));
-  fields.push_back(
-      choice_field("view", "color_spread", "Choose colour scale", in_view<&ViewChoices::color_spread>(), kSpreads));
   fields.push_back(color_limits_field());
-  fields.push_back(
-      choice_field("view", "pooling", "Choose what a pixel shows", in_view<&ViewChoices::pooling>(), kPoolings,
-                   {.name = "--pooling",
-                    .help = "what a value shows of weights where it covers several cells, their largest or their mean",
-                    .tells_default = false}));
-  fields.push_back(choice_field("view", "row_names", "Name rows", in_view<&ViewChoices::row_names>(), kRowNames));
-  fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view<&ViewChoices::grid_order>(), kOrders));
-  fields.push_back(
-      choice_field("view", "paint_reach", "Choose paint reach", in_view<&ViewChoices::paint_reach>(), kReaches));
-  fields.push_back(choice_field("view", "brush_shape", "Choose brush", in_view<&ViewChoices::brush_shape>(), kBrushShapes));
-  fields.push_back(choice_field("view", "brush_ink", "Choose brush", in_view<&ViewChoices::brush_ink>(), kBrushInks));
-  fields.push_back(continuous(number_field("view", "brush_bias", "Choose brush", in_view<&ViewChoices::brush_bias>(),
-                                           -attention::kMaxBias, attention::kMaxBias)));
-  fields.push_back(continuous(number_field("view", "brush_weight", "Choose brush", in_view<&ViewChoices::brush_weight>(),
-                                           0.0f, attention::kMaxPatternWeight)));
-  fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view<&ViewChoices::show_numbers>()));
-  fields.push_back(switch_field("view", "whole_words", "Switch whole words", in_view<&ViewChoices::shows_whole_words>()));
-  fields.push_back(switch_field("view", "steps_all_heads", "Switch all heads", in_view<&ViewChoices::steps_all_heads>()));
   fields.push_back(choice_field("view", "theme", "Switch theme", in_view<&ViewChoices::theme>(), kThemes,
                                 {.name = "--theme", .help = "colours of the window", .tells_default = false}));
   fields.push_back(described(
@@ -234,26 +196,12 @@ void add_view_parts(std::vector<Field>& fields) {
                                            kMaxLineWeight)));
   fields.push_back(choice_field("lines", "pair_part", "Choose sentences of the lines",
                                 at<&State::view, &ViewChoices::lines, &LineChoices::pair_part>(), kPairParts));
-  fields.push_back(
-      choice_field("view", "text_side", "Choose what shades the text", in_view<&ViewChoices::text_side>(), kMapSides));
-  fields.push_back(choice_field("view", "special_tokens", "Choose what is shown of special tokens",
-                                in_view<&ViewChoices::special_tokens>(), kSpecialTokens));
-  fields.push_back(switch_field("view", "groups_words", "Switch words", in_view<&ViewChoices::groups_words>()));
-  fields.push_back(switch_field("view", "shows_marginals", "Switch marginals", in_view<&ViewChoices::shows_marginals>()));
 }
 
 }  // namespace
 
 void add_view_fields(std::vector<Field>& fields) {
   for (const auto add : {add_view, add_single_views, add_view_parts, add_head_views, add_comparison}) add(fields);
-}
-
-std::vector<std::string> color_map_names() {
-  std::vector<std::string> names;
-  for (const chart::ColorMap map : chart::kColorMaps) {
-    if (map != chart::ColorMap::BlueRed) names.emplace_back(chart::to_string(map));
-  }
-  return names;
 }
 
 }  // namespace headlight::app

@@ -1,6 +1,7 @@
 #include "app/widgets/brush.h"
 
 #include "app/engine/analyses/analysis.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -8,15 +9,16 @@ namespace {
 
 constexpr const char* kLabel = "Brush";
 
-std::string brush_hint(const ViewChoices& view) {
-  const bool is_box = view.brush_shape == BrushShape::Rectangle;
+std::string brush_hint(const State& state) {
+  const bool is_box = state[kBrush.shape] == BrushShape::Rectangle;
   std::string does =
       is_box ? "a drag masks a rectangle, or shows a masked one" : "click or drag masks cells, or shows masked ones";
-  if (view.brush_ink == BrushInk::Bias) {
-    does = fmt::format("{} adds {:+.4g} to scores, or takes it away", is_box ? "a drag" : "click or drag", view.brush_bias);
-  } else if (view.brush_ink == BrushInk::Pattern) {
+  if (state[kBrush.ink] == BrushInk::Bias) {
+    does =
+        fmt::format("{} adds {:+.4g} to scores, or takes it away", is_box ? "a drag" : "click or drag", state[kBrush.bias]);
+  } else if (state[kBrush.ink] == BrushInk::Pattern) {
     does = fmt::format("{} paints this head's pattern with weight {:.4g}", is_box ? "a drag" : "click or drag",
-                       view.brush_weight);
+                       state[kBrush.weight]);
   }
   return fmt::format("Brush: {}. Shift moves the map. Esc or B stops.", does);
 }
@@ -64,7 +66,7 @@ void draw_brush_toggle(Frame& frame) {
 
 void draw_brush_hint(Frame& frame, float room) {
   ImFont* font = frame.ui.fonts().body;
-  const std::string hint = brush_hint(frame.state.view);
+  const std::string hint = brush_hint(frame.state);
   const std::string fitting = fit_text(font, hint, room);
   write_text(font, frame.ui.theme().accent, fitting);
   frame.mark("head.hint", last_item_rect());

@@ -2,6 +2,7 @@
 
 #include <cfloat>
 
+#include "app/state/map_settings.h"
 #include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
@@ -50,7 +51,7 @@ shell::Color cell_color(const State& state, const MapCell& cell) {
 
 /// Returns how many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
-  if (!frame.state.view.show_numbers || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
+  if (!frame.state[kMapView.show_numbers] || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
   for (const std::uint32_t decimals : {2U, 1U}) {
     if (text_width(frame.ui.fonts().mono_small, chart::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
   }

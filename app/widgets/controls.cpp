@@ -220,6 +220,21 @@ bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen,
   return is_clicked;
 }
 
+void OpenList::entries(const AnySetting& setting, std::string_view before_labels) {
+  State& state = frame_.state;
+  const SettingText& text = setting.text;
+  if (text.options.empty()) {
+    const bool is_on = std::get<bool>(state.value(setting));
+    if (entry(text.label.data(), std::string(text.key), is_on, text.help.data())) state.put(setting, !is_on);
+  }
+  for (std::size_t i = 0; i < text.options.size(); ++i) {
+    const Option& option = text.options[i];
+    if (entry(fmt::format("{}{}", before_labels, option.label).c_str(), fmt::format("{}.{}", text.key, option.name),
+              state.value(setting) == setting.value_of(i), option.help.data()))
+      state.put(setting, setting.value_of(i));
+  }
+}
+
 void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still) {
   State& state = frame.state;
   const float chosen = state[kBlockView.speed];

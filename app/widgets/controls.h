@@ -105,6 +105,8 @@ class OpenList {
   explicit operator bool() const { return is_open_; }
   /// Draws an entry, marked "<name>.<mark>". Returns whether it was clicked.
   bool entry(const char* label, const std::string& mark, bool is_chosen, const char* explanation = nullptr);
+  /// Draws the options of a setting, marked "<name>.<key>.<option>", or the one entry of a switch without options.
+  void entries(const AnySetting& setting, std::string_view before_labels = {});
 
  private:
   Frame& frame_;

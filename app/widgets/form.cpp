@@ -268,16 +268,21 @@ bool Form::choose(const char* name, const char* label, std::span<const char* con
 }
 
 bool Form::setting(const AnySetting& setting, Choices& choices) {
-  constexpr std::size_t kFewOptions = 3, kLongestText = 200;
+  constexpr std::size_t kFewOptions = 3, kFewLetters = 20, kLongestText = 200;
   const SettingText& about = setting.text;
   const char *name = about.key.data(), *label = about.label.data(), *hint = about.zero.data(), *help = about.help.data();
   SettingValue value = choices.value(setting);
   bool has_changed = false;
   if (!about.options.empty()) {
     std::vector<const char*> labels;
-    for (const Option& option : about.options) labels.push_back(option.label.data());
+    std::size_t letters = 0;
+    for (const Option& option : about.options) {
+      labels.push_back(option.label.data());
+      letters += option.label.size();
+    }
     auto chosen = static_cast<int>(setting.option_of(value));
-    const auto draw = labels.size() > kFewOptions ? &Form::choose : &Form::segments;
+    const bool fits = labels.size() <= kFewOptions || letters <= kFewLetters;
+    const auto draw = fits ? &Form::segments : &Form::choose;
     has_changed = (this->*draw)(name, label, labels, chosen, help, about.options);
     value = setting.value_of(static_cast<std::size_t>(chosen));
   } else if (bool* is_on = std::get_if<bool>(&value)) {

@@ -1,6 +1,7 @@
 #include "app/widgets/map_layers.h"
 
 #include "app/shapes/quantities/map_tiles.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 
@@ -166,7 +167,7 @@ void TiledMap::draw_tile(const ShownTile& shown, const SetColors& colors) const 
   if (!shown.query.is_exact() || !is_sharp) return;
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
   const bool has_room = cell.x >= kMinNumberCellWidth && cell.y >= kNumberCellHeight;
-  if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown.tile);
+  if (has_room && frame_.state[kMapView.show_numbers]) draw_cell_numbers(frame_, image, *shown.tile);
   draw_weight_marks(frame_, image, *shown.tile);
   ImGui::PopClipRect();
 }

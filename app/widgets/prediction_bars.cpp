@@ -2,6 +2,7 @@
 
 #include "app/engine/predictions.h"
 #include "app/engine/token_words.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 
@@ -13,7 +14,7 @@ bool rows_write_tokens(const Frame& frame, model::BlockKind kind) {
 }
 
 std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind) {
-  if (!rows_write_tokens(frame, kind) || frame.state.view.row_names != RowNames::Written) return std::nullopt;
+  if (!rows_write_tokens(frame, kind) || frame.state[kMapView.row_names] != RowNames::Written) return std::nullopt;
   const model::TokenBatch& target = *frame.result.input->target;
   const std::uint32_t batch = frame.state.selection.batch;
   if (batch >= target.texts.size() || batch >= target.lengths.size()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/engine/prompt_lines.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/examples.h"
 #include "app/widgets/form.h"
@@ -210,10 +211,7 @@ void draw_prompt_switches(Frame& frame) {
                 "All lines together are one item of the batch, as of a document. Otherwise each line is one.");
   }
   if (frame.result.model && frame.result.model->words) {
-    form.toggle(
-        "whole_words", "Whole words", frame.state.view.shows_whole_words, {},
-        "Below the tokens: the words that notebook 002's tokenizer makes of the texts, by spaCy's rules, and <unk> for "
-        "those that its training text has less than twice.");
+    form.setting(kMapView.whole_words, frame.state);
   }
   draw_chat_switches(frame, form);
   if (state.model().is_chat) return;

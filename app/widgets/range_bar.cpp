@@ -1,5 +1,6 @@
 #include "app/widgets/range_bar.h"
 
+#include "app/state/map_settings.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 
@@ -213,35 +214,36 @@ void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::Hea
   }
 }
 
-RangeKind range_kind(const ViewChoices& view, Stage stage) {
-  if (stage == Stage::Weights && view.color_range == ColorRange::PerRow) return RangeKind::PerRow;
-  return view.color_limits.contains(stage) ? RangeKind::Fixed : RangeKind::WholeMap;
+RangeKind range_kind(const State& state, Stage stage) {
+  if (stage == Stage::Weights && state[kMapView.color_range] == ColorRange::PerRow) return RangeKind::PerRow;
+  return state.view.color_limits.contains(stage) ? RangeKind::Fixed : RangeKind::WholeMap;
 }
 
-std::string fixed_range_text(const ViewChoices& view) {
-  for (const Stage stage : {Stage::Weights, view.heatmap_stage}) {
-    if (range_kind(view, stage) != RangeKind::Fixed) continue;
-    const chart::ValueLimits& limits = view.color_limits.at(stage);
+std::string fixed_range_text(const State& state) {
+  for (const Stage stage : {Stage::Weights, state.view.heatmap_stage}) {
+    if (range_kind(state, stage) != RangeKind::Fixed) continue;
+    const chart::ValueLimits& limits = state.view.color_limits.at(stage);
     return fmt::format("colours fixed from {:.3g} to {:.3g}", double{limits.low}, double{limits.high});
   }
   return {};
 }
 
 float RangeChoice::height() const {
-  const bool is_fixed = range_kind(frame_.state.view, stage_) == RangeKind::Fixed;
+  const bool is_fixed = range_kind(frame_.state, stage_) == RangeKind::Fixed;
   const float fields = stage_ == Stage::Weights ? 2.0F : 1.0F;
   return kLine * (1.0F + (is_fixed ? fields : 0.0F));
 }
 
 void RangeChoice::choose(RangeKind kind) {
-  ViewChoices& view = frame_.state.view;
-  if (stage_ == Stage::Weights) view.color_range = kind == RangeKind::PerRow ? ColorRange::PerRow : ColorRange::Absolute;
-  if (kind == RangeKind::WholeMap) view.color_limits.erase(stage_);
-  if (kind == RangeKind::Fixed) view.color_limits.try_emplace(stage_, shown_);
+  State& state = frame_.state;
+  if (stage_ == Stage::Weights)
+    state.set(kMapView.color_range, kind == RangeKind::PerRow ? ColorRange::PerRow : ColorRange::Absolute);
+  if (kind == RangeKind::WholeMap) state.view.color_limits.erase(stage_);
+  if (kind == RangeKind::Fixed) state.view.color_limits.try_emplace(stage_, shown_);
 }
 
 void RangeChoice::draw(glm::vec2 at) {
-  const RangeKind now = range_kind(frame_.state.view, stage_);
+  const RangeKind now = range_kind(frame_.state, stage_);
   const TextStyleScope ink(frame_.ui.fonts().small, frame_.ui.theme().text);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
   ImGui::SetCursorScreenPos(at);
@@ -253,7 +255,7 @@ void RangeChoice::draw(glm::vec2 at) {
       if (list.entry(kNames[i], std::to_string(i), kind == now)) choose(kind);
     }
   }
-  if (now == RangeKind::Fixed && range_kind(frame_.state.view, stage_) == now) type_ends(at + glm::vec2(0.0F, kLine));
+  if (now == RangeKind::Fixed && range_kind(frame_.state, stage_) == now) type_ends(at + glm::vec2(0.0F, kLine));
   ImGui::PopStyleVar();
 }
 

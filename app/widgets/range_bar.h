@@ -41,10 +41,10 @@ void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::Hea
 /// The origin of the ends of a map's colour bar: a range that fits the map; the row's largest weight in each row; or values
 /// that the user fixed for the stage, which are the same for all heads, layers and texts.
 enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed };
-RangeKind range_kind(const ViewChoices& view, attention::Stage stage);
+RangeKind range_kind(const State& state, attention::Stage stage);
 /// Returns "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is
 /// fixed.
-std::string fixed_range_text(const ViewChoices& view);
+std::string fixed_range_text(const State& state);
 
 /// Chooses between them, below a colour bar: a list, and of fixed values fields to type them into.
 class RangeChoice {

@@ -1,5 +1,6 @@
 #include "app/widgets/shown_tile.h"
 
+#include "app/state/map_settings.h"
 #include "chart/color.h"
 
 namespace headlight::app {
@@ -95,10 +96,7 @@ std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQu
   return tiles;
 }
 
-std::span<const std::uint32_t> weight_colors(const State& state) {
-  const Result<chart::ColorMap> map = chart::parse_color_map(state.view.color_map);
-  return chart::table(map ? *map : chart::ColorMap::Viridis);
-}
+std::span<const std::uint32_t> weight_colors(const State& state) { return chart::table(state[kMapView.color_map]); }
 
 std::span<const std::uint32_t> signed_colors() { return chart::table(chart::ColorMap::BlueRed); }
 
@@ -122,7 +120,7 @@ chart::ValueLimits fitted_range(const TileFacts& facts, chart::ScaleSpread sprea
 
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row) {
   image.color_map = weight_colors(state);
-  image.spread = state.view.color_spread;
+  image.spread = state[kMapView.color_spread];
   const bool is_fitted = shown_tile.tile && !is_per_row;
   const chart::ValueLimits fitted = is_fitted ? fitted_range(*shown_tile.facts, image.spread) : chart::ValueLimits();
   image.low = fitted.low;
@@ -135,7 +133,7 @@ void set_weight_colors(shell::HeatmapImage& image, const State& state, const Sho
 
 void set_share_colors(shell::HeatmapImage& image, const State& state, const ValueRange& range) {
   image.color_map = weight_colors(state);
-  image.spread = state.view.color_spread;
+  image.spread = state[kMapView.color_spread];
   image.low = 0.0F;
   image.high = range.high > 0.0F ? range.high : 1.0F;
 }

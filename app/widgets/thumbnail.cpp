@@ -2,6 +2,7 @@
 
 #include "app/engine/analyses/analysis.h"
 #include "app/shapes/quantities/quantity.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
@@ -117,7 +118,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const chart::Rect& b
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
-  const bool is_per_row = !is_difference && frame.state.view.color_range == ColorRange::PerRow;
+  const bool is_per_row = !is_difference && frame.state[kMapView.color_range] == ColorRange::PerRow;
   if (is_difference) {
     set_difference_colors(image, shown_tile.facts->range, kMinDifference);
   } else {

@@ -1,5 +1,6 @@
 #include "app/widgets/token_menu.h"
 
+#include "app/state/map_settings.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
@@ -74,7 +75,7 @@ class TokenItems {
       if (is_both || token_.side == MapSide::Query) erase_paint(frame_.state, cells(BrushShape::Row), map_);
     }
     mark_last_item(frame_, "token.unpaint", "Takes away what was painted in the token's row and column.");
-    write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, reach_text(frame_.state.view.paint_reach));
+    write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, reach_text(frame_.state[kBrush.reach]));
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "app/widgets/whole_words.h"
 
 #include "app/engine/prompt_lines.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "inference/language_model.h"
 #include "text/word_vocabulary.h"
@@ -15,7 +16,7 @@ constexpr float kWordGap = 7.0F;
 
 void draw_whole_words(Frame& frame, const char* name, const std::string& text, bool is_target) {
   const inference::LanguageModel* model = frame.result.model.get();
-  if (!frame.state.view.shows_whole_words || model == nullptr || !model->words) return;
+  if (!frame.state[kMapView.whole_words] || model == nullptr || !model->words) return;
   const text::WordVocabulary& vocabulary = is_target ? model->words->target : model->words->source;
   const std::vector<LineRange> lines = item_lines(text, frame.state.model().joins_lines);
   const std::uint32_t item = frame.state.selection.batch;

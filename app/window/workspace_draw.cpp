@@ -306,7 +306,7 @@ void Workspace::draw_status(Frame& frame) {
     const StatusChoice choice =
         draw_remarks(frame, {.model_changes = model_changes(frame.state),
                              .compared_with = frame.state.compare.baseline ? compared_with(frame.state) : std::string(),
-                             .fixed_range = fixed_range_text(frame.state.view),
+                             .fixed_range = fixed_range_text(frame.state),
                              .toast = toast_});
     if (choice.resets_model) run("head.reset_model");
     if (choice.stops_comparing) run("compare.stop");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "imgui.h"
 #include "support/block_colors.h"
@@ -72,11 +73,12 @@ TEST_SUITE("gpu") {
     State state = playground();
     check_stored("head", window_of(state));
     state.view.theme = Theme::Light;
-    state.view.color_map = "magma";
+    state.set(kMapView.color_map, chart::ColorMap::Magma);
     check_stored("head-light", window_of(state));
     state.view.tab = "grid";
     check_stored("grid", window_of(state));
     state.view = {};
+    state.set(kMapView.color_map, chart::ColorMap::Viridis);
     state.view.tab = "steps";
     check_stored("steps", window_of(state));
   }
@@ -109,7 +111,7 @@ TEST_SUITE("gpu") {
     CHECK(test::difference(whole, window_of(playground())).most == 0.0);
     check_told_apart(whole, window_of(playground(), "fold.sidebar"));
     State state = playground();
-    state.view.color_map = "magma";
+    state.set(kMapView.color_map, chart::ColorMap::Magma);
     check_told_apart(whole, window_of(state));
     state = playground();
     state.masks[model::BlockKind::EncoderSelf].rule.causal = false;

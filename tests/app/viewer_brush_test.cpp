@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "app/state/map_settings.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
@@ -64,8 +65,9 @@ TEST_SUITE("gpu") {
     const auto painted = [&] { return attention::painted_count(ui.state().masks.by_kind[0].painted); };
     const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
     REQUIRE(shape.queries >= 5);
-    const std::pair<const char*, std::size_t> shapes[] = {
-        {"mask.shape.1", shape.keys}, {"mask.shape.2", shape.queries}, {"mask.shape.3", shape.queries - 2}};
+    const std::pair<const char*, std::size_t> shapes[] = {{"mask.brush_shape.1", shape.keys},
+                                                          {"mask.brush_shape.2", shape.queries},
+                                                          {"mask.brush_shape.3", shape.queries - 2}};
     for (const auto& one : shapes) {
       const char* name = one.first;
       CAPTURE(name);
@@ -79,7 +81,7 @@ TEST_SUITE("gpu") {
       CHECK(painted() == 0);
     }
     ui.press(Key::B);
-    ui.click("mask.shape.4");
+    ui.click("mask.brush_shape.4");
     const chart::Rect map = ui.rect("head.map");
     const auto middle = [&](std::uint32_t query, std::uint32_t key) {
       const glm::vec2 cell{(static_cast<float>(key) + 0.5F) / static_cast<float>(shape.keys),
@@ -100,13 +102,13 @@ TEST_SUITE("gpu") {
     const float before = weights(ui).at(2, 4);
     REQUIRE(before > 0.0F);
     ui.press(Key::B);
-    ui.click("mask.ink.1");
+    ui.click("mask.brush_ink.1");
     CHECK(ui.sees("mask.bias"));
     ui.paint_cell(2, 4);
     const attention::MaskSpec& mask = ui.state().masks.by_kind[0];
     CHECK(attention::painted_count(mask.biases) == 1);
     CHECK(mask.painted.empty());
-    const float bias = ui.state().view.brush_bias, grown = before * std::exp(bias);
+    const float bias = ui.state()[kBrush.bias], grown = before * std::exp(bias);
     CHECK(std::abs(weights(ui).at(2, 4) - grown / (1.0F - before + grown)) < 1e-6F);  // observed 0
     CHECK(model_changes(ui.state()).find("1 bias painted") != std::string::npos);
     ui.wait(2.0);
@@ -123,7 +125,7 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     const float other = weights(ui).at(1, 4);
     ui.press(Key::B);
-    ui.click("mask.ink.2");
+    ui.click("mask.brush_ink.2");
     CHECK(ui.sees("mask.weight"));
     ui.paint_cell(2, 4);
     ui.paint_cell(2, 0);

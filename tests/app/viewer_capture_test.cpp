@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/shapes/quantities/evaluation.h"
+#include "app/state/map_settings.h"
 #include "app/state/session_file.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
@@ -119,7 +120,7 @@ TEST_SUITE("gpu") {
     fs::copy_file(captured("self.safetensors"), path);
     write_file_atomically(folder.path() / "c.json", R"([["The", "Ġca", "fÃ", "©", "Ġ"], ["The", "Ġca", "fÃ", "©", "Ġ"]])");
     State state;
-    state.view.groups_words = true;
+    state.set(kMapView.groups_words, true);
     UiDriver ui(state);
     open_file(ui, path);
     CHECK(ui.result().input->source.texts.at(0) == std::vector<std::string>{"The", "·ca", "fé¦", "¦é", "·"});
@@ -236,7 +237,7 @@ TEST_SUITE("gpu") {
     ui.show("steps");
     CHECK(ui.sees("steps.masked"));
     CHECK_FALSE(ui.sees("steps.v"));
-    CHECK_FALSE(ui.sees("steps.heads"));
+    CHECK_FALSE(ui.sees("view.steps_all_heads"));
     ui.move_to("steps.masked");
     REQUIRE(ui.result().capture);
     CHECK(ui.result().error == "");

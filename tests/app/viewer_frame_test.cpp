@@ -191,7 +191,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a translator's controls have tooltips, too") {
     UiDriver ui({}, open_reference_runner, {}, true);
     show_golden_model(ui, "marian");
-    CHECK(ui.sees("head.rows.0"));
+    CHECK(ui.sees("view.row_names.0"));
     check_tips(ui);
     ui.press(Key::Digit3);
     check_tips(ui);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "app/widgets/thumbnail.h"
 #include "engine/fake_runner.h"
@@ -27,15 +28,15 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("grid.cross.0.0"));
     ui.click("grid.line.1");
     CHECK(ui.state().selection.batch == 1);
-    ui.click("grid.order.1");
-    CHECK(ui.state().view.grid_order == GridOrder::ByConcentration);
+    ui.click("view.grid_order.1");
+    CHECK(ui.state()[kMapView.grid_order] == GridOrder::ByConcentration);
     ui.click("head.stage.0");
     CHECK(ui.state().view.heatmap_stage == attention::Stage::Scores);
   }
 
   TEST_CASE("sorted by concentration, the first thumbnail is the most concentrated head") {
     State state;
-    state.view.grid_order = GridOrder::ByConcentration;
+    state.set(kMapView.grid_order, GridOrder::ByConcentration);
     UiDriver ui(state);
     struct Placed {
       float y, x, concentration;
@@ -63,7 +64,7 @@ TEST_SUITE("gpu") {
     for (const GridOrder order : {GridOrder::ByLayer, GridOrder::ByConcentration}) {
       const bool is_by_layer = order == GridOrder::ByLayer;
       CAPTURE(is_by_layer);
-      state.view.grid_order = order;
+      state.set(kMapView.grid_order, order);
       UiDriver ui(state, fake_factory(log));
       REQUIRE(ui.result().shapes.size() == 48);
       const chart::Rect thumbnail = ui.rect("grid.encoder.0.0");

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 #include "app/window/offscreen_viewer.h"
@@ -106,7 +107,7 @@ TEST_SUITE("gpu") {
     CHECK(at("mask.causal") < at("section.compare"));
     CHECK(at("compare.freeze") < at("tab.head"));
     CHECK(at("tab.head") < at("head.gain"));
-    CHECK(at("head.gain") < at("grid.order.0"));
+    CHECK(at("head.gain") < at("view.grid_order.0"));
     for (const std::string& name : in_sidebar) {
       CAPTURE(name);
       const bool is_disabled = name == "mask.reset";  // there is nothing to reset
@@ -150,13 +151,13 @@ TEST_SUITE("gpu") {
     ui.press(Key::Enter);
     CHECK_FALSE(ui.sees("head.range.0"));
     CHECK(is_at(ui, "head.range"));
-    CHECK(ui.state().view.color_range == ColorRange::PerRow);
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::PerRow);
     ui.press(Key::Space);
     CHECK(is_at(ui, "head.range.1"));
     ui.press(Key::Escape);
     CHECK_FALSE(ui.sees("head.range.0"));
     CHECK(is_at(ui, "head.range"));
-    CHECK(ui.state().view.color_range == ColorRange::PerRow);
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::PerRow);
   }
 
   TEST_CASE("arrows move in a row of choices and change a slider, and none of it moves the map") {

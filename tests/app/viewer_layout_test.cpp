@@ -11,6 +11,7 @@
 
 #include "app/engine/analyses/head_similarity.h"
 #include "app/models/starter_view.h"
+#include "app/state/map_settings.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
@@ -249,7 +250,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("tooltips of tokens, predictions, words, nodes and products stand beside them as well") {
     State state = of_captions();
-    state.view.groups_words = true;
+    state.set(kMapView.groups_words, true);
     UiDriver ui(state, open_gpu_runner);
     std::size_t seen = 0;
     const std::string last = std::to_string(ui.result().input->source.lengths[0] - 1);

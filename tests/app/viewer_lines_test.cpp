@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
 #include "support/sanitizers.h"
@@ -196,8 +197,8 @@ TEST_SUITE("gpu") {
       });
     };
     CHECK(has(attention::Stage::Weights, 3, 1, 0));
-    ui.click("text.side.1");
-    CHECK(ui.state().view.text_side == MapSide::Key);
+    ui.click("view.text_side.1");
+    CHECK(ui.state()[kTextView.side] == MapSide::Key);
     CHECK(has(attention::Stage::Weights, 0, 12, 3));
     ui.click("text.mean.1");
     CHECK(ui.state().selection.mean == HeadMean::Layer);
@@ -215,7 +216,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     CHECK(ui.sees("text.source.2"));
     CHECK(ui.sees("text.target.4"));
-    CHECK_FALSE(ui.sees("text.side.0"));
+    CHECK_FALSE(ui.sees("view.text_side.0"));
     ui.click("text.source.1");
     CHECK(ui.state().view.locked == LockedToken{MapSide::Key, 1});
     // Some of the other side's tokens, the largest weight's in any case, have room for a number over them.

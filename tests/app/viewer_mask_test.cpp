@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/state/map_settings.h"
 #include "app/state/model_changes.h"
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
@@ -27,8 +28,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().masks.by_kind[0].fill == attention::MaskFill::MinusOneBillion);
     ui.click_within("mask.window", 0.5F, 0.5F);
     CHECK(ui.state().masks.by_kind[0].rule.window == 3);
-    ui.click("mask.reach.3");
-    CHECK(ui.state().view.paint_reach == PaintReach::AllLayers);
+    ui.click("mask.paint_reach.3");
+    CHECK(ui.state()[kBrush.reach] == PaintReach::AllLayers);
     ui.click("mask.reset");
     CHECK(ui.state().masks == attention::MaskSet{});
     ui.press(Key::Z, kControl);

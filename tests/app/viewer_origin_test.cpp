@@ -118,7 +118,7 @@ TEST_SUITE("gpu") {
     CHECK(token.starts_with(weight_of(4, 1, ui.state().selection.head)));
     CHECK(token.find("query 4 ") != std::string::npos);
     CHECK(token.find("key 1 ") != std::string::npos);
-    ui.move_to("text.side.0");  // shaded by the locked token: the largest weight, which the line above names
+    ui.move_to("view.text_side.0");  // shaded by the locked token: the largest weight, which the line above names
     const std::string largest = told();
     CHECK(largest.find("query 4 ") != std::string::npos);
     CHECK(largest.find("…") == std::string::npos);

@@ -9,6 +9,7 @@
 #include "app/engine/analyses/lens_cells.h"
 #include "app/shapes/quantities/tile_query.h"
 #include "app/state/block_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/ui_driver.h"
 #include "app/widgets/prediction_bars.h"
@@ -221,9 +222,9 @@ TEST_SUITE("gpu") {
     REQUIRE(written);
     REQUIRE(written->size() == target.texts[0].size());
     for (std::size_t row = 0; row + 1 < target.lengths[0]; ++row) CHECK((*written)[row] == target.texts[0][row + 1]);
-    shown.view.row_names = RowNames::Read;
+    shown.set(kMapView.row_names, RowNames::Read);
     CHECK_FALSE(names_of_rows(ui, shown));
-    shown.view.row_names = RowNames::Written;
+    shown.set(kMapView.row_names, RowNames::Written);
     shown.selection.block.kind = model::BlockKind::EncoderSelf;
     CHECK_FALSE(names_of_rows(ui, shown));  // its rows are the source
     ui.click("grid.kind.2");
@@ -232,10 +233,10 @@ TEST_SUITE("gpu") {
     const Prediction* next = ui.result().prediction(
         {.batch = 0, .token = last, .layer = predicting_layers(*ui.result().network), .keeps_logits = true});
     REQUIRE(next);
-    ui.click("head.rows.1");
-    CHECK(ui.state().view.row_names == RowNames::Read);
+    ui.click("view.row_names.1");
+    CHECK(ui.state()[kMapView.row_names] == RowNames::Read);
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().view.row_names == RowNames::Written);
+    CHECK(ui.state()[kMapView.row_names] == RowNames::Written);
   }
 
   TEST_CASE("the alignment is the mean of all cross-attention heads, and the menu leads there") {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/shell_stage.h"
+#include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/shown_tile.h"
@@ -71,7 +72,7 @@ TEST_SUITE("gpu") {
         CAPTURE(spread);
         State state;
         state.view.heatmap_stage = shown;
-        state.view.color_spread = spread;
+        state.set(kMapView.color_spread, spread);
         UiDriver ui(state);
         ui.resize(900, 640);
         const chart::Rect bar = ui.rect("head.range_bar");
@@ -133,7 +134,7 @@ TEST_SUITE("gpu") {
     CHECK(image.high == 0.25F);
     // Each row's own range forgets nothing.
     choose("head.range.1");
-    CHECK(ui.state().view.color_range == ColorRange::PerRow);
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::PerRow);
     choose("head.range.2");
     CHECK(limits.at(Stage::Weights) == typed);
     const State fixed = ui.state();
@@ -149,7 +150,7 @@ TEST_SUITE("gpu") {
     // Words have the same range as tokens.
     ui.click("head.stage.3");
     ui.click("head.shown");
-    ui.click("head.shown.words");
+    ui.click("head.shown.groups_words");
     REQUIRE(ui.sees("head.words"));
     choose("head.range.2");
     CHECK(limits.contains(Stage::Weights));
@@ -186,7 +187,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
     // Key 0 has the rest of each row: 1 - 29 * 0.005.
     State state = with_scores(30, "k == 0 ? log(0.855) : log(0.005)");
-    state.view.show_numbers = false;
+    state.set(kMapView.show_numbers, false);
     state.view.color_limits[Stage::Weights] = {.low = 0.0F, .high = 1.0F};
     UiDriver ui(state);
     const glm::vec2 cell = ui.at("head.map", 0.55F, 0.55F);  // the middle of one
@@ -194,8 +195,8 @@ TEST_SUITE("gpu") {
       return ui.ui().read_pixels().at(static_cast<std::uint32_t>(cell.x), static_cast<std::uint32_t>(cell.y));
     };
     const std::uint32_t linear = color();
-    ui.click("head.spread.2");
-    CHECK(ui.state().view.color_spread == chart::ScaleSpread::Log);
+    ui.click("view.color_spread.2");
+    CHECK(ui.state()[kMapView.color_spread] == chart::ScaleSpread::Log);
     const std::uint32_t logarithmic = color();
     // 0.005 of 0.0001 … 1 is at 42 % of the colours, and at 0.5 % of the linear ones.
     shell::HeatmapImage image;

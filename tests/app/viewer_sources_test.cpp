@@ -12,6 +12,7 @@
 #include "app/state/block_settings.h"
 #include "app/state/comparison.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/session_file.h"
@@ -77,7 +78,7 @@ std::vector<Shown> all_modes() {
     } else {
       add(view.id, view.id == "head" || view.id == "steps" ? 2 : 1, [](State& state, int i) {
         if (i == 1) state.selection.mean = HeadMean::Layer;
-        state.view.steps_all_heads = i == 1;
+        state.set(kStepsView.all_heads, i == 1);
       });
     }
   }
@@ -93,12 +94,13 @@ State everything_on(const Shown& shown) {
   state.selection.block.layer = {1};
   state.selection.head = 1;
   state.view.tab = shown.view;
-  state.view.weighs_values = state.view.groups_words = state.view.shows_marginals = true;
-  state.view.special_tokens = SpecialTokens::Renormalized;
+  state.view.weighs_values = true;
+  state.set(kMapView.groups_words, true).set(kMapView.shows_marginals, true);
+  state.set(kMapView.special_tokens, SpecialTokens::Renormalized);
   state.view.pinned = attention::Cell{.query = 3, .key = 2};
   state.view.locked = LockedToken{.side = MapSide::Query, .token = 3};
-  state.view.color_range = ColorRange::PerRow;
-  state.view.grid_order = GridOrder::ByConcentration;
+  state.set(kMapView.color_range, ColorRange::PerRow);
+  state.set(kMapView.grid_order, GridOrder::ByConcentration);
   state.view.lines.shows_selected = false;
   state.set(kCorpusView.mode, CorpusMode::Head);
   compare_with_text(state, "a dog ran over there");

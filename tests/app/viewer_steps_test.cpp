@@ -137,7 +137,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees(name));
     }
     CHECK_FALSE(ui.sees("steps.all_q"));
-    ui.click("steps.heads.1");
+    ui.click("view.steps_all_heads.1");
     for (const char* name : {"steps.all_q", "steps.all_k", "steps.all_v", "steps.all_heads"}) {
       CAPTURE(name);
       CHECK(ui.sees(name));

@@ -18,6 +18,7 @@
 #include "app/engine/analyses/head_metrics.h"
 #include "app/figures/figure_kind.h"
 #include "app/figures/job.h"
+#include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
@@ -193,7 +194,7 @@ TEST_SUITE("gpu") {
       state.selection.mean = one.mean;
       state.view.heatmap_stage = one.stage;
       state.view.theme = Theme::Light;
-      state.view.color_map = "magma";
+      state.set(kMapView.color_map, chart::ColorMap::Magma);
       UiDriver ui(state);
       if (one.is_difference) {
         ui.press(Key::D, kControl);
@@ -224,7 +225,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the figure of Head is of words where the map is, and says where a map is too large for it") {
     const TemporaryDirectory folder;
     State state = view_of("head");
-    state.view.groups_words = true;
+    state.set(kMapView.groups_words, true);
     {
       UiDriver ui(state);
       show_golden_model(ui, "gpt2");

@@ -7,6 +7,7 @@
 
 #include <imgui.h>
 
+#include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "app/window/panels.h"
 
@@ -51,23 +52,23 @@ TEST_SUITE("gpu") {
     ui.fill_in("text.edit", "the cats sat");
     REQUIRE(ui.result().input->source.length > 3);
     CHECK(ui.sees("head.map"));
-    choose(ui, "words");
-    CHECK(ui.state().view.groups_words);
+    choose(ui, "groups_words");
+    CHECK(ui.state()[kMapView.groups_words]);
     CHECK(ui.window().undo().undo_label() == "Switch words");
     CHECK(ui.sees("head.words"));
     CHECK_FALSE(ui.sees("head.map"));
-    choose(ui, "renormalized");
-    CHECK(ui.state().view.special_tokens == SpecialTokens::Renormalized);
+    choose(ui, "special_tokens.renormalized");
+    CHECK(ui.state()[kMapView.special_tokens] == SpecialTokens::Renormalized);
     CHECK(ui.sees("head.words"));
-    choose(ui, "words");
-    choose(ui, "shown");
+    choose(ui, "groups_words");
+    choose(ui, "special_tokens.shown");
     CHECK(ui.sees("head.map"));
     CHECK_FALSE(ui.sees("head.words"));
   }
 
   TEST_CASE("bars are beside the map and below it, of tokens and of words") {
     UiDriver ui;
-    choose(ui, "bars");
+    choose(ui, "shows_marginals");
     for (const char* map : {"head.map", "head.words"}) {
       CAPTURE(std::string(map));
       REQUIRE(ui.sees("head.given"));
@@ -77,7 +78,7 @@ TEST_SUITE("gpu") {
       CHECK(chart::intersection(ui.rect("head.given"), ui.rect("head.received")).is_empty());
       ui.move_to("head.given");
       ui.move_to("head.received");
-      if (ui.sees("head.map")) choose(ui, "words");
+      if (ui.sees("head.map")) choose(ui, "groups_words");
     }
   }
 

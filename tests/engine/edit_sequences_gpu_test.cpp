@@ -8,6 +8,7 @@
 
 #include "app/engine/gpu_runner.h"
 #include "app/engine/runner.h"
+#include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/undo.h"
 #include "engine/two_runs.h"
@@ -99,8 +100,8 @@ class UserOfModel {
 
   void paint_cell() {
     select_head(state_.selection, {block(), random_.below(2)});
-    state_.view.paint_reach =
-        random_.pick({PaintReach::ThisHead, PaintReach::ThisLayer, PaintReach::LaterLayers, PaintReach::AllLayers});
+    state_.set(kBrush.reach,
+               random_.pick({PaintReach::ThisHead, PaintReach::ThisLayer, PaintReach::LaterLayers, PaintReach::AllLayers}));
     const attention::Cell cell{.query = random_.below(kMaxTokens), .key = random_.below(kMaxTokens)};
     paint(state_, cell, random_.chance(0.4), {.keys = {kMaxTokens}, .rows = kMaxTokens, .columns = kMaxTokens, .layers = 2});
   }

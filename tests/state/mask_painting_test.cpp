@@ -1,5 +1,6 @@
 // The brush on the state: its shapes, the maps that it reaches, and taking paint away.
 #include "app/state/mask_painting.h"
+#include "app/state/map_settings.h"
 
 #include <doctest/doctest.h>
 
@@ -69,14 +70,14 @@ TEST_SUITE("cpu") {
     paint_bias(state, row, 2.5f, kMap);
     CHECK(bias(1, 2, {3, 1}) == 2.5f);
     CHECK(bias(1, 0, {3, 1}) == 0.0f);
-    state.view.paint_reach = PaintReach::LaterLayers;
+    state.set(kBrush.reach, PaintReach::LaterLayers);
     paint_bias(state, {{3, 1}}, -1.0f, kMap);
     CHECK(bias(1, 2, {3, 1}) == -1.0f);
     CHECK(bias(2, 0, {3, 1}) == -1.0f);
     CHECK(bias(0, 2, {3, 1}) == 0.0f);
     CHECK(bias(1, 2, {3, 0}) == 2.5f);
-    state.view.brush_ink = BrushInk::Bias;
-    state.view.brush_bias = -1.0f;
+    state.set(kBrush.ink, BrushInk::Bias);
+    state.set(kBrush.bias, -1.0f);
     CHECK(has_ink(state, {3, 1}));
     CHECK_FALSE(has_ink(state, {3, 0}));
     put_ink(state, row, false, kMap);
@@ -92,8 +93,8 @@ TEST_SUITE("cpu") {
     state.selection.head = 3;
     const std::pair head(state.selection.block, 3u);
     state.patterns[head] = attention::FixedPattern::Uniform;
-    state.view.brush_ink = BrushInk::Pattern;
-    state.view.brush_weight = 0.5f;
+    state.set(kBrush.ink, BrushInk::Pattern);
+    state.set(kBrush.weight, 0.5f);
     put_ink(state, {{2, 0}, {2, 1}}, true, kMap);
     CHECK(state.patterns.at(head).kind == attention::FixedPattern::Painted);
     CHECK(state.patterns.at(head).weights.state({2, 1}) == 0.5f);
@@ -124,7 +125,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("from this layer on: earlier layers stay as they are") {
     State state;
     state.selection.block.layer.value = 1;
-    state.view.paint_reach = PaintReach::LaterLayers;
+    state.set(kBrush.reach, PaintReach::LaterLayers);
     const Cell cell{.query = 2, .key = 0};
     paint(state, cell, false, kMap);
     for (std::uint32_t layer = 0; layer < 3; ++layer) {
@@ -132,11 +133,11 @@ TEST_SUITE("cpu") {
     }
     paint(state, cell, true, kMap);
     CHECK(selected_mask(state).painted.empty());
-    state.view.paint_reach = PaintReach::ThisHead;
+    state.set(kBrush.reach, PaintReach::ThisHead);
     state.selection.block.layer.value = 2;
     paint(state, cell, false, kMap);
     state.selection.block.layer.value = 1;
-    state.view.paint_reach = PaintReach::LaterLayers;
+    state.set(kBrush.reach, PaintReach::LaterLayers);
     paint(state, cell, true, kMap);  // a wider brush replaces narrower paint
     CHECK(selected_mask(state).painted.empty());
   }
@@ -160,9 +161,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("taking paint away reaches every scope that the map shows, and no other head") {
     State state;
     const Cell cell{.query = 1, .key = 1};
-    state.view.paint_reach = PaintReach::AllLayers;
+    state.set(kBrush.reach, PaintReach::AllLayers);
     paint(state, cell, false, kMap);
-    state.view.paint_reach = PaintReach::ThisHead;
+    state.set(kBrush.reach, PaintReach::ThisHead);
     state.selection.head = 1;
     paint(state, cell, true, kMap);
     erase_paint(state, {cell}, kMap);

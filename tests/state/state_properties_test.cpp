@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
@@ -84,7 +85,7 @@ void apply(const Edit& edit, State& state) {
       state.selection.batch = edit.is_on ? 1 : 0;
       break;
     case Action::Reach:
-      state.view.paint_reach = static_cast<PaintReach>(edit.first % 4);
+      state.set(kBrush.reach, static_cast<PaintReach>(edit.first % 4));
       break;
     case Action::Paint:
       paint(state, cell, edit.is_on, painted_map());
@@ -197,7 +198,7 @@ TEST_SUITE("cpu") {
       for (const Edit& edit : *rc::gen::container<std::vector<Edit>>(any_edit())) {
         const attention::Cell cell{.query = edit.first, .key = edit.second};
         const State before = state;
-        state.view.paint_reach = static_cast<PaintReach>(edit.first % 4);
+        state.set(kBrush.reach, static_cast<PaintReach>(edit.first % 4));
         paint(state, cell, edit.is_on, painted_map());
         cells.insert(cell);
         for (std::uint32_t query = 0; query < 6; ++query) {
@@ -209,7 +210,7 @@ TEST_SUITE("cpu") {
         state.selection.head = edit.second;
       }
       state.selection = unpainted.selection;
-      state.view.paint_reach = PaintReach::AllLayers;
+      state.set(kBrush.reach, PaintReach::AllLayers);
       for (const attention::Cell cell : cells) paint(state, cell, is_visible(unpainted, cell), painted_map());
       RC_ASSERT(state.masks == unpainted.masks);
     });

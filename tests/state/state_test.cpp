@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/field.h"
+#include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
@@ -199,12 +200,12 @@ TEST_SUITE("cpu") {
     CHECK(selected_mask(state).painted.empty());
 
     paint(state, cell, false, {.keys = 5});
-    state.view.paint_reach = PaintReach::AllLayers;
+    state.set(kBrush.reach, PaintReach::AllLayers);
     paint(state, cell, true, {.keys = 5});
     CHECK(selected_mask(state).painted.empty());
     paint(state, cell, false, {.keys = 5});
     CHECK_FALSE(selected_mask(state).is_visible(3, 0, 7, 1, 0, 5));
-    state.view.paint_reach = PaintReach::ThisHead;
+    state.set(kBrush.reach, PaintReach::ThisHead);
     paint(state, cell, true, {.keys = 5});
     CHECK(selected_mask(state).is_visible(0, 0, 0, 1, 0, 5));
     CHECK_FALSE(selected_mask(state).is_visible(0, 0, 1, 1, 0, 5));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/undo.h"
 #include "support/expressions.h"
@@ -149,7 +150,7 @@ TEST_SUITE("cpu") {
     CHECK(label([](State& s) { s.view.locked = LockedToken{}; }) == "Lock token");
     CHECK(label([](State& s) { s.view.lines.hidden_heads = {0}; }) == "Choose heads of the lines");
     CHECK(label([](State& s) { s.view.lines.threshold = 0.5F; }) == "Change threshold of the lines");
-    CHECK(label([](State& s) { s.view.text_side = MapSide::Key; }) == "Choose what shades the text");
+    CHECK(label([](State& s) { s.set(kTextView.side, MapSide::Key); }) == "Choose what shades the text");
     CHECK(label([](State& s) { selected_mask(s).rule.key_padding = false; }) == "Switch padding mask");
     CHECK(label([](State& s) { selected_mask(s).fill = attention::MaskFill::MinusOneBillion; }) == "Choose fill");
     CHECK(label([](State& s) { s.masks[model::BlockKind::Cross].rule.prefix = 2; }) == "Change prefix");

@@ -5,6 +5,7 @@
 #include "app/state/corpus_settings.h"
 #include "app/state/heads_settings.h"
 #include "app/state/logits_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
@@ -90,31 +91,31 @@ State unusual_state() {
   state.view = {
       .tab = "steps",
       .heatmap_stage = attention::Stage::Scaled,
-      .color_map = "magma",
-      .color_range = ColorRange::PerRow,
-      .color_spread = chart::ScaleSpread::Log,
       .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
       .weighs_values = true,
-      .row_names = RowNames::Read,
-      .pooling = attention::Pooling::Mean,
-      .grid_order = GridOrder::ByConcentration,
-      .paint_reach = PaintReach::AllLayers,
-      .brush_shape = BrushShape::Row,
-      .brush_ink = BrushInk::Bias,
-      .brush_bias = -0.5f,
-      .brush_weight = 0.125f,
-      .show_numbers = false,
-      .shows_whole_words = true,
-      .steps_all_heads = true,
       .theme = Theme::Light,
       .ui_scale = 1.5f,
       .pinned = attention::Cell{.query = 1, .key = 2},
       .locked = LockedToken{.side = MapSide::Key, .token = 3},
-      .lines = {.shows_selected = false, .hidden_heads = {1, 4}, .threshold = 0.125F, .pair_part = PairPart::SecondToFirst},
-      .text_side = MapSide::Key,
-      .special_tokens = SpecialTokens::Renormalized,
-      .groups_words = true,
-      .shows_marginals = true};
+      .lines = {.shows_selected = false, .hidden_heads = {1, 4}, .threshold = 0.125F, .pair_part = PairPart::SecondToFirst}};
+  state.set(kMapView.color_map, chart::ColorMap::Magma)
+      .set(kMapView.color_range, ColorRange::PerRow)
+      .set(kMapView.color_spread, chart::ScaleSpread::Log)
+      .set(kMapView.row_names, RowNames::Read)
+      .set(kMapView.pooling, attention::Pooling::Mean)
+      .set(kMapView.grid_order, GridOrder::ByConcentration)
+      .set(kMapView.show_numbers, false)
+      .set(kMapView.whole_words, true)
+      .set(kMapView.special_tokens, SpecialTokens::Renormalized)
+      .set(kMapView.groups_words, true)
+      .set(kMapView.shows_marginals, true)
+      .set(kTextView.side, MapSide::Key)
+      .set(kStepsView.all_heads, true)
+      .set(kBrush.reach, PaintReach::AllLayers)
+      .set(kBrush.shape, BrushShape::Row)
+      .set(kBrush.ink, BrushInk::Bias)
+      .set(kBrush.bias, -0.5f)
+      .set(kBrush.weight, 0.125f);
   state.set(kNeuronView.form, NeuronForm::AllKeys).set(kNeuronView.order, ProductOrder::BySize);
   state.opened_matrix = "scores";
   state.set(kBlockView.activations, true).set(kBlockView.reduces_motion, true).set(kBlockView.speed, 2.5f);

@@ -2,6 +2,7 @@
 
 #include "app/shapes/table.h"
 #include "app/state/block_settings.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -141,7 +142,7 @@ void ActivationMap::draw(Frame& frame) {
   if (!found || found->states.empty()) return write_missing(frame, answer);
   matrix_ = matrix_of(frame, *found);
   subtitle_ = massive_text(frame, *found);
-  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) color_map_ = *map;
+  color_map_ = frame.state[kMapView.color_map];
   write_note(frame,
              "The number of each token\u2019s vector in the residual stream that is farthest from 0. Massive (Sun et al. "
              "2024): |x| > 100 and > 1,000 \u00D7 the median |x| of that layer.",

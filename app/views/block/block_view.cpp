@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/open_views.h"
 
 #include "app/state/block_settings.h"
@@ -21,16 +22,17 @@ struct BlockFigure {
   std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
   std::vector<chart::Rgb> colors;                             ///< [node]
   bool is_compared = false;
-  std::string title = {}, subtitle = {}, color_map = {};
+  std::string title = {}, subtitle = {};
+  chart::ColorMap color_map = chart::ColorMap::Viridis;
   chart::Rgb arrow{};  ///< of the residual stream past a branch
 };
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
-exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_map, bool is_compared) {
+exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared) {
   exporting::FigureStyle style;
   style.scale = chart::ScaleKind::Maximum;
-  if (const auto map = chart::parse_color_map(color_map)) style.color_map = *map;
+  style.color_map = color_map;
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
@@ -53,7 +55,7 @@ BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan
     kept.subtitle += fmt::format("; {} \u201C{}\u201D", difference_caption(frame.state),
                                  frame.ui.unshaped(frame.state.compare.baseline->name));
   }
-  kept.color_map = frame.state.view.color_map;
+  kept.color_map = frame.state[kMapView.color_map];
   kept.arrow = chart::unpack(theme.text_dim);
   return kept;
 }

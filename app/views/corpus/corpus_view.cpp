@@ -1,4 +1,5 @@
 #include "app/state/corpus_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/session_file.h"
 #include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
@@ -155,7 +156,7 @@ class CorpusView final : public ViewPanel {
   void keep_for_figure(const CorpusScene& scene) {
     room_ = &scene.room;
     choices_ = scene.frame.state;
-    if (const auto map = chart::parse_color_map(scene.frame.state.view.color_map)) colors_ = *map;
+    colors_ = scene.frame.state[kMapView.color_map];
   }
 
   SurveyForm form_;

@@ -2,6 +2,7 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/state/comparison.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
@@ -47,9 +48,9 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
 }
 
 void draw_order(Frame& frame) {
-  std::vector<std::string> labels = {"By layer", "By concentration"};
+  std::vector<std::string> labels = option_labels(kMapView.grid_order);
   if (segmented_width(frame, labels) > ImGui::GetContentRegionAvail().x) labels = {"Layer", "Concentration"};
-  choose_segment(frame, "grid.order", labels, frame.state.view.grid_order);
+  choose(frame, kMapView.grid_order, labels);
 }
 
 /// Draws, above the thumbnails, how many heads there are, which kind of attention (networks with several), which line of the
@@ -228,7 +229,7 @@ void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const 
 }
 
 void draw_thumbnails(Frame& frame) {
-  const bool is_sorted = frame.state.view.grid_order == GridOrder::ByConcentration;
+  const bool is_sorted = frame.state[kMapView.grid_order] == GridOrder::ByConcentration;
   Arrangement arrangement = arrange(frame);
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);

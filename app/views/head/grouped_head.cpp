@@ -2,6 +2,7 @@
 
 #include "app/engine/token_words.h"
 #include "app/shapes/quantities/tile_query.h"
+#include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
@@ -24,7 +25,6 @@ TileQuery whole_map(const Frame& frame) {
 
 GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   const Selection& selection = frame.state.selection;
-  const ViewChoices& view = frame.state.view;
   const model::ModelInput& input = *frame.result.input;
   const model::TokenBatch& tokens = is_query ? input.queries(selection.block.kind) : input.keys(selection.block.kind);
   const attention::KeyRange real =
@@ -49,13 +49,15 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
                        .is_special = places[token].is_special || !real.holds(token),
                        .is_left_out = !shown.holds(token)});
   }
-  GroupedHead::Side side{.groups = group_tokens(grouped, view.groups_words, view.special_tokens != SpecialTokens::Shown),
+  GroupedHead::Side side{.groups = group_tokens(grouped, frame.state[kMapView.groups_words],
+                                                frame.state[kMapView.special_tokens] != SpecialTokens::Shown),
                          .labels = {}};
   for (std::uint32_t token = 0; token < count;) {
     const std::uint32_t group = side.groups.of_token[token], first = token;
     while (token < count && side.groups.of_token[token] == group) ++token;
     if (group == TokenGroups::kLeftOut) continue;
-    side.labels.push_back(view.groups_words ? word_text(std::span(places).subspan(first, token - first)) : labels[first]);
+    side.labels.push_back(frame.state[kMapView.groups_words] ? word_text(std::span(places).subspan(first, token - first))
+                                                             : labels[first]);
   }
   for (std::string& label : side.labels) {
     label = frame.ui.shaped(label);
@@ -105,32 +107,34 @@ bool can_group(const Frame& frame) {
 }
 
 bool is_grouped(const Frame& frame) {
-  const ViewChoices& view = frame.state.view;
-  return (view.groups_words || view.special_tokens != SpecialTokens::Shown) && can_group(frame);
+  return (frame.state[kMapView.groups_words] || frame.state[kMapView.special_tokens] != SpecialTokens::Shown) &&
+         can_group(frame);
 }
 
 std::string grouping_text(const Frame& frame) {
   if (!is_grouped(frame)) return {};
-  const ViewChoices& view = frame.state.view;
-  std::string text = view.groups_words ? "words: sums over keys, means over queries" : "";
-  if (view.special_tokens == SpecialTokens::Shown) return text;
+  std::string text = frame.state[kMapView.groups_words] ? "words: sums over keys, means over queries" : "";
+  if (frame.state[kMapView.special_tokens] == SpecialTokens::Shown) return text;
   if (!text.empty()) text += " · ";
   text += "special tokens hidden, ";
-  return text + (view.special_tokens == SpecialTokens::Renormalized ? "rows renormalised" : "rows not renormalised");
+  return text + (frame.state[kMapView.special_tokens] == SpecialTokens::Renormalized ? "rows renormalised"
+                                                                                     : "rows not renormalised");
 }
 
 bool GroupedHead::update(Frame& frame) {
   const TileQuery wanted = whole_map(frame);
   const EngineTile* known = frame.ask(wanted);
   if (!known) return false;
-  Choices now{.tile = known->tile, .special = frame.state.view.special_tokens, .joins_words = frame.state.view.groups_words};
+  Choices now{.tile = known->tile,
+              .special = frame.state[kMapView.special_tokens],
+              .joins_words = frame.state[kMapView.groups_words]};
   if (now == grouped_) return map_.tile != nullptr;
   grouped_ = std::move(now);
   queries_ = side_of(frame, true, wanted.rows);
   keys_ = side_of(frame, false, wanted.columns);
   map_ = {};
   if (queries_.groups.count == 0 || keys_.groups.count == 0) return false;
-  const bool renormalizes = frame.state.view.special_tokens == SpecialTokens::Renormalized;
+  const bool renormalizes = frame.state[kMapView.special_tokens] == SpecialTokens::Renormalized;
   map_ = make_engine_tile(tile_of(group_weights(*known->tile, queries_.groups, keys_.groups, renormalizes)), known->run,
                           ++version_);
   query_ = wanted;
@@ -165,7 +169,7 @@ const Marginals* GroupedHead::marginals(Frame& frame) {
 void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   if (!head.update(frame)) {
     const bool is_empty = head.queries().groups.count == 0 || head.keys().groups.count == 0;
-    return draw_note(frame, is_empty && frame.state.view.special_tokens != SpecialTokens::Shown
+    return draw_note(frame, is_empty && frame.state[kMapView.special_tokens] != SpecialTokens::Shown
                                 ? "All tokens are special ones: show them to see the map."
                                 : "computing…");
   }
@@ -175,7 +179,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   };
   const AxisTokens rows = axis(head.queries(), row_name);
   const AxisTokens columns = axis(head.keys(), "key");
-  const bool has_bars = frame.state.view.shows_marginals;
+  const bool has_bars = frame.state[kMapView.shows_marginals];
   const glm::vec2 room =
       to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - (has_bars ? kMarginalRoom : 0.0F);
   const glm::vec2 margins = measure_axes(frame, rows, columns, room);
@@ -189,7 +193,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                         .run = head.map().run,
                         .version = head.map().version,
                         .facts = head.map().facts.get()};
-  const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
+  const bool is_per_row = frame.state[kMapView.color_range] == ColorRange::PerRow;
   shell::HeatmapImage image = heatmap_of(shown, kGroupedPlace, frame.ui.theme());
   set_weight_colors(image, frame.state, shown, is_per_row);
   image.area = viewport.matrix();
@@ -197,7 +201,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   const glm::vec2 cell = viewport.cell_size();
   const bool has_room = cell.x >= kMinNumberCellWidth && cell.y >= kNumberCellHeight;
-  if (has_room && frame.state.view.show_numbers) draw_cell_numbers(frame, image, tile);
+  if (has_room && frame.state[kMapView.show_numbers]) draw_cell_numbers(frame, image, tile);
   if (has_bars) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
   }

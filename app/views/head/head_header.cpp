@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/head/head_parts.h"
 
 #include "app/engine/analyses/head_metric_text.h"
@@ -135,46 +136,28 @@ HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
   if (shape.batch > 1) about.line = fmt::format("line {} of {}", selection.batch + 1, shape.batch);
   if (!is_grouped(frame)) return about;
   about.grouping = grouping_text(frame);
-  const ViewChoices& view = frame.state.view;
-  if (view.groups_words) about.brief_grouping = "words";
-  if (view.special_tokens == SpecialTokens::Shown) return about;
-  if (view.groups_words) about.brief_grouping += " · ";
+  if (frame.state[kMapView.groups_words]) about.brief_grouping = "words";
+  if (frame.state[kMapView.special_tokens] == SpecialTokens::Shown) return about;
+  if (frame.state[kMapView.groups_words]) about.brief_grouping += " · ";
   about.brief_grouping += "no special tokens";
-  if (view.special_tokens == SpecialTokens::Renormalized) about.brief_grouping += ", renormalised";
+  if (frame.state[kMapView.special_tokens] == SpecialTokens::Renormalized) about.brief_grouping += ", renormalised";
   return about;
 }
-
-std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 
 /// Draws the choices of words or tokens, special tokens, and bars: a list that opens. `lists_rows`: it has the rows' names
 /// too.
 void choose_shown(Frame& frame, bool lists_rows) {
-  ViewChoices& view = frame.state.view;
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kShownWidth);
-  OpenList list(frame, "head.shown", view.groups_words ? "words" : "tokens");
+  OpenList list(frame, "head.shown", frame.state[kMapView.groups_words] ? "words" : "tokens");
   if (!list) return;
-  if (lists_rows) {
-    const std::vector<std::string> labels = row_labels();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto names = static_cast<RowNames>(i);
-      if (ImGui::Selectable(fmt::format("Rows: {}", labels[i]).c_str(), view.row_names == names)) view.row_names = names;
-      mark_last_item(frame, fmt::format("head.rows.{}", i));
-    }
-    if (can_group(frame)) ImGui::Separator();
-  }
+  if (lists_rows) list.entries(kMapView.row_names, "Rows: ");
+  if (lists_rows && can_group(frame)) ImGui::Separator();
   if (!can_group(frame)) return;
-  if (list.entry("Words instead of tokens", "words", view.groups_words)) view.groups_words = !view.groups_words;
-  if (list.entry("Bars of attention given and received", "bars", view.shows_marginals)) {
-    view.shows_marginals = !view.shows_marginals;
-  }
+  list.entries(kMapView.groups_words);
+  list.entries(kMapView.shows_marginals);
   ImGui::Separator();
-  const auto choose = [&](const char* label, const char* name, SpecialTokens value) {
-    if (list.entry(label, name, view.special_tokens == value)) view.special_tokens = value;
-  };
-  choose("All tokens", "shown", SpecialTokens::Shown);
-  choose("Without special tokens", "hidden", SpecialTokens::Hidden);
-  choose("Without special tokens, renormalised", "renormalized", SpecialTokens::Renormalized);
+  list.entries(kMapView.special_tokens);
 }
 
 /// The tools beside the map's formula: the rows' names, where each row writes a token; the brush; the list of what is shown;
@@ -194,8 +177,8 @@ struct Tool {
   void (*draw)(Frame& frame, const Tools& tools);
 };
 constexpr std::array kTools = {
-    Tool{&Tools::rows, [](const Frame& frame) { return segmented_width(frame, row_labels()); },
-         [](Frame& frame, const Tools&) { choose_segment(frame, "head.rows", row_labels(), frame.state.view.row_names); }},
+    Tool{&Tools::rows, [](const Frame& frame) { return segmented_width(frame, option_labels(kMapView.row_names)); },
+         [](Frame& frame, const Tools&) { choose(frame, kMapView.row_names); }},
     Tool{&Tools::brush, [](const Frame& frame) { return brush_toggle_width(frame); },
          [](Frame& frame, const Tools&) { draw_brush_toggle(frame); }},
     Tool{&Tools::shown, [](const Frame&) { return kShownWidth; },

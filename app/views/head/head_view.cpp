@@ -1,6 +1,7 @@
 #include "app/views/head/head_view.h"
 
 #include "app/shell/theme.h"
+#include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
@@ -217,7 +218,7 @@ CellRange visible_cells(const chart::Viewport& viewport) {
 }
 
 void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HeadMemory& memory) {
-  const float bars = frame.state.view.shows_marginals && can_group(frame) ? kMarginalRoom : 0.0F;
+  const float bars = frame.state[kMapView.shows_marginals] && can_group(frame) ? kMarginalRoom : 0.0F;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - bars;
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
   const chart::Region cells = shown_cells(frame, frame.state.selection.block);

@@ -3,6 +3,7 @@
 
 #include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
+#include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
@@ -35,7 +36,7 @@ TileQuery MapHeatmap::query(const chart::Region& region) const {
                               tile_of(frame_, shown_stage(frame_.state), region), shows_norms(frame_.state));
   query.rows = std::max(region.rows, 1U);
   query.columns = std::max(region.columns, 1U);
-  if (!query.is_exact() && shown_stage(frame_.state) == Stage::Weights) query.pooling = frame_.state.view.pooling;
+  if (!query.is_exact() && shown_stage(frame_.state) == Stage::Weights) query.pooling = frame_.state[kMapView.pooling];
   if (head_map_shows_difference(frame_)) query.quantity = difference_of(query.quantity);
   return query;
 }
@@ -43,7 +44,7 @@ TileQuery MapHeatmap::query(const chart::Region& region) const {
 bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights && !shows_norms(frame_.state); }
 
 bool MapHeatmap::is_per_row() const {
-  return shows_weights() && !head_map_shows_difference(frame_) && frame_.state.view.color_range == ColorRange::PerRow;
+  return shows_weights() && !head_map_shows_difference(frame_) && frame_.state[kMapView.color_range] == ColorRange::PerRow;
 }
 
 /// Sets the colours. The range is of the whole map, so that zooming and panning change no colour, or the user's.
@@ -64,7 +65,7 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
     reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
   }
   if (shows_norms(frame_.state)) {
-    image.spread = frame_.state.view.color_spread;
+    image.spread = frame_.state[kMapView.color_spread];
     image.high = reach;
     return;
   }

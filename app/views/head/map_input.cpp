@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 
 #include <glm/geometric.hpp>
@@ -101,7 +102,7 @@ class MapInput {
       memory("has_toggled_pin") = 0;
     } else {
       const bool puts = !has_ink_now(cell);
-      const bool is_box = frame_.state.view.brush_shape == BrushShape::Rectangle;
+      const bool is_box = frame_.state[kBrush.shape] == BrushShape::Rectangle;
       if (is_box) return set_stroke(puts ? Stroke::PutRectangle : Stroke::TakeRectangle);
       paint_one(cell, puts);
       if (!fits) set_stroke(puts ? Stroke::Put : Stroke::Take);
@@ -161,7 +162,7 @@ class MapInput {
 
   /// Is the cell as the brush would make it?
   bool has_ink_now(attention::Cell cell) const {
-    if (frame_.state.view.brush_ink != BrushInk::Mask) return has_ink(frame_.state, cell);
+    if (frame_.state[kBrush.ink] != BrushInk::Mask) return has_ink(frame_.state, cell);
     const Selection& selection = frame_.state.selection;
     const ShownMask mask(frame_);
     return !mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
@@ -170,7 +171,7 @@ class MapInput {
   PaintedMap map() const { return painted_map(frame_.result, frame_.state.selection); }
 
   void paint_one(attention::Cell cell, bool puts) {
-    put_ink(frame_.state, brush_cells(frame_.state.view.brush_shape, cell, cell, map()), puts, map());
+    put_ink(frame_.state, brush_cells(frame_.state[kBrush.shape], cell, cell, map()), puts, map());
   }
 
   /// Paints the rectangle that was drawn, once its button is released.

@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 
 #include "app/shapes/quantities/tile_query.h"
@@ -83,10 +84,9 @@ void MapLegend::draw(glm::vec2 at) {
 
 /// Draws the choice of how colours follow the weights.
 void MapLegend::draw_scale(glm::vec2 at) {
-  const std::array<std::string, 3> labels = {"lin", "√", "log"};
   ImGui::SetCursorScreenPos(at);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
-  choose_segment(frame_, "head.spread", labels, frame_.state.view.color_spread, kScalePadding);
+  choose(frame_, kMapView.color_spread, {"lin", "√", "log"}, kScalePadding);
   ImGui::PopStyleVar();
 }
 

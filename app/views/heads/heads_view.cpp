@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/open_views.h"
 #include "app/widgets/controls.h"
 
@@ -74,7 +75,7 @@ class HeadsView final : public ViewPanel {
     if (panel_->is_compared() && frame.state.compare.baseline) {
       look_.subtitle += (look_.subtitle.empty() ? "" : "; ") + compared(frame);
     }
-    if (const auto map = chart::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
+    look_.color_map = frame.state[kMapView.color_map];
   }
 
   void draw_title(Frame& frame) {

@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/open_views.h"
 
 #include <glm/geometric.hpp>
@@ -122,7 +123,7 @@ class ModelView final : public ViewPanel {
     if (!sample_.empty()) kept_.subtitle += "; " + sample_;
     kept_.value_title =
         frame.shows_difference() ? difference_caption(frame.state) : quantity(attention::Stage::Weights).value_title;
-    if (const auto map = chart::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;
+    kept_.style.color_map = state[kMapView.color_map];
     kept_.style.scale = chart::ScaleKind::Maximum;
     if (frame.shows_difference()) kept_.style = exporting::diverging(kept_.style);
   }

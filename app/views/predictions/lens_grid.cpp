@@ -4,6 +4,7 @@
 
 #include "app/figures/view_figures.h"
 #include "app/shapes/table.h"
+#include "app/state/map_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/provenance.h"
@@ -334,7 +335,7 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
                                                   : "; rank of the last layer's likeliest");
   kept_.marks_empty_rows = false;
   kept_.style.limits = by.limits(vocabulary_);
-  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
+  kept_.style.color_map = frame.state[kMapView.color_map];
 }
 
 void LensGrid::copy_csv(Frame& frame, const PredictionPosition& position) {

@@ -2,6 +2,7 @@
 
 #include "app/shapes/table.h"
 #include "app/shell/click_area.h"
+#include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
@@ -111,7 +112,7 @@ void LossChart::keep(const Frame& frame, const PredictionPosition& position, con
                           .color = static_cast<float>(means[i]),
                           .name = predicted_token_text(frame.result, position.batch, token)});
   }
-  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) kept_.style.color_map = *map;
+  kept_.style.color_map = frame.state[kMapView.color_map];
 }
 
 std::unique_ptr<exporting::Drawing> LossChart::figure() const {

@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/open_views.h"
 
 #include "app/engine/continuation.h"
@@ -233,7 +234,7 @@ void keep_layers(Frame& frame, const PredictionPosition& position, exporting::Pr
         {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == layers});
     if (read) add_layer(kept, passed, layers, read->candidates, frame.result.model.get());
   }
-  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
+  kept.style.color_map = frame.state[kMapView.color_map];
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.

@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/open_views.h"
 
 #include <glm/geometric.hpp>
@@ -86,7 +87,7 @@ TileQuery query_of(const Frame& frame, TileQuery map, const chart::Region& regio
   map.columns = std::max(region.columns, 1U);
   map.pool = region.pool;
   map.pooled_columns = region.pooled_columns;
-  map.pooling = !map.is_exact() ? frame.state.view.pooling : attention::Pooling::Max;
+  map.pooling = !map.is_exact() ? frame.state[kMapView.pooling] : attention::Pooling::Max;
   return map;
 }
 
@@ -127,7 +128,7 @@ class SideBySideView final : public ViewPanel {
       panel.map = exporting::make_map(*kept_.tiles[side]);
       panel.rows = {.title = queries_.at(side).name, .tokens = kept_.queries.at(side), .length = queries_.at(side).real.end};
       panel.columns = {.title = keys_.at(side).name, .tokens = kept_.keys.at(side), .length = keys_.at(side).real.end};
-      if (const auto map = chart::parse_color_map(kept_.color_map)) panel.style.color_map = *map;
+      panel.style.color_map = kept_.color_map;
     }
     share_scale(figure.panels);
     return exporting::make_drawing(std::move(figure));
@@ -143,7 +144,7 @@ class SideBySideView final : public ViewPanel {
              .tiles = {},
              .queries = {texts(queries_[0]), texts(queries_[1])},
              .keys = {texts(keys_[0]), texts(keys_[1])},
-             .color_map = frame.state.view.color_map};
+             .color_map = frame.state[kMapView.color_map]};
     for (std::size_t side = 0; side < 2; ++side) {
       TileQuery whole = side == 0 ? left.map : right.map;
       whole.row = whole.column = 0;
@@ -180,7 +181,7 @@ class SideBySideView final : public ViewPanel {
     float largest = 0.0F;
     for (const TiledMap* map : {&first, &second}) {
       if (!map->known().tile) continue;
-      largest = std::max(largest, fitted_range(*map->known().facts, frame.state.view.color_spread).high);
+      largest = std::max(largest, fitted_range(*map->known().facts, frame.state[kMapView.color_spread]).high);
     }
     const auto colors = [&](shell::HeatmapImage& image, const ShownTile&) {
       set_shared_colors(image, frame.state, largest);
@@ -343,7 +344,7 @@ class SideBySideView final : public ViewPanel {
     std::array<std::string, 2> titles;
     std::array<std::shared_ptr<const attention::Tile>, 2> tiles;
     std::array<std::vector<std::string>, 2> queries, keys;
-    std::string color_map;
+    chart::ColorMap color_map = chart::ColorMap::Viridis;
   };
 
   Kept kept_;                                 ///< of the frame that was drawn last

@@ -2,6 +2,7 @@
 
 #include "app/shapes/quantities/formulas.h"
 #include "app/state/comparison.h"
+#include "app/state/map_settings.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/shown_mask.h"
@@ -82,7 +83,7 @@ PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix 
   limits.number_width = kNumberCellWidth;
   limits.number_height = kNumberCellHeight;
   limits.max_width = std::min(room.width - kMaxTokens - kArrowWidth, kMaxNumbersWidth);
-  limits.wants_numbers = frame.state.view.show_numbers;
+  limits.wants_numbers = frame.state[kMapView.show_numbers];
   if (const auto scroll = room.scrolls.find(stage); scroll != room.scrolls.end()) {
     limits.first_row = scroll->second.row;
     limits.first_column = scroll->second.column;
@@ -313,7 +314,8 @@ StepBox head_part(const Frame& frame, const HeadSubject& subject, StepMatrix mat
   MatrixView& view = box.view;
   const std::uint32_t width = view.head_width;
   const float numbers = static_cast<float>(width) * kNumberCellWidth;
-  view.plan.has_numbers = frame.state.view.show_numbers && view.plan.cell.y >= kNumberCellHeight && numbers <= kMaxNumbers;
+  view.plan.has_numbers =
+      frame.state[kMapView.show_numbers] && view.plan.cell.y >= kNumberCellHeight && numbers <= kMaxNumbers;
   view.plan.first_column = head * width;
   view.plan.shown_columns = width;
   view.plan.cell.x =

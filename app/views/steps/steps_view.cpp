@@ -1,6 +1,7 @@
 #include "app/views/steps/steps_view.h"
 
 #include "app/shapes/quantities/stage_words.h"
+#include "app/state/map_settings.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
@@ -228,7 +229,7 @@ void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject
   if (!drawn.tile) return;
   panel.rows.tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows);
   panel.columns.tokens = axis_names(keys, plan.first_column, plan.shown_columns);
-  if (const auto map = chart::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
+  panel.style.color_map = frame.state[kMapView.color_map];
   panel.style.scale = chart::ScaleKind::Maximum;
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
   memory.drawn.push_back(std::move(drawn));
@@ -340,13 +341,12 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   follow_selection(frame, memory);
   HeadSubject subject = selected_subject(frame);
   const bool can_join = subject.geometry.shape.heads > 1 && !subject.geometry.shape.only_weights;
-  subject.has_all_heads = can_join && frame.state.view.steps_all_heads;
+  subject.has_all_heads = can_join && frame.state[kStepsView.all_heads];
   draw_view_title(frame,
                   fmt::format("Layer {} \u00B7 head {}, step by step", subject.block.layer.value, subject.geometry.head));
   if (can_join) {
     ImGui::SameLine(0.0F, 16.0F);
-    const std::vector<std::string> labels = {fmt::format("head {}", subject.geometry.head), "all heads"};
-    choose_segment(frame, "steps.heads", labels, frame.state.view.steps_all_heads);
+    choose(frame, kStepsView.all_heads, {fmt::format("head {}", subject.geometry.head), "all heads"});
   }
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;

@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/views/open_views.h"
 
 #include "app/figures/shaded_text.h"
@@ -125,7 +126,7 @@ class TextView final : public ViewPanel {
   LockedToken choose(Frame& frame, bool is_cross) {
     const State& state = frame.state;
     const auto of_text = [&](LockedToken token) {  // a self-attention's text is both sides
-      return is_cross ? token : LockedToken{.side = state.view.text_side, .token = token.token};
+      return is_cross ? token : LockedToken{.side = state[kTextView.side], .token = token.token};
     };
     if (hovered_) return *hovered_;
     if (frame.transient.pointed.query) return of_text({MapSide::Query, *frame.transient.pointed.query});
@@ -176,7 +177,7 @@ class TextView final : public ViewPanel {
     };
     const std::optional<LockedToken>& locked = frame.state.view.locked;
     if (locked && hovered_ && hovered_->token != locked->token && (!is_cross || hovered_->side != locked->side)) {
-      put(is_cross ? *locked : LockedToken{.side = frame.state.view.text_side, .token = locked->token}, hovered_->token);
+      put(is_cross ? *locked : LockedToken{.side = frame.state[kTextView.side], .token = locked->token}, hovered_->token);
       return number;
     }
     if (shades.weights.empty()) return std::nullopt;
@@ -192,11 +193,7 @@ class TextView final : public ViewPanel {
     choose_segment(frame, "text.mean", labels, frame.state.selection.mean);
   }
 
-  static void choose_side(Frame& frame) {
-    const std::array<std::string, 2> labels = {"attends to", "is attended by"};
-    continue_line(segmented_width(frame, labels), kGap);
-    choose_segment(frame, "text.side", labels, frame.state.view.text_side);
-  }
+  static void choose_side(Frame& frame) { choose_next(frame, kTextView.side, {}, kGap); }
 
   /// Draws a block. `side`: of the block; of a self-attention's text, which is both sides, the one that is shaded.
   void draw_block(Frame& frame, const char* name, bool is_cross, MapSide side, LockedToken chosen,
@@ -212,7 +209,7 @@ class TextView final : public ViewPanel {
                           .muted = &muted_};
     const TextBlock& block = is_cross && side == MapSide::Key ? keys_ : queries_;
     const auto hovered = draw_text_block(frame, block, marks);
-    if (hovered) point_at(frame, {is_cross ? side : frame.state.view.text_side, *hovered});
+    if (hovered) point_at(frame, {is_cross ? side : frame.state[kTextView.side], *hovered});
   }
 
   /// Lets the next frame shade the text by the token under the pointer; a click locks or releases it.

@@ -1,3 +1,4 @@
+#include "app/state/map_settings.h"
 #include "app/window/sidebar/panels.h"
 
 #include <limits>
@@ -108,10 +109,7 @@ void draw_sliders(Frame& frame, Form& form, MaskSpec& mask, ExpressionUse use) {
 }
 
 constexpr std::array<const char*, 3> kFills = {"\u2212\u221E", "\u22121e9", "\u22121e10"};
-constexpr std::array<const char*, 4> kReaches = {"head", "layer", "later", "all"};
-constexpr std::array<const char*, 3> kInks = {"mask", "bias", "pattern"};
 constexpr float kSteepestBias = 100.0F;
-constexpr std::array<const char*, 5> kShapes = {"cell", "row", "col", "diag", "box"};
 
 const char* kind_title(model::BlockKind kind) {
   switch (kind) {
@@ -132,22 +130,16 @@ bool has_several_kinds(const EngineResult& result) {
 
 /// Draws the choices of what the brush puts, how much of it, and its shape.
 void draw_brush_fields(Frame& frame, Form& form) {
-  ViewChoices& view = frame.state.view;
-  int ink = static_cast<int>(view.brush_ink);
-  if (form.segments("ink", "Puts", kInks, ink,
-                    "A mask hides cells, or shows them again; a bias is added to their scores; a pattern takes the place of "
-                    "this head's own: painted rows attend by the painted weights, divided by their sum.")) {
-    view.brush_ink = static_cast<BrushInk>(ink);
-  }
-  if (view.brush_ink == BrushInk::Bias) {
-    form.decimal("bias", "Bias", view.brush_bias, -kSteepestBias, kSteepestBias,
+  State& state = frame.state;
+  form.setting(kBrush.ink, state);
+  if (state[kBrush.ink] == BrushInk::Bias) {
+    form.decimal("bias", "Bias", state.edit(kBrush.bias), -kSteepestBias, kSteepestBias,
                  "Added to the scaled score: +0.69 doubles a small weight, \u22120.69 halves it.");
-  } else if (view.brush_ink == BrushInk::Pattern) {
-    form.decimal("weight", "Weight", view.brush_weight, 0.0F, attention::kMaxPatternWeight,
+  } else if (state[kBrush.ink] == BrushInk::Pattern) {
+    form.decimal("weight", "Weight", state.edit(kBrush.weight), 0.0F, attention::kMaxPatternWeight,
                  "Of the painted cell; a row's weights are divided by their sum. Rows without paint stay as computed.");
   }
-  int shape = static_cast<int>(view.brush_shape);
-  if (form.segments("shape", "Shape", kShapes, shape)) view.brush_shape = static_cast<BrushShape>(shape);
+  form.setting(kBrush.shape, state);
 }
 
 std::string painted_text(const attention::MaskSpec& mask) {
@@ -224,11 +216,7 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
   form.toggle("brush", "Brush", frame.transient.paints, "B",
               "While it is on, a click or a drag on the map masks cells, or shows masked ones again. Esc stops.");
   if (frame.transient.paints) draw_brush_fields(frame, form);
-  int reach = static_cast<int>(frame.state.view.paint_reach);
-  if (form.segments("reach", "Paints", kReaches, reach,
-                    "The maps that change with the one on screen. A pattern is one head's.")) {
-    frame.state.view.paint_reach = static_cast<PaintReach>(reach);
-  }
+  form.setting(kBrush.reach, frame.state);
   draw_documents(frame, form, mask);
   if (mask.matrix) {
     form.value("Matrix", fmt::format("[{}, {}, {}, {}]", mask.matrix->batch, mask.matrix->heads, mask.matrix->queries,
