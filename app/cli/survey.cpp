@@ -33,18 +33,17 @@ namespace {
 using evaluation::CorpusMetric;
 using evaluation::HeadMetric;
 
-constexpr std::uint32_t kMaxTop = 1'000, kMaxTextTokens = 32'768, kMaxParts = 1'000'000;
+constexpr std::uint32_t kMaxParts = 1'000'000;
 
 struct SurveyFlags {
   std::string corpus, model, device;
   std::filesystem::path directory = "survey", headvis, site;
-  SurveyChoices choices = {.metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction,
-                                       HeadMetric::Sink, HeadMetric::Entropy}};
+  SurveyChoices choices;
   std::vector<CorpusMetric> own;  ///< metrics by patterns, which come after the others
   std::vector<std::string> devices;
   std::vector<std::filesystem::path> parts;  ///< folders to merge
   std::string shard;                         ///< "2/8"
-  bool is_jsonl = false, restarts = false, is_dry_run = false;
+  bool restarts = false, is_dry_run = false;
 };
 
 /// Reads the user's own metric: "two-back=k == q - 2".
@@ -115,7 +114,8 @@ bool is_child() { return std::getenv(kSurveyChild) != nullptr; }
 
 /// Reports the size of activations before they are written. Returns whether that was all that was asked for.
 bool tell_size(const SurveyFlags& flags, const OpenedSurvey& opened, const ShardRange& shards) {
-  const bool has_options = flags.is_dry_run || flags.choices.every > 1 || flags.choices.halves_activations;
+  const bool has_options = flags.is_dry_run || flags.choices[kSurveyActivations.every] > 1 ||
+                           flags.choices[kSurveyActivations.precision] == inference::Precision::F16;
   if (opened.identity.measures.activations.sites.empty() && !has_options) return false;
   if (opened.identity.measures.activations.sites.empty())
     throw UsageError("--dry-run, --every and --activation-type are of activations: add --activations");
@@ -139,7 +139,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
   flags.choices.corpus = flags.corpus;
   flags.choices.metrics = all_metrics(flags);
   flags.choices.model = chosen_model(flags.model, kCaptionWriter);
-  flags.choices.format.is_json = flags.is_jsonl || is_json_lines(flags.corpus);
+  if (is_json_lines(flags.corpus)) flags.choices.set(kSurveyCorpus.is_json, true);
   const OpenedSurvey opened = open_survey(flags.choices, flags.directory);
   SurveyOptions options{.directory = flags.directory, .identity = opened.identity, .devices = flags.devices};
   if (!flags.shard.empty()) options.part = part_of(flags.shard, opened.corpus->shards());
@@ -233,6 +233,11 @@ void add_pages(const FlagGroup& output, SurveyFlags& flags) {
   output.take("--headvis", "DIR", "also write the folder that HeadVis shows", flags.headvis);
 }
 
+void add_choices(const FlagGroup& flags, const SettingGroup& settings, SurveyChoices& choices) {
+  add_setting_flags(flags, settings,
+                    [&choices](const AnySetting& setting, SettingValue value) { choices.put(setting, std::move(value)); });
+}
+
 void add_activation_flags(const FlagGroup& group, SurveyFlags& flags) {
   SurveyChoices& choices = flags.choices;
   group.add_repeatable(
@@ -240,10 +245,7 @@ void add_activation_flags(const FlagGroup& group, SurveyFlags& flags) {
       "also keep every token's vectors as .npy files: stages as of headlight export --stages, of every layer "
       "(next) or one (next.3), joined by commas",
       [&choices](const std::vector<std::string>& values) { choices.activations = split_list("--activations", values); });
-  group.take_count("--every", "N", "of each text the first token and every Nth after it (default 1: all)", choices.every, 1,
-                   kMaxTextTokens);
-  group.take_choice("--activation-type", "f32|f16", "how they are stored (default f32)", choices.halves_activations,
-                    {{"f32", false}, {"f16", true}});
+  add_choices(group, kSurveyActivations, choices);
   group.turn("--dry-run", "say how large activations will be, about; nothing is measured", flags.is_dry_run);
 }
 
@@ -252,14 +254,7 @@ void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
   // The name isn't "corpus": CLI11 2.4 refuses a subcommand's flag (survey merge --corpus) of a positional's name.
   corpus.add_argument("file", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
                       flags.corpus);
-  corpus.turn("--jsonl",
-              "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside); with a "
-              "member \"target\" they are pairs for an encoder-decoder",
-              flags.is_jsonl);
-  add_field_flag(corpus, choices.format.field);
-  corpus.take_count("--limit", "N", "read the first N lines alone", choices.format.most_lines, 1, std::uint64_t{1} << 62);
-  corpus.add("--sample", "SHARE", "measure a share of the lines, 0.0001 to 1, always the same ones",
-             [&choices](const std::string& text) { choices.format.share = parse_number("--sample", text, 0.0001F, 1.0F); });
+  add_choices(corpus, kSurveyCorpus, choices);
   corpus.add_repeatable(
       "--metrics", "LIST",
       fmt::format("what to measure, joined by commas: {} (default previous,duplicate,induction,sink,entropy)",
@@ -281,18 +276,6 @@ void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
       [&flags](const std::vector<std::string>& values) {
         for (const std::string& value : values) flags.own.push_back(own_metric(value));
       });
-  corpus.take_count("--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", choices.top, 1, kMaxTop);
-  corpus.take_count("--samples", "N",
-                    "texts to keep of each head and metric as a sample, for deciles, 1 to 1000 (default 50)",
-                    choices.samples, 1, kMaxTop);
-  corpus.take_count("--tokens", "N",
-                    "cut longer texts, and count them; 2 to 32768, and no more than the model's positions (default 512)",
-                    choices.tokens, 2, kMaxTextTokens);
-  corpus.turn("--pack", "put texts one behind the other in rows of --tokens, which attend across texts", choices.packs);
-  corpus.turn("--chat",
-              "texts are chats, which the model's template writes: each is the user's turn, or has lines 'system: ...', "
-              "'user: ...', 'assistant: ...'",
-              choices.is_chat);
   add_thinking_flag(corpus, choices.thinking);
 }
 
@@ -315,6 +298,8 @@ Subcommand add_survey_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "survey");
   take_one_subcommand(*command);
   const auto flags = std::make_shared<SurveyFlags>();
+  flags->choices.metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction, HeadMetric::Sink,
+                            HeadMetric::Entropy};
   const FlagGroup corpus(*command, "Corpus"), output(*command, "Output"), model(*command, "Model");
   add_corpus_flags(corpus, *flags);
   output.take("-o,--out", "DIR", "folder to write into, and to go on in (default survey)", flags->directory);
@@ -330,9 +315,7 @@ Subcommand add_survey_command(CLI::App& app) {
                         flags->devices = split_list("--devices", values);
                       });
   add_model_flag(model, "a trained model", fmt::format(" (default: {})", kCaptionWriter), flags->model);
-  model.take_choice("--precision", "f32|f16",
-                    "how weights are kept on the device: exactly (f32), or rounded to float16 (default f32)",
-                    flags->choices.is_half, {{"f32", false}, {"f16", true}});
+  add_choices(model, kSurveyModel, flags->choices);
   add_device_flag(*command, flags->device);
   const Subcommand merging = add_merge_command(*command);
   return {.app = command, .run = [flags, merging] { return was_given(*merging.app) ? merging.run() : run_command(*flags); }};

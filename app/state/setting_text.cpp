@@ -56,11 +56,6 @@ SettingValue read_value(const AnySetting& setting, const JsonReader& object, con
   return value;
 }
 
-std::string shown_value(const AnySetting& setting, const SettingValue& value) {
-  const nlohmann::json name = written(setting, value);
-  return name.is_string() ? name.get<std::string>() : name.dump();
-}
-
 }  // namespace
 
 std::vector<std::string> option_names(const AnySetting& setting) {
@@ -87,8 +82,13 @@ std::string flag_value_name(const AnySetting& setting) {
 std::string flag_help(const AnySetting& setting) {
   const SettingText& text = setting.text;
   return fmt::format(fmt::runtime(text.flag_help), fmt::arg("least", text.least), fmt::arg("most", text.most),
-                     fmt::arg("usual", shown_value(setting, setting.usual)),
+                     fmt::arg("usual", flag_text(setting, {})),
                      fmt::arg("names", fmt::format("{}", fmt::join(option_names(setting), ", "))));
+}
+
+std::string flag_text(const AnySetting& setting, const Choices& choices) {
+  const nlohmann::json value = write_setting(setting, choices);
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 SettingValue parse_setting(const AnySetting& setting, const std::string& flag, const std::string& typed) {

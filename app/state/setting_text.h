@@ -17,6 +17,8 @@ std::vector<std::string> option_names(const AnySetting& setting);
 /// "on|off", "dark|light", "N"
 std::string flag_value_name(const AnySetting& setting);
 std::string flag_help(const AnySetting& setting);
+/// Returns what stands after the flag for the value that is chosen.
+std::string flag_text(const AnySetting& setting, const Choices& choices);
 /// Returns the value that was typed after the flag. Throws UsageError.
 SettingValue parse_setting(const AnySetting& setting, const std::string& flag, const std::string& typed);
 

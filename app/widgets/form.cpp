@@ -293,6 +293,10 @@ bool Form::setting(const AnySetting& setting, Choices& choices) {
     has_changed = frame_.ui.text_field(fmt::format("##{}", name).c_str(), *text,
                                        {.width = width, .hint = hint, .limit = kLongestText});
     mark_last_item(frame_, mark_name(name), help);
+  } else if (about.step < 1.0) {
+    auto number = static_cast<float>(std::get<double>(value));
+    has_changed = decimal(name, label, number, static_cast<float>(about.least), static_cast<float>(about.most), help);
+    value = double{number};
   } else {
     const bool is_whole = setting.kind == AnySetting::Kind::Whole;
     auto number = is_whole ? static_cast<std::uint64_t>(std::get<std::int64_t>(value))

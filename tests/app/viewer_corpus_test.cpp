@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <imgui.h>
 
+#include "app/data/survey/survey_choices.h"
 #include "app/state/corpus_settings.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
@@ -321,11 +322,19 @@ TEST_SUITE("gpu") {
     ui.click("corpus.begin");
     ui.fill_in("corpus.form.file", write("few.txt", kFew));
     ui.fill_in("corpus.form.folder", made.string());
+    ui.click("corpus.form.all");  // the options, which are the command's
+    check_tips(ui);
+    ui.click("corpus.form.top.more");
+    ui.click("corpus.form.precision.1");
     ui.click("corpus.form.start");
     REQUIRE(becomes(ui, [&] { return ui.window().surveys().survey() != nullptr; }));
     CHECK(ui.state()[kCorpusView.folder] == made.string());
     CHECK(ui.window().surveys().survey()->texts == kFew);
     CHECK(ui.window().surveys().survey()->metrics.size() == evaluation::kHeadMetrics);
+    const SurveyChoices measured = read_choices(made);
+    CHECK(measured[kSurveyCorpus.top] == 21);
+    CHECK(measured[kSurveyCorpus.samples] == 50);
+    CHECK(measured[kSurveyModel.precision] == inference::Precision::F16);
     CHECK_FALSE(ui.sees("corpus.progress"));
     // A corpus that can't be measured is refused in the program's own words.
     ui.click("corpus.begin");

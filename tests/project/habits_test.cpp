@@ -267,6 +267,24 @@ TEST_SUITE("cpu") {
     }
     CHECK(columns.size() > 50);
   }
+
+  TEST_CASE("keywords of the Python package's survey() are flags of the command") {
+    std::string keywords, flags;
+    for (const auto& file : source_tree()) {
+      if (file.path == "python/headlight/_surveys.py") keywords = file.text;
+      if (file.path.starts_with("app/cli/") || file.name() == "survey_settings.h") flags += file.text;
+    }
+    const std::regex line(R"~(\n    options (?:=|\|=) \{([^}]*)\})~"), keyword(R"~("(\w+)":)~");
+    std::size_t found = 0;
+    for (std::sregex_iterator match(keywords.begin(), keywords.end(), line), end; match != end; ++match) {
+      const std::string named = (*match)[1].str();
+      for (std::sregex_iterator name(named.begin(), named.end(), keyword); name != end; ++name, ++found) {
+        CAPTURE((*name)[1].str());
+        CHECK(flags.find("--" + (*name)[1].str() + "\"") != std::string::npos);
+      }
+    }
+    CHECK(found == 9);
+  }
 }
 
 }  // namespace headlight::test

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/data/survey/survey_settings.h"
+#include "app/state/setting_text.h"
 #include "app/state/version.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -31,7 +33,13 @@ void SurveyChild::run(const std::stop_token& stops) {
                                  utf8(order_.folder),
                                  "--model",
                                  order_.model};
-  if (order_.limit > 0) words.insert(words.end(), {"--limit", std::to_string(order_.limit)});
+  for (const SettingGroup* group : kSurveySettings) {
+    for (const AnySetting* setting : group->settings) {
+      if (order_.choices.value(*setting) == setting->usual) continue;
+      words.emplace_back(setting->text.flag);
+      if (!setting->text.flag_is_plain) words.push_back(flag_text(*setting, order_.choices));
+    }
+  }
   words.push_back(utf8(order_.corpus));
   std::error_code failure;
   platform::ChildProgram child(words, fmt::format("{}=1", kSurveyChild), failure);

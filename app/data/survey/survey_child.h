@@ -7,13 +7,15 @@
 #include <string>
 #include <thread>
 
+#include "app/state/setting.h"
+
 namespace headlight::app {
 
 /// The measurement that the window orders.
 struct SurveyOrder {
   std::filesystem::path corpus, folder;
   std::string model;
-  std::uint32_t limit = 0;  ///< texts, the first of the corpus; 0: all
+  Choices choices = {};  ///< of kSurveySettings
 
   bool operator==(const SurveyOrder&) const = default;
 };

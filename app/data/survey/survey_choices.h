@@ -6,24 +6,19 @@
 
 #include "app/data/survey/corpus_file.h"
 #include "app/data/survey/survey_fold.h"
+#include "app/data/survey/survey_settings.h"
 #include "inference/language_model.h"
 
 namespace headlight::app {
 
-/// The subject of a survey and the measurements, as the command line has them.
-struct SurveyChoices {
+/// The subject of a survey and the measurements, as the command line has them: settings (survey_settings.h), and what has
+/// another shape.
+struct SurveyChoices : Choices {
   std::filesystem::path corpus = {};  ///< "-": standard input
   std::filesystem::path model = {};
-  CorpusFormat format = {};
   std::vector<evaluation::CorpusMetric> metrics = {};
-  std::uint32_t tokens = 512, top = 20, samples = 50;
-  bool is_chat = false;
   text::Thinking thinking = text::Thinking::Unset;
-  bool packs = false;                         ///< texts one after the other in rows of `tokens`
-  bool is_half = false;                       ///< weights are rounded to float16
   std::vector<std::string> activations = {};  ///< names of activation_sites()
-  std::uint32_t every = 1;                    ///< ActivationChoice::every
-  bool halves_activations = false;
 };
 
 /// Corpus and model, and what identifies the survey of them.

@@ -7,6 +7,7 @@
 #include "app/data/survey/survey_room.h"
 #include "app/figures/running_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/form.h"
 #include "app/widgets/table_view.h"
 #include "export/drawing.h"
 
@@ -133,7 +134,9 @@ class SurveyForm {
  private:
   bool is_open_ = false;
   std::string corpus_, folder_, trouble_;
-  int limit_ = 0;
+  Choices choices_;  ///< of kSurveySettings
+  NumberBeingTyped typed_;
+  bool shows_all_ = false;
 };
 
 }  // namespace headlight::app

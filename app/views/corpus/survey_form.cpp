@@ -1,3 +1,4 @@
+#include "app/data/survey/survey_settings.h"
 #include "app/state/opened_file.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/finding.h"
@@ -8,7 +9,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr float kFormWidth = 560.0F;
-constexpr int kMaxLimit = 1'000'000'000;
 
 /// "captions-survey" beside "captions.txt".
 std::string proposed_folder(const std::string& corpus) {
@@ -46,10 +46,13 @@ void SurveyForm::draw(Frame& frame) {
   }
   field("corpus.form.folder", "Folder to write into, and to go on in", folder_, "~/captions-survey",
         "Where the survey is written; one that was interrupted there goes on.");
-  ImGui::SetNextItemWidth(120.0F);
-  ImGui::InputInt("texts, 0: all##limit", &limit_, 0);
-  limit_ = std::clamp(limit_, 0, kMaxLimit);
-  mark_last_item(frame, "corpus.form.limit", "Only so many texts from the file's beginning are measured; 0: all of them.");
+  Form form(frame, typed_, "corpus.form");
+  if (form.fold("all", "Options", shows_all_, "What is measured, and how, as the flags of headlight survey say it.")) {
+    for (const SettingGroup* group :
+         {static_cast<const SettingGroup*>(&kSurveyCorpus), static_cast<const SettingGroup*>(&kSurveyModel)}) {
+      for (const AnySetting* setting : group->settings) form.setting(*setting, choices_);
+    }
+  }
   if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, "corpus.form.trouble");
   ImGui::Spacing();
   ImGui::BeginDisabled(model.empty() || corpus_.empty() || folder_.empty());
@@ -63,7 +66,7 @@ void SurveyForm::draw(Frame& frame) {
       frame.surveys->start({.corpus = fs::absolute(expand_home(corpus_)),
                             .folder = fs::absolute(expand_home(folder_)).lexically_normal(),
                             .model = model,
-                            .limit = static_cast<std::uint32_t>(limit_)});
+                            .choices = choices_});
       is_open_ = false;
     } catch (const std::exception& error) {
       trouble_ = error.what();
