@@ -14,6 +14,7 @@ struct CheckpointsSettings : SettingGroup {
       {.key = "metric",
        .undo = "Choose curves",
        .options = metric_options(),
+       .is_look = true,
        .flag = "--curves",
        .flag_help = "the view Checkpoints: the metric of every head that is drawn over the steps"},
       evaluation::HeadMetric::Induction};
@@ -24,6 +25,7 @@ struct CheckpointsSettings : SettingGroup {
        .options = {{"off", "Linear", "Equal steps are equally far apart."},
                    {"on", "Log",
                     "Equal ratios of steps are equally far apart; step 0 is half a decade before the first one."}},
+       .is_look = true,
        .flag = "--log-steps",
        .flag_help = "the view Checkpoints: a log axis of steps (default on)"},
       true};

@@ -26,7 +26,8 @@ struct FlowSettings : SettingGroup {
                                            .undo = "Change threshold",
                                            .least = kMinFlowThreshold,
                                            .most = kMaxFlowThreshold,
-                                           .is_continuous = true}};
+                                           .is_continuous = true,
+                                           .is_look = true}};
   /// Rollout and maximum flow take this share of a layer for the residual stream's.
   Setting<float> residual_weight{
       *this, {.key = "residual_weight", .undo = "Change residual's weight", .most = 1.0, .is_continuous = true}, 0.5f};

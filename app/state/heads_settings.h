@@ -47,6 +47,7 @@ struct HeadsSettings : SettingGroup {
                     "What the selected head does with tokens of the whole vocabulary, by its weights alone."},
                    {"retrieval", "Retrieval",
                     "Which heads copy a needle of random tokens from a long text, over depths and lengths."}},
+       .is_look = true,
        .flag = "--find-heads",
        .flag_help = "what the view Heads shows"}};
   Setting<HeadPattern> pattern{
@@ -66,7 +67,8 @@ struct HeadsSettings : SettingGroup {
        .undo = "Order heads",
        .options = {{"on", "similar side by side",
                     "Heads that look alike are side by side: groups joined by their mean divergence."},
-                   {"off", "by layer", "Layer by layer, head by head."}}},
+                   {"off", "by layer", "Layer by layer, head by head."}},
+       .is_look = true},
       true};
   Setting<CircuitScore> circuit_score{
       *this,
@@ -78,14 +80,15 @@ struct HeadsSettings : SettingGroup {
            {"v", "values", "By values: heads hand on what an earlier head wrote (V-composition)."},
            {"copying", "copying", "Which heads write back what they read: those that copy tokens."}}}};
   /// Compositions of all heads as arcs; else of the selected head as a list.
-  Setting<bool> draws_arcs{*this, {.key = "draws_arcs", .undo = "Switch arcs"}};
+  Setting<bool> draws_arcs{*this, {.key = "draws_arcs", .undo = "Switch arcs", .is_look = true}};
   /// The smallest score that is an arc, with the limits of the flow view's threshold; none: automatic.
   Setting<std::optional<float>> least_arc{*this,
                                           {.key = "least_arc",
                                            .undo = "Change threshold of arcs",
                                            .least = kMinFlowThreshold,
                                            .most = kMaxFlowThreshold,
-                                           .is_continuous = true}};
+                                           .is_continuous = true,
+                                           .is_look = true}};
   /// Id whose circuits are shown; none: the selected position's.
   Setting<std::optional<std::uint32_t>> read_token{
       *this, {.key = "read_token", .undo = "Choose token of circuits", .most = kMostIndex}};

@@ -17,7 +17,8 @@ struct LogitsSettings : SettingGroup {
       {.key = "sums_heads",
        .undo = "Choose heads of source tokens",
        .options = {{"on", "all heads", "What all heads together bring from each token."},
-                   {"off", "the selected head", "What the selected head alone brings from each token."}}},
+                   {"off", "the selected head", "What the selected head alone brings from each token."}},
+       .is_look = true},
       true};
 };
 inline const LogitsSettings kLogitsView;

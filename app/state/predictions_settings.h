@@ -24,6 +24,7 @@ struct PredictionsSettings : SettingGroup {
        .options = {{"position", "this position", "The prediction at one position, with its bars and its layers."},
                    {"positions", "every position", "The likeliest tokens at every position of the text."},
                    {"layers", "every layer", "What every layer would predict at every position: the lens grid."}},
+       .is_look = true,
        .flag = "--predictions",
        .flag_help = "the view Predictions: one position, all positions, or every layer at all of them"}};
   Setting<LensColor> lens_color{
@@ -35,6 +36,7 @@ struct PredictionsSettings : SettingGroup {
                    {"entropy", "entropy", "How undecided each layer is: the entropy of what it predicts."},
                    {"kl", "KL to the last layer",
                     "How far each layer is from what the model predicts: the Kullback\u2013Leibler divergence."}},
+       .is_look = true,
        .flag = "--lens-color",
        .flag_help =
            "colours of --predictions layers: the likeliest token's probability, a token's rank, the entropy, or the "

@@ -58,15 +58,17 @@ struct PromptsSettings : SettingGroup {
                                          {.key = "metric", .undo = "Choose metric of prompts", .options = metric_options()},
                                          evaluation::HeadMetric::Induction};
   /// The chosen cell's layer where columns aren't heads; beyond the last one: the last one.
-  Setting<std::uint32_t> layer{*this, {.key = "layer", .undo = "Choose cell", .most = 0xffff'ffff}, 0xffff'ffffU};
+  Setting<std::uint32_t> layer{
+      *this, {.key = "layer", .undo = "Choose cell", .most = 0xffff'ffff, .is_look = true}, 0xffff'ffffU};
   /// Its column there; empty: the end of the text, or the answer.
-  Setting<std::string> position{*this, {.key = "position", .undo = "Choose cell"}};
+  Setting<std::string> position{*this, {.key = "position", .undo = "Choose cell", .is_look = true}};
   Setting<PromptOrder> order{*this,
                              {.key = "order",
                               .undo = "Order prompts",
                               .options = {{"file", "as in the file", "In the order of the file."},
                                           {"lowest", "lowest first", "The smallest number of the chosen cell first."},
-                                          {"highest", "highest first", "The largest number of the chosen cell first."}}}};
+                                          {"highest", "highest first", "The largest number of the chosen cell first."}},
+                              .is_look = true}};
 };
 inline const PromptsSettings kPromptsView;
 

@@ -147,8 +147,9 @@ bool has_unsaved_changes(const OpenSession& session, const State& state) {
   as_saved.view = session.saved.view;
   as_saved.opened_matrix = session.saved.opened_matrix;
   for (const SettingGroup* group : setting_groups()) {
-    if (!group->is_look) continue;
-    for (const AnySetting* look : group->settings) as_saved.put(*look, session.saved.value(*look));
+    for (const AnySetting* setting : group->settings) {
+      if (setting->is_look) as_saved.put(*setting, session.saved.value(*setting));
+    }
   }
   return as_saved != session.saved;
 }

@@ -39,6 +39,7 @@ struct SettingText {
   std::string_view zero = {};              ///< what 0 means where it is below the limits: "auto"; empty: it isn't allowed
   double step = 1.0;                       ///< of the buttons beside a number
   bool is_continuous = false;              ///< quick repetitions of a change are one step of the history
+  bool is_look = false;                    ///< it changes no result: a session that differs in it alone has nothing to save
   std::string_view label = {}, help = {};  ///< of its field in a form, and of that one's tooltip
   std::string_view menu = {};              ///< the submenu of View that lists the options; empty: none does
   std::string_view flag = {};              ///< "--patch"; empty: it has none
@@ -57,6 +58,7 @@ struct AnySetting {
   SettingText text;
   Kind kind;
   bool may_be_none;
+  bool is_look;        ///< by itself, or as its group is
   SettingValue usual;  ///< in a new state
 
   /// "what_if.measure"
@@ -76,7 +78,7 @@ struct AnySetting {
 struct SettingGroup {
   std::string_view name;
   std::string_view view = {};  ///< id of the view that shows what its settings change; empty: there isn't one
-  bool is_look = false;        ///< they change no result: a session that differs in them alone has nothing to save
+  bool is_look = false;        ///< all of them are looks
   std::vector<const AnySetting*> settings = {};
 };
 
@@ -106,6 +108,7 @@ struct Setting : AnySetting {
                            : std::is_same_v<Value, std::string> ? Kind::Text
                                                                 : Kind::Number,
                    .may_be_none = SettingType<T>::kMayBeNone,
+                   .is_look = of.is_look || about.is_look,
                    .usual = pack(in_new_state)} {
     of.settings.push_back(this);
   }

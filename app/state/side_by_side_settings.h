@@ -9,7 +9,7 @@ namespace headlight::app {
 enum class SideMap : std::uint8_t { OtherHead, Baseline, LayerMean };
 
 struct SideBySideSettings : SettingGroup {
-  SideBySideSettings() : SettingGroup{.name = "side_by_side", .view = "side_by_side"} {}
+  SideBySideSettings() : SettingGroup{.name = "side_by_side", .view = "side_by_side", .is_look = true} {}
 
   Setting<SideMap> right{*this,
                          {.key = "right",

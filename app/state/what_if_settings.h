@@ -37,7 +37,8 @@ struct WhatIfSettings : SettingGroup {
       {.key = "is_sorted",
        .undo = "Sort heads",
        .options = {{"on", "largest first", "The head whose absence changes most comes first, in either direction."},
-                   {"off", "by layer", "Layer by layer, head by head."}}},
+                   {"off", "by layer", "Layer by layer, head by head."}},
+       .is_look = true},
       true};
 };
 inline const WhatIfSettings kWhatIfView;

@@ -313,7 +313,7 @@ TEST_SUITE("cpu") {
           CommandStage on = stage();
           command.run(on.context());
           CHECK(on.state.value(*setting) == setting->value_of(i));
-          CHECK(on.state.view.tab == group->view);
+          if (!group->view.empty()) CHECK(on.state.view.tab == group->view);
           CHECK(command.is_checked(on.context()));
           ++chosen;
         }

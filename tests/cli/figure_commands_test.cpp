@@ -97,6 +97,13 @@ TEST_SUITE("gpu") {
     CHECK(read_file(again / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
     REQUIRE(run({"--from", heads, "--out", (directory.path() / "alias").string()}).status == 0);
     CHECK(read_file(directory.path() / "alias" / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
+    // A flag counts that says what is usual, too.
+    const fs::path magma = directory.path() / "magma", usual = directory.path() / "usual";
+    REQUIRE(run({"--session", heads, "--color-map", "magma", "--out", magma.string()}).status == 0);
+    CHECK(read_file(magma / "layer-01_heads.svg") != read_file(first / "layer-01_heads.svg"));
+    const std::string colored = (magma / "layer-01_heads.svg").string();
+    REQUIRE(run({"--session", colored, "--color-map", "viridis", "--out", usual.string()}).status == 0);
+    CHECK(read_file(usual / "layer-01_heads.svg") == read_file(first / "layer-01_heads.svg"));
     // Flags choose again: other heads of another layer, as numbers.
     const fs::path other = directory.path() / "other";
     REQUIRE(

@@ -121,7 +121,25 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("settings are in files under the names that files of before have") {
     // Path, what it is in a new state, and the names of its values.
-    const std::string known = R"(neuron.form "pair" pair all-keys
+    const std::string known = R"(view.color_map "viridis" viridis magma cividis greys
+view.color_range "absolute" absolute row
+view.color_spread "linear" linear sqrt log
+view.pooling "max" max mean
+view.row_names "written" written read
+view.grid_order "layer" layer concentration
+view.show_numbers true
+view.whole_words false
+view.special_tokens "shown" shown hidden renormalized
+view.groups_words false
+view.shows_marginals false
+view.paint_reach "head" head layer later all
+view.brush_shape "cell" cell row column diagonal rectangle
+view.brush_ink "mask" mask bias pattern
+view.brush_bias 2.0
+view.brush_weight 1.0
+view.steps_all_heads false off on
+view.text_side "query" query key
+neuron.form "pair" pair all-keys
 neuron.order "component" component size
 block.activations false
 block.reduces_motion false

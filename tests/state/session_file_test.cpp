@@ -11,9 +11,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/state/corpus_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/opened_file.h"
 #include "app/state/state_json.h"
+#include "app/state/what_if_settings.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "support/temporary_directory.h"
@@ -254,6 +256,26 @@ TEST_SUITE("cpu") {
     state.selection.head = 3;
     state.view.theme = Theme::Light;
     CHECK_FALSE(has_unsaved_changes(session, state));
+    for (const SettingGroup* group : setting_groups()) {
+      for (const AnySetting* setting : group->settings) {
+        CAPTURE(setting->path());
+        State changed = state;
+        const bool is_first = setting->usual == SettingValue(std::int64_t{1});
+        SettingValue other(std::int64_t{is_first ? 0 : 1});
+        if (setting->kind == AnySetting::Kind::Switch) other = !std::get<bool>(setting->usual);
+        if (setting->kind == AnySetting::Kind::Text) other = std::string("else");
+        if (setting->kind == AnySetting::Kind::Number) other = 0.25;
+        changed.put(*setting, std::move(other));
+        CHECK(has_unsaved_changes(session, changed) != setting->is_look);
+        CHECK_FALSE(describe_change(state, changed).label.empty());
+      }
+    }
+    State asked;
+    asked.set(kWhatIfView.ablation, Ablation::Mean);
+    CHECK(has_unsaved_changes(session, asked));
+    State sorted;
+    sorted.set(kWhatIfView.is_sorted, false).set(kCorpusView.mode, CorpusMode::Table);
+    CHECK_FALSE(has_unsaved_changes(session, sorted));
     state.masks[model::BlockKind::Cross].rule.causal = true;
     CHECK(has_unsaved_changes(session, state));
     session.saved = state;
