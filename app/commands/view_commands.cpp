@@ -103,10 +103,28 @@ void add_scales(std::vector<Command>& list) {
   for (const float scale : kUiScales) list.push_back(scale_command(scale));
 }
 
-/// Adds a command for each value of a setting that has buttons, in the view that shows what it changes.
+/// Switches a view's check box, in the view that has it.
+Command check_command(const SettingGroup& group, const AnySetting& setting) {
+  return {.id = setting.path(),
+          .label = fmt::format("{}: {}", setting.text.undo, setting.text.label),
+          .group = "Settings of views",
+          .help = std::string(setting.text.help),
+          .run =
+              [&group, &setting](const CommandContext& context) {
+                context.state.put(setting, !std::get<bool>(context.state.value(setting)));
+                context.state.view.tab = group.view;
+              },
+          .is_enabled = has_run,
+          .is_checked = [&setting](const CommandContext& context) { return std::get<bool>(context.state.value(setting)); }};
+}
+
+/// Adds a command for each value of a setting that has buttons, in the view that shows what it changes, and for its check
+/// boxes.
 void add_settings(std::vector<Command>& list) {
   for (const SettingGroup* group : setting_groups()) {
     for (const AnySetting* setting : group->settings) {
+      const bool is_box = setting->kind == AnySetting::Kind::Switch && setting->text.options.empty();
+      if (is_box && !setting->text.label.empty() && !group->view.empty()) list.push_back(check_command(*group, *setting));
       for (std::size_t i = 0; i < setting->text.options.size(); ++i) {
         const Option& option = setting->text.options[i];
         if (option.label.empty()) continue;

@@ -60,7 +60,12 @@ struct HeadsSettings : SettingGroup {
       *this,
       {.key = "typed_pattern", .undo = "Edit pattern", .most = attention::Expression::kLongest, .is_continuous = true}};
   /// A pattern's mass less what uniform attention would put there.
-  Setting<bool> subtracts_chance{*this, {.key = "subtracts_chance", .undo = "Choose how heads are scored"}};
+  Setting<bool> subtracts_chance{
+      *this,
+      {.key = "subtracts_chance",
+       .undo = "Choose how heads are scored",
+       .label = "minus chance",
+       .help = "Takes off what attention that is spread evenly over the visible keys would put there."}};
   Setting<bool> groups_similar{
       *this,
       {.key = "groups_similar",
@@ -80,7 +85,12 @@ struct HeadsSettings : SettingGroup {
            {"v", "values", "By values: heads hand on what an earlier head wrote (V-composition)."},
            {"copying", "copying", "Which heads write back what they read: those that copy tokens."}}}};
   /// Compositions of all heads as arcs; else of the selected head as a list.
-  Setting<bool> draws_arcs{*this, {.key = "draws_arcs", .undo = "Switch arcs", .is_look = true}};
+  Setting<bool> draws_arcs{*this,
+                           {.key = "draws_arcs",
+                            .undo = "Switch arcs",
+                            .is_look = true,
+                            .label = "all heads as arcs",
+                            .help = "All heads on a line, with an arc from each that writes to each that reads it."}};
   /// The smallest score that is an arc, with the limits of the flow view's threshold; none: automatic.
   Setting<std::optional<float>> least_arc{*this,
                                           {.key = "least_arc",
@@ -93,7 +103,12 @@ struct HeadsSettings : SettingGroup {
   Setting<std::optional<std::uint32_t>> read_token{
       *this, {.key = "read_token", .undo = "Choose token of circuits", .most = kMostIndex}};
   /// Queries and keys have their positions, so far apart; else none.
-  Setting<bool> has_distance{*this, {.key = "has_distance", .undo = "Switch positions"}};
+  Setting<bool> has_distance{*this,
+                             {.key = "has_distance",
+                              .undo = "Switch positions",
+                              .label = "with positions",
+                              .help = "Queries and keys as they are so far apart in a text: positions are added to token "
+                                      "vectors, or queries and keys are rotated. Else tokens alone are compared."}};
   /// In tokens, from the query back to the key.
   Setting<std::uint32_t> distance{
       *this, {.key = "distance", .undo = "Change distance", .most = kMaxCircuitDistance, .is_continuous = true}, 1};
@@ -108,7 +123,13 @@ struct HeadsSettings : SettingGroup {
   Setting<std::uint32_t> needle_seed{
       *this, {.key = "needle_seed", .undo = "Change needles", .most = kMaxNeedleSeed, .is_continuous = true}, 1};
   /// Only tokens of a needle that the model predicts are copied.
-  Setting<bool> needle_is_predicted{*this, {.key = "needle_is_predicted", .undo = "Choose which copied tokens count"}};
+  Setting<bool> needle_is_predicted{
+      *this,
+      {.key = "needle_is_predicted",
+       .undo = "Choose which copied tokens count",
+       .label = "only what is predicted",
+       .help =
+           "A token counts only where the model’s most probable next token is the needle’s, so that it would write it."}};
 };
 inline const HeadsSettings kHeadsView;
 

@@ -204,6 +204,12 @@ bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::strin
   return choose(frame, setting, std::move(labels));
 }
 
+bool check_next(Frame& frame, const Setting<bool>& setting, float gap) {
+  const char* label = setting.text.label.data();
+  continue_line(ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x + ImGui::CalcTextSize(label).x, gap);
+  return check_box(frame, setting.path(), label, frame.state.edit(setting), setting.text.help.data());
+}
+
 OpenList::OpenList(Frame& frame, std::string name, const char* shown, const char* explanation, ImGuiComboFlags flags)
     : frame_(frame), name_(std::move(name)), is_open_(ImGui::BeginCombo(("##" + name_).c_str(), shown, flags)) {
   mark_last_item(frame, name_, explanation);

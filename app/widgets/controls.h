@@ -143,6 +143,8 @@ void continue_line_at_right(float width, float gap);
 inline constexpr float kControlGap = 12.0F;
 /// Draws like choose(), beside the last control, or below it where that line is full.
 bool choose_next(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float gap = kControlGap);
+/// Draws a switch's check box, marked "heads.draws_arcs", by its own label and tooltip, likewise.
+bool check_next(Frame& frame, const Setting<bool>& setting, float gap = kControlGap);
 /// Draws like choose_segment(), beside the last control, or below it where that line is full.
 template <typename Choice>
 bool choose_next_segment(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& chosen) {

@@ -306,6 +306,14 @@ TEST_SUITE("cpu") {
     std::size_t chosen = 0;
     for (const SettingGroup* group : setting_groups()) {
       for (const AnySetting* setting : group->settings) {
+        const bool is_box = setting->kind == AnySetting::Kind::Switch && setting->text.options.empty();
+        if (is_box && !setting->text.label.empty() && !group->view.empty()) {
+          CommandStage on = stage();
+          find_command(setting->path()).run(on.context());
+          CHECK(on.state.value(*setting) != setting->usual);
+          CHECK(on.state.view.tab == group->view);
+          ++chosen;
+        }
         for (std::size_t i = 0; i < setting->text.options.size(); ++i) {
           if (setting->text.options[i].label.empty()) continue;
           const Command& command = find_command(fmt::format("{}.{}", setting->path(), setting->text.options[i].name));

@@ -143,7 +143,7 @@ TEST_SUITE("gpu") {
     REQUIRE(written);
     CHECK(written->is_complete());
     CHECK(asked(attribution::TokenCircuit::Keys, {}));
-    ui.click("heads.vocabulary.positions");
+    ui.click("heads.has_distance");
     CHECK(ui.state()[kHeadsView.has_distance]);
     CHECK(asked(attribution::TokenCircuit::Keys, attribution::CircuitPositions{.query = 2, .key = 1}));
     CHECK(ui.sees("heads.vocabulary.distance"));
@@ -176,7 +176,7 @@ TEST_SUITE("gpu") {
     const std::string csv = ImGui::GetClipboardText();
     CHECK(csv.starts_with("length,depth,layer,head,answers,predicted,attended,copied\n32,0,0,0,7,"));
     CHECK(std::ranges::count(csv, '\n') == 1 + 5 * 12);  // one length: the model has 32 positions
-    ui.click("heads.retrieval.predicted");
+    ui.click("heads.needle_is_predicted");
     CHECK(ui.state()[kHeadsView.needle_is_predicted]);
     ui.click("heads.retrieval.seed");
     CHECK(ui.state()[kHeadsView.needle_seed] > 1);
@@ -211,7 +211,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("compositions of all heads as arcs: a threshold, a head by its place, an arc's ends, CSV") {
     UiDriver ui(heads_by(HeadsMode::Composition));
     show_golden_model(ui, "gpt2");
-    ui.click("heads.arcs");
+    ui.click("heads.draws_arcs");
     CHECK(ui.state()[kHeadsView.draws_arcs]);
     CHECK(ui.sees("heads.arcs.count"));
     check_tips(ui);
@@ -311,7 +311,7 @@ TEST_SUITE("gpu") {
     const Selection selection = ui.state().selection;
     CHECK(found_by<HeadRanking>(ui, pattern_query(selection, HeadPattern::PreviousToken, "")).heads.size() == 12);
     REQUIRE(ui.sees("heads.match.row.0"));
-    ui.click("heads.chance");
+    ui.click("heads.subtracts_chance");
     CHECK(ui.state()[kHeadsView.subtracts_chance]);
     CHECK(ui.sees("heads.match.row.0"));
     ui.click("heads.pattern");

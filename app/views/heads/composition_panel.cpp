@@ -44,9 +44,7 @@ class CompositionPanel final : public FindPanel {
     scores_ = {};
     arcs_ = {};
     if (score != CircuitScore::Copying) {
-      continue_line(150.0F, 12.0F);
-      check_box(frame, "heads.arcs", "all heads as arcs", frame.state.edit(kHeadsView.draws_arcs),
-                "All heads on a line, with an arc from each that writes to each that reads it.");
+      check_next(frame, kHeadsView.draws_arcs);
       if (frame.state[kHeadsView.draws_arcs]) return draw_arcs(frame, score);
     }
     const bool is_drawn = score == CircuitScore::Copying ? find_copying(frame) : find_composed(frame, score);

@@ -70,12 +70,7 @@ class PatternPanel final : public FindPanel {
     choose_kind(frame, "heads.kind");
     if (choose_pattern(frame)) draws_ = true;
     const HeadPattern pattern = frame.state[kHeadsView.pattern];
-    if (pattern != HeadPattern::Uniform) {
-      constexpr const char* kLabel = "minus chance";
-      continue_line(ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight(), kPatternGap);
-      check_box(frame, "heads.chance", kLabel, frame.state.edit(kHeadsView.subtracts_chance),
-                "Takes off what attention that is spread evenly over the visible keys would put there.");
-    }
+    if (pattern != HeadPattern::Uniform) check_next(frame, kHeadsView.subtracts_chance, kPatternGap);
     if (pattern == HeadPattern::Typed && !type_pattern(frame)) return;
     const AnalysisQuery query = pattern_query(frame.state.selection, pattern, accepted_);
     const auto found = ask_of_both<HeadRanking>(frame, query);

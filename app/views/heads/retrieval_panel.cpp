@@ -94,11 +94,7 @@ class RetrievalPanel final : public FindPanel {
           "Tokens of the longest texts; of the shortest 32. A model\u2019s own positions limit them.");
     continue_line(180.0F, kGridGap);
     slide("heads.retrieval.seed", "seed %d", kHeadsView.needle_seed, 0, "Of the random needles.");
-    const char* label = "only what is predicted";
-    continue_line(ImGui::GetFrameHeight() + text_width(frame.ui.fonts().body, label), kGridGap);
-    check_box(frame, "heads.retrieval.predicted", label, state.edit(kHeadsView.needle_is_predicted),
-              "A token counts only where the model\u2019s most probable next token is the needle\u2019s, so that it would "
-              "write it.");
+    check_next(frame, kHeadsView.needle_is_predicted, kGridGap);
   }
 
   static std::string about_text(const RetrievalFound& found) {

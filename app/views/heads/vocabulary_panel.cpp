@@ -122,10 +122,7 @@ class VocabularyPanel final : public FindPanel {
     const model::BlockRef block = frame.state.selection.block;
     positions_.reset();
     if (!attribution::has_circuit_positions(network, block)) return;
-    check_box(
-        frame, "heads.vocabulary.positions", "with positions", state.edit(kHeadsView.has_distance),
-        "Queries and keys as they are so far apart in a text: positions are added to token vectors, or queries and keys "
-        "are rotated. Else tokens alone are compared.");
+    check_next(frame, kHeadsView.has_distance);
     if (!state[kHeadsView.has_distance]) return;
     const auto& embedding =
         block.kind == model::BlockKind::EncoderSelf ? network.source_embedding : network.target_embedding;
