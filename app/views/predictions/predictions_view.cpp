@@ -1,4 +1,4 @@
-#include "app/views/open_views.h"
+#include "app/views/view.h"
 
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"

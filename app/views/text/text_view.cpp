@@ -1,4 +1,4 @@
-#include "app/views/open_views.h"
+#include "app/views/view.h"
 
 #include "app/figures/shaded_text.h"
 #include "app/shapes/quantities/tile_query.h"
