@@ -17,6 +17,7 @@
 #include "app/figures/figure_kind.h"
 #include "app/figures/job.h"
 #include "app/models/starter_view.h"
+#include "app/state/heads_settings.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "app/window/viewer.h"

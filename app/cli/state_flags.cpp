@@ -60,9 +60,9 @@ void StateFlags::add_to(CLI::App& app) {
       });
       continue;
     }
-    constexpr std::array<std::string_view, 9> kGroups = {"selection", "view",        "block",   "predictions", "heads",
-                                                         "corpus",    "checkpoints", "prompts", "patching"};
-    if (std::ranges::find(kGroups, field.group) == kGroups.end() || field.flag.name.empty()) continue;
+    const bool is_shown = field.group == "selection" || field.group == "view" || field.group == "patching" ||
+                          std::ranges::find(setting_groups(), field.group, &SettingGroup::name) != setting_groups().end();
+    if (!is_shown || field.flag.name.empty()) continue;
     group.add(field.flag.name, field.flag.value_name, field.flag.help,
               [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }

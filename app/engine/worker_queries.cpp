@@ -220,7 +220,7 @@ QueryTask EngineWorker::read_memory() {
 QueryTask EngineWorker::analyse(AnalysisQuery query, AnalysisSubject subject) {
   Analysed answer;
   try {
-    auto task = analyse_any(query, std::move(subject));
+    auto task = query.begin(std::move(subject));
     while (!task.is_done()) {
       Reads reads = std::move(task.reads());
       task.take(co_await std::move(reads));

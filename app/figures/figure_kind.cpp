@@ -210,7 +210,7 @@ Task<std::vector<std::shared_ptr<const attention::Tile>>> FigureNumbers::tiles_o
 
 Task<std::shared_ptr<const AnalysisResult>> FigureNumbers::analysis(AnalysisQuery query) {
   std::shared_ptr<const AnalysisResult>& result = analyses[query];
-  if (!result && subject) result = co_await analyse_any(query, *subject);
+  if (!result && subject) result = co_await query.begin(*subject);
   co_return result;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "app/engine/analyses/analysis_query.h"
 #include "app/engine/engine.h"
 #include "app/figures/plan.h"

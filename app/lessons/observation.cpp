@@ -3,6 +3,7 @@
 #include "app/engine/analyses/head_knockouts.h"
 #include "app/engine/analyses/head_metrics.h"
 #include "app/engine/predictions.h"
+#include "app/state/transient.h"
 
 namespace headlight::app {
 namespace {

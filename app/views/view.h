@@ -23,6 +23,9 @@ class ViewPanel {
   ViewPanel& operator=(const ViewPanel&) = default;
 };
 
+/// The function by which view_table.cpp makes a view.
+using OpenView = std::unique_ptr<ViewPanel>();
+
 /// A way of looking at a run, in the middle of the window: a tab, an entry of the View menu, a choice of --tab.
 struct View {
   std::string_view id;     ///< lower-case words: "steps". Settings, sessions and --tab name the view by it
@@ -30,7 +33,7 @@ struct View {
   std::string_view group;  ///< heading of its tab, its keys and its part of the View menu; a group's views follow each other
   std::string_view help;   ///< one sentence: the tab's tooltip
   shell::Shortcut key;     ///< shows it
-  std::unique_ptr<ViewPanel> (*open)();
+  OpenView* open;
   /// The matrices that it shows: what the export dialog proposes.
   ExportContents (*exported)(const State&);
   /// Do the arrow keys move in the view itself, instead of through layers and heads?

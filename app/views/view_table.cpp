@@ -1,12 +1,17 @@
 #include "app/views/view_table.h"
 
 #include "app/shapes/quantities/tile_query.h"
-#include "app/views/head/head_view.h"
-#include "app/views/open_views.h"
-#include "app/views/steps/steps_view.h"
 #include "attribution/additive_stack.h"
 
 namespace headlight::app {
+
+// Each is in the view's own folder.
+OpenView open_block_view, open_checkpoints_view, open_corpus_view, open_flow_view, open_head_view, open_heads_view,
+    open_lines_view, open_logits_view, open_model_view, open_neuron_view, open_patching_view, open_predictions_view,
+    open_prompts_view, open_side_by_side_view, open_steps_view, open_text_view, open_what_if_view;
+/// Folds the unfolded matrix of the view Block; false: none is.
+bool fold_block(State& state);
+
 namespace {
 
 using shell::Key;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/shapes/quantities/evaluation.h"
+#include "app/state/flow_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/session_file.h"
 #include "app/text_on_screen.h"

@@ -44,7 +44,7 @@ namespace {
 template <typename Question, typename Found>
 const Found* found_of(const UiDriver& ui, bool is_baseline) {
   for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {
-    const bool is_it = std::holds_alternative<Question>(known.first.question) && known.first.is_of_baseline == is_baseline;
+    const bool is_it = known.first.as<Question>() && known.first.is_of_baseline == is_baseline;
     if (is_it) return known.second.as<Found>();
   }
   return nullptr;

@@ -35,7 +35,7 @@ namespace {
 template <typename Found, typename Question>
 const Found& found_by(const UiDriver& ui) {
   for (const auto& [query, answer] : ui.result().analyses) {
-    const bool is_it = std::holds_alternative<Question>(query.question) && answer.is_done;
+    const bool is_it = query.template as<Question>() && answer.is_done;
     if (const Found* found = is_it ? answer.template as<Found>() : nullptr) return *found;
   }
   throw Error("nothing was found");
@@ -191,7 +191,7 @@ TEST_SUITE("gpu") {
       const KnockoutMeasure chosen = ui.state()[kWhatIfView.measure];
       const Analysed* answer = nullptr;
       for (const auto& [query, each] : ui.result().analyses) {
-        const auto* asked = std::get_if<KnockoutsQuestion>(&query.question);
+        const auto* asked = query.as<KnockoutsQuestion>();
         if (asked && asked->measures_loss == (chosen == KnockoutMeasure::Loss)) answer = &each;
       }
       REQUIRE(answer);

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/flow_settings.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/views/flow/flow_graph_panel.h"

@@ -34,7 +34,7 @@ bool is_chosen(const State& state) { return state.patching.receiver.layer != kLa
 template <typename Question = PatchingQuestion>
 const PatchEffects* effects(const UiDriver& ui) {
   for (const auto& [query, answer] : ui.result().analyses) {
-    if (std::holds_alternative<Question>(query.question) && answer.is_done) return answer.template as<PatchEffects>();
+    if (query.template as<Question>() && answer.is_done) return answer.template as<PatchEffects>();
   }
   return nullptr;
 }
@@ -255,7 +255,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(is_chosen(ui.state()));  // found, and so found again in another text
     const PatchEffects* heads = nullptr;
     for (const auto& [query, answer] : ui.result().analyses) {
-      const auto* map = std::get_if<PatchingQuestion>(&query.question);
+      const auto* map = query.as<PatchingQuestion>();
       const bool is_of_tokens = map && map->measured.token == 906 && map->measured.other == 642U;
       if (is_of_tokens && map->site == model::Site::HeadOutput) heads = answer.as<PatchEffects>();
     }
@@ -267,7 +267,7 @@ TEST_SUITE("gpu") {
     CHECK(heads->layers[alone[0].row] == 1);
     double largest = 0.0, of_queries = 0.0;
     for (const auto& [query, answer] : ui.result().analyses) {
-      const auto* path = std::get_if<PathQuestion>(&query.question);
+      const auto* path = query.as<PathQuestion>();
       if (!path || !answer.is_done) continue;
       CHECK(path->receiver.head == alone[0].column);
       const double size = std::abs(strongest_patches(*answer.as<PatchEffects>(), PatchMeasure::Logit, 1)[0].recovery);

@@ -12,6 +12,7 @@
 #include "app/state/block_settings.h"
 #include "app/state/comparison.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/heads_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/predictions_settings.h"

@@ -18,6 +18,7 @@
 #include "app/engine/analyses/head_metrics.h"
 #include "app/figures/figure_kind.h"
 #include "app/figures/job.h"
+#include "app/state/heads_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
 #include "app/state/session_file.h"

@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/subcommands.h"
+#include "app/state/setting.h"
 #include "support/golden_model.h"
 #include "support/program.h"
 
 namespace commands_test {
 
 using namespace headlight;
+using namespace headlight::app;
 
 namespace {
 
@@ -27,6 +29,16 @@ std::vector<std::string> exporting(std::initializer_list<std::string> more) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("the flag of every setting is one of the window's") {
+    const std::string flags = run_headlight({"view", "--help-all"}).out;
+    for (const SettingGroup* group : setting_groups()) {
+      for (const AnySetting* setting : group->settings) {
+        CAPTURE(setting->path());
+        CHECK(flags.find(setting->text.flag) != std::string::npos);
+      }
+    }
+  }
+
   TEST_CASE("no flag of an inner command has the name of the outer one's argument, which CLI11 2.4 refuses") {
     CLI::App app;
     for (const auto add :

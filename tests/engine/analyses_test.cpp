@@ -8,6 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_similarity.h"
+#include "app/engine/analyses/patching.h"
+#include "app/engine/analyses/residual_sizes.h"
+#include "app/engine/analyses/token_losses.h"
 #include "app/engine/engine_worker.h"
 #include "core/error.h"
 #include "engine/asked_analysis.h"
@@ -19,6 +24,21 @@ namespace analyses_test {
 
 using namespace headlight;
 using namespace headlight::app;
+
+/// A question that the product doesn't know.
+struct LengthQuestion {
+  std::uint32_t more = 0;
+  auto operator<=>(const LengthQuestion&) const = default;
+};
+struct LengthFound final : AnalysisResult {
+  std::uint32_t length = 0;
+};
+Task<LengthFound> analyse(LengthQuestion question, AnalysisSubject subject) {
+  co_await read_nothing();
+  LengthFound found;
+  found.length = subject.input->source.length + question.more;
+  co_return found;
+}
 
 namespace {
 
@@ -45,11 +65,26 @@ EngineWorker worker_of(RunnerFactory open) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("a question that has an analyse() is answered, and no list names it") {
+    AskedAnalysis asked("gpt2");
+    const std::uint32_t length = found_in<LengthFound>(asked.ask(LengthQuestion())).length;
+    CHECK(length > 0);
+    CHECK(found_in<LengthFound>(asked.ask(LengthQuestion{.more = 3})).length == length + 3);
+    const AnalysisQuery query = LengthQuestion{.more = 3};
+    REQUIRE(query.as<LengthQuestion>());
+    CHECK(query.as<LengthQuestion>()->more == 3);
+    CHECK(query.as<KnockoutsQuestion>() == nullptr);
+    CHECK(AnalysisQuery(LengthQuestion()) < query);
+  }
+
   TEST_CASE("equal questions are equal, and those that read the baseline say so") {
     const AnalysisQuery metrics = HeadMetricsQuestion{.batch = 1};
     CHECK(metrics == AnalysisQuery(HeadMetricsQuestion{.batch = 1}));
     CHECK(metrics != AnalysisQuery(HeadMetricsQuestion{.batch = 1}, true));
     CHECK(metrics != AnalysisQuery(SimilarityQuestion{.batch = 1}));
+    CHECK((metrics < AnalysisQuery(SimilarityQuestion())) != (AnalysisQuery(SimilarityQuestion()) < metrics));
+    CHECK(AnalysisQuery() != metrics);
+    CHECK(AnalysisQuery() == AnalysisQuery());
     CHECK_FALSE(metrics.compares());
     CHECK(AnalysisQuery(PatchingQuestion()).compares());
     CHECK_FALSE(AnalysisQuery(KnockoutsQuestion()).compares());

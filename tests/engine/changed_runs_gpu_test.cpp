@@ -1,6 +1,8 @@
 // Analyses of one line of a batch, of runs that are named.
 #include <doctest/doctest.h>
 
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/patching.h"
 #include "app/engine/changed_runs.h"
 #include "engine/two_runs.h"
 #include "support/deviation.h"
@@ -39,7 +41,7 @@ template <typename Found>
 Found find(Runner& runner, const AnalysisQuery& query, const FoundRuns& runs) {
   ChangedRuns changes;
   const auto answer =
-      answer_at_once(analyse_any(query, *runs.subject), runs, [&](const Reads& reads, std::uint32_t line, std::size_t most) {
+      answer_at_once(query.begin(*runs.subject), runs, [&](const Reads& reads, std::uint32_t line, std::size_t most) {
         return changes.compute(runner, runs, reads, line, most);
       });
   return dynamic_cast<const Found&>(*answer);

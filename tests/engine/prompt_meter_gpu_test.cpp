@@ -3,6 +3,9 @@
 
 #include "app/data/prompts/prompt_room.h"
 #include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/lens_cells.h"
+#include "app/engine/analyses/logit_attribution.h"
 #include "app/engine/engine.h"
 #include "core/file.h"
 #include "engine/two_runs.h"

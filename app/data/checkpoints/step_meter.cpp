@@ -1,6 +1,6 @@
 #include "app/data/checkpoints/step_meter.h"
 
-#include "app/engine/analyses/analysis_query.h"
+#include "app/engine/analyses/token_losses.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -9,17 +9,16 @@ namespace {
 /// Measures one step, by the run that the task names.
 Task<StepNumbers> numbers_of_step(const StepQuestion& question, const AnalysisSubject& run) {
   StepNumbers numbers;
-  const AnalysisQuery metrics = HeadMetricsQuestion{.kind = question.kind, .batch = question.batch};
-  const auto found = co_await analyse_any(metrics, run);
-  numbers.heads = dynamic_cast<const HeadMetricsFound&>(*found).heads;
+  const HeadMetricsQuestion metrics{.kind = question.kind, .batch = question.batch};
+  HeadMetricsFound found = co_await analyse(metrics, run);
+  numbers.heads = std::move(found.heads);
   const bool predicts = run.model && run.model->description.is_causal && run.has_logits && !run.input->target;
   const attention::KeyRange line = real_tokens(run.input->source, question.batch, run.input->source.length);
   if (!predicts || line.end - line.begin < 2) co_return numbers;
-  const AnalysisQuery of_tokens = TokenLossesQuestion{.batch = question.batch};
-  const auto told = co_await analyse_any(of_tokens, run);
-  const std::vector<double>& losses = dynamic_cast<const TokenLosses&>(*told).losses;
-  numbers.loss = mean_loss(losses);
-  if (const auto score = in_context_score(losses)) numbers.in_context = score->score;
+  const TokenLossesQuestion of_tokens{.batch = question.batch};
+  const TokenLosses told = co_await analyse(of_tokens, run);
+  numbers.loss = mean_loss(told.losses);
+  if (const auto score = in_context_score(told.losses)) numbers.in_context = score->score;
   co_return numbers;
 }
 

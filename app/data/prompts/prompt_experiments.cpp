@@ -1,5 +1,9 @@
 #include "app/data/prompts/prompt_experiments.h"
 
+#include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/lens_cells.h"
+#include "app/engine/analyses/logit_attribution.h"
 #include "app/state/state_names.h"
 #include "core/error.h"
 
@@ -83,12 +87,6 @@ class PromptCells {
   std::vector<std::vector<float>> cells_;
 };
 
-template <typename Found>
-Task<std::shared_ptr<const Found>> found_by(AnalysisSubject subject, AnalysisQuery query) {
-  const auto found = co_await analyse_any(std::move(query), std::move(subject));
-  co_return std::dynamic_pointer_cast<const Found>(found);
-}
-
 Task<void> keep_knockouts(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
                           PromptCells& cells) {
   const MeasuredToken measured = item.measured();
@@ -98,11 +96,11 @@ Task<void> keep_knockouts(const PromptQuestion& question, const PromptItem& item
     asked.token = measured.token;
     asked.other = measured.other;
   }
-  const auto found = co_await found_by<HeadKnockouts>(subject, asked);
-  for (const auto& [head, numbers] : found->without) {
+  const HeadKnockouts found = co_await analyse(asked, subject);
+  for (const auto& [head, numbers] : found.without) {
     for (std::size_t i = 0; i < kMeasures; ++i) {
       const auto measure = static_cast<KnockoutMeasure>(i);
-      if (question.measures_loss == (measure == KnockoutMeasure::Loss)) cells.keep(i, head, *found->change(head, measure));
+      if (question.measures_loss == (measure == KnockoutMeasure::Loss)) cells.keep(i, head, *found.change(head, measure));
     }
   }
 }
@@ -133,18 +131,18 @@ Task<void> keep_patches(const PromptQuestion& question, const PromptFindings& fi
                          .token = patched_token(question, item),
                          .measured = item.measured()};
   if (question.patching.map == PatchMap::Heads) {
-    const auto found = co_await found_by<PatchEffects>(subject, asked);
-    keep_heads(*found, cells);
+    const PatchEffects found = co_await analyse(asked, subject);
+    keep_heads(found, cells);
     co_return;
   }
   for (const auto& [name, token] : item.prompt.positions) asked.tokens.push_back(item.start + token);
   std::ranges::sort(asked.tokens);
   asked.tokens.erase(std::unique(asked.tokens.begin(), asked.tokens.end()), asked.tokens.end());
-  const auto found = co_await found_by<PatchEffects>(subject, asked);
-  for (std::size_t row = 0; row < found->rows(); ++row) {
+  const PatchEffects found = co_await analyse(asked, subject);
+  for (std::size_t row = 0; row < found.rows(); ++row) {
     for (const auto& [name, token] : item.prompt.positions) {
       const auto column = std::ranges::find(findings.columns, name) - findings.columns.begin();
-      keep_effect(*found, row, item.start + token - found->first, static_cast<std::size_t>(column), cells);
+      keep_effect(found, row, item.start + token - found.first, static_cast<std::size_t>(column), cells);
     }
   }
 }
@@ -161,8 +159,8 @@ Task<void> keep_paths(const PromptQuestion& question, const PromptItem& item, co
                            .recomputes_mlps = receiver.recomputes_mlps,
                            .token = patched_token(question, item),
                            .measured = item.measured()};
-  const auto found = co_await found_by<PatchEffects>(subject, asked);
-  keep_heads(*found, cells);
+  const PatchEffects found = co_await analyse(asked, subject);
+  keep_heads(found, cells);
 }
 
 Task<void> keep_attribution(const PromptFindings& findings, const PromptItem& item, const AnalysisSubject& subject,
@@ -170,9 +168,9 @@ Task<void> keep_attribution(const PromptFindings& findings, const PromptItem& it
   const MeasuredToken measured = item.measured();
   const LogitQuestion asked{
       .batch = measured.batch, .position = measured.position, .token = measured.token, .other = measured.other};
-  const auto found = co_await found_by<LogitAttribution>(subject, asked);
-  for (std::size_t row = 0; row < found->layers.size(); ++row) {
-    const attribution::LayerLogits& layer = found->layers[row];
+  const LogitAttribution found = co_await analyse(asked, subject);
+  for (std::size_t row = 0; row < found.layers.size(); ++row) {
+    const attribution::LayerLogits& layer = found.layers[row];
     for (std::size_t head = 0; head < layer.heads.size(); ++head) cells.keep(0, row, head, layer.heads[head]);
     cells.keep(0, row, findings.columns.size() - 1, layer.mlp);
   }
@@ -190,9 +188,9 @@ Task<void> keep_lens(const PromptQuestion& question, const PromptFindings& findi
                                .first = static_cast<std::uint32_t>(first),
                                .ranked = token,
                                .lens = question.lens};
-      const auto found = co_await found_by<LensCells>(subject, asked);
-      for (std::size_t at = 0; at < found->layers.size(); ++at) {
-        const LensCell& cell = found->layers[at];
+      const LensCells found = co_await analyse(asked, subject);
+      for (std::size_t at = 0; at < found.layers.size(); ++at) {
+        const LensCell& cell = found.layers[at];
         cells.keep(static_cast<std::size_t>(LensMeasure::Probability), first + at, column, cell.probability);
         cells.keep(static_cast<std::size_t>(LensMeasure::Rank), first + at, column, cell.rank);
         cells.keep(static_cast<std::size_t>(LensMeasure::Logit), first + at, column, cell.logit);
@@ -204,8 +202,8 @@ Task<void> keep_lens(const PromptQuestion& question, const PromptFindings& findi
 Task<void> keep_metrics(const PromptQuestion& question, const PromptItem& item, const AnalysisSubject& subject,
                         PromptCells& cells) {
   const HeadMetricsQuestion asked{.kind = kKind, .batch = item.batch};
-  const auto found = co_await found_by<HeadMetricsFound>(subject, asked);
-  for (const auto& [head, metrics] : found->heads) {
+  const HeadMetricsFound found = co_await analyse(asked, subject);
+  for (const auto& [head, metrics] : found.heads) {
     for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
       if (const auto value = metrics.value(static_cast<evaluation::HeadMetric>(i), question.scoring))
         cells.keep(i, head, *value);

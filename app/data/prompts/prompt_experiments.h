@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/data/prompts/prompt_meter.h"
-#include "app/engine/analyses/analysis_query.h"
 
 namespace headlight::app {
 

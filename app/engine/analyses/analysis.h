@@ -14,8 +14,8 @@ inline model::BlockRef encoder_block(std::uint32_t layer) {
 
 // An analysis is a question, a plain value whose equal ones are the same question; a result; and a function
 // analyse(question, subject), a Task of the result. It throws Error in one line where the run can't be analysed, or the
-// question names nothing in it: the message is shown in place of a result. app/engine/analyses/analysis_query.h lists the
-// questions.
+// question names nothing in it: the message is shown in place of a result. AnalysisQuery
+// (analysis_query.h) holds any question.
 
 /// The result of an analysis; each analysis has a type of its own.
 struct AnalysisResult {

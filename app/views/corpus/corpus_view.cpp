@@ -3,7 +3,7 @@
 #include "app/state/session_file.h"
 #include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
-#include "app/views/open_views.h"
+#include "app/views/view.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/finding.h"
 

@@ -1,5 +1,6 @@
 #include <iterator>
 
+#include "app/state/flow_settings.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"

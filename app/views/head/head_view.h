@@ -16,6 +16,4 @@ struct HeadMemory {
 /// zoom and pan, painting, colour bar. Draws into the whole current child region. `memory` is kept from frame to frame.
 void draw_head_panel(Frame& frame, HeadMemory& memory);
 
-std::unique_ptr<ViewPanel> open_head_view();
-
 }  // namespace headlight::app

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "app/engine/analyses/head_metric_text.h"
+#include "app/state/heads_settings.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

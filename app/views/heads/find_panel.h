@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/state/heads_settings.h"
 #include "app/widgets/head_scores.h"
 
 namespace headlight::app {

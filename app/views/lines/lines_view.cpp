@@ -1,4 +1,4 @@
-#include "app/views/open_views.h"
+#include "app/views/view.h"
 
 #include "app/views/lines/lines_drawing.h"
 #include "app/widgets/cells/stage_text.h"

@@ -1,5 +1,6 @@
+#include "app/views/view.h"
+
 #include "app/state/map_settings.h"
-#include "app/views/open_views.h"
 
 #include <glm/geometric.hpp>
 

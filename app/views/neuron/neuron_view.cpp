@@ -1,4 +1,4 @@
-#include "app/views/open_views.h"
+#include "app/views/view.h"
 
 #include "app/state/comparison.h"
 #include "app/state/neuron_settings.h"

@@ -1,6 +1,6 @@
 #include "app/engine/predictions.h"
-#include "app/views/open_views.h"
 #include "app/views/prompts/prompts_parts.h"
+#include "app/views/view.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_scores.h"

@@ -68,6 +68,4 @@ struct StepsMemory {
 /// on a number that a notebook was given opens a field for another one.
 void draw_steps_panel(Frame& frame, StepsMemory& memory);
 
-std::unique_ptr<ViewPanel> open_steps_view();
-
 }  // namespace headlight::app

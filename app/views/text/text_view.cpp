@@ -1,5 +1,6 @@
+#include "app/views/view.h"
+
 #include "app/state/map_settings.h"
-#include "app/views/open_views.h"
 
 #include "app/figures/shaded_text.h"
 #include "app/shapes/quantities/tile_query.h"

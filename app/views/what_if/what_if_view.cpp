@@ -1,4 +1,4 @@
-#include "app/views/open_views.h"
+#include "app/views/view.h"
 
 #include "app/engine/analyses/head_knockouts.h"
 #include "app/engine/analyses/head_metrics.h"
