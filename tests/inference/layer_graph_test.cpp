@@ -41,7 +41,7 @@ struct Pass {
   const model::reference::AttentionStages& stages;
   const Array& memory;
 
-  const Array& of(Stage stage) const { return inference::stage_of(stages, stage); }
+  const Array& of(Stage stage) const { return stages[stage]; }
 };
 
 Array sum_of(const LayerNode& node, const Pass& pass) {

@@ -27,8 +27,8 @@ std::string given_name(const Frame& frame, const HeadSubject& subject, Stage sta
   };
   if (const auto& given = frame.result.input->qkv) {
     if (stage == Stage::Q) return named("q", given->query, head);
-    if (stage == Stage::K) return named("k", given->key, kv_head_of(subject.geometry.shape, head));
-    if (stage == Stage::V) return named("v", given->value, kv_head_of(subject.geometry.shape, head));
+    if (stage == Stage::K) return named("k", given->key, subject.geometry.shape.matrix_of(stage, head));
+    if (stage == Stage::V) return named("v", given->value, subject.geometry.shape.matrix_of(stage, head));
     return {};
   }
   const Tensor& vectors = frame.result.input->source.vectors;
