@@ -9,7 +9,8 @@ foreach(folder platform core text model)
   headlight_unite(headlight_${folder})
 endforeach()
 # What tests/model compares a network with: the sources of these folders that need no device.
-add_library(headlight_inference STATIC src/inference/reference_run.cpp)
+add_library(headlight_inference STATIC
+  src/attention/layer_graph.cpp src/attention/reference.cpp src/inference/reference_run.cpp)
 target_link_libraries(headlight_inference PUBLIC headlight_model PRIVATE headlight_warnings)
 
 if(BUILD_TESTING)

@@ -103,10 +103,7 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
     figure["heads"] = ranges_of(matrix.head);
   }
   // Of keys and values a head is one that several heads read.
-  const bool is_of_keys = matrix.stage == attention::Stage::K || matrix.stage == attention::Stage::V;
-  if (is_of_head && is_of_keys && blocks.shape.kv_heads > 0) {
-    figure["heads"] = ranges_of(matrix.head * (blocks.shape.heads / blocks.shape.kv_heads));
-  }
+  if (is_of_head && is_of_keys(matrix.stage)) figure["heads"] = ranges_of(matrix.head * blocks.shape.group());
   const bool is_cut = !blocks.chosen_queries.is_empty();  // by the line's padding, which another computer adds as well
   figure["queries"] = ranges_of(is_cut ? blocks.chosen_queries : blocks.queries);
   figure["keys"] = ranges_of(is_cut ? blocks.chosen_keys : blocks.keys);

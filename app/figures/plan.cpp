@@ -65,13 +65,6 @@ IndexSet select_queries(const ExportOptions& options, const RunShapes& run, cons
   return rows;
 }
 
-bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
-
-/// Query heads per KV head.
-std::uint32_t group_size(const inference::BlockShape& shape) {
-  return shape.kv_heads == 0 ? 1 : shape.heads / shape.kv_heads;
-}
-
 bool are_equal(const inference::BlockShape& left, const inference::BlockShape& right) {
   return left.batch == right.batch && left.heads == right.heads && left.queries == right.queries &&
          left.keys == right.keys && left.kv_heads == right.kv_heads && left.d_model == right.d_model &&
@@ -188,7 +181,7 @@ std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage
   if (!is_of_keys(stage)) return blocks.heads;
   std::vector<std::uint32_t> heads;
   for (const std::uint32_t head : blocks.heads) {
-    const std::uint32_t read = head / group_size(blocks.shape);
+    const std::uint32_t read = head / blocks.shape.group();
     if (heads.empty() || heads.back() != read) heads.push_back(read);
   }
   return heads;
@@ -235,7 +228,7 @@ std::vector<TileQuery> selected_parts(const ExportBlocks& blocks, model::BlockRe
   TileQuery matrix = {.quantity = quantity_of(blocks, stage),
                       .block = block,
                       .batch = batch,
-                      .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
+                      .head = is_of_keys(stage) ? head * blocks.shape.group() : head,
                       .row = is_of_keys(stage) ? blocks.line_keys.first : blocks.line_queries.first,
                       .rows = rows,
                       .column = 0,

@@ -19,8 +19,7 @@ std::string why_left_out(const inference::Intervention& one, const model::Networ
   const auto* replace = std::get_if<inference::Replace>(&one.operation);
   const model::BlockKind kind = one.scope.kind.value_or(model::BlockKind::EncoderSelf);
   if (replace == nullptr || (kind != model::BlockKind::EncoderSelf && !input.target)) return "";
-  const bool is_of_keys = one.site == model::Site::Key || one.site == model::Site::Value;
-  const model::TokenBatch& tokens = is_of_keys ? input.keys(kind) : input.queries(kind);
+  const model::TokenBatch& tokens = input.tokens(kind, one.site);
   if (replace->item >= tokens.batch) {
     return fmt::format("isn't applied: it is of line {}, and there are {}", replace->item + 1, tokens.batch);
   }

@@ -67,13 +67,14 @@ inline constexpr std::array<EnumName<attention::FixedPattern>, 5> kFixedPatterns
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},
                                                                       {model::BlockKind::DecoderSelf, "decoder"},
                                                                       {model::BlockKind::Cross, "cross"}}};
-inline constexpr std::array<EnumName<attention::Stage>, 6> kMapStages = {
-    {{attention::Stage::Scores, "scores"},
-     {attention::Stage::ContentPosition, "content_position"},
-     {attention::Stage::PositionContent, "position_content"},
-     {attention::Stage::Scaled, "scaled"},
-     {attention::Stage::Masked, "masked"},
-     {attention::Stage::Weights, "weights"}}};
+inline constexpr std::array<EnumName<attention::Stage>, attention::kMaps> kMapStages = [] {
+  std::array<EnumName<attention::Stage>, attention::kMaps> names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto stage = static_cast<attention::Stage>(static_cast<std::size_t>(attention::Stage::Scores) + i);
+    names[i] = {stage, to_string(stage)};
+  }
+  return names;
+}();
 
 /// The largest index of a layer, a head or a cell in a file; clamped to existing ones once a run exists.
 inline constexpr std::uint32_t kLastIndex = 0xffff'fffeu;

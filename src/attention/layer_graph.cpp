@@ -139,7 +139,9 @@ void LayerGraph::add_feed_forward(const BlockShape& shape) {
   const BlockShape::Extent stream = stream_of(shape), inner{shape.queries, shape.d_ff},
                            experts{shape.queries, shape.experts};
   const model::BranchNorms* norms = layer_ ? &layer_->feed_forward_norms : nullptr;
-  Stage read = shape.is_parallel ? Stage::Residual : Stage::Attended;
+  // Without a residual stream the feed-forward reads, and adds to, what attention returns.
+  const Stage state = shape.has_residual ? Stage::Attended : shape.d_output > 0 ? Stage::Output : Stage::Merged;
+  Stage read = !shape.is_parallel ? state : shape.has_residual ? Stage::Residual : Stage::X;
   if (shape.norms_ffn_input) {
     LayerNode& input = add(Stage::FfnInput, LayerOperation::Norm, {read}, stream);
     if (norms) input.norm = address_of(norms->before);
@@ -163,7 +165,7 @@ void LayerGraph::add_feed_forward(const BlockShape& shape) {
   } else {
     add_linear(Stage::FfnOutput, LayerWeight::Ffn, Stage::FfnActive, stream);
   }
-  add_sum(shape.norms_ffn_sum, Stage::FfnSum, Stage::Next, Stage::Attended, Stage::FfnOutput, norms, stream);
+  add_sum(shape.norms_ffn_sum, Stage::FfnSum, Stage::Next, state, Stage::FfnOutput, norms, stream);
 }
 
 void LayerGraph::add_sum(bool is_normed, Stage sum, Stage result, Stage stream, Stage branch,

@@ -39,6 +39,15 @@ struct BlockShape {
     std::uint32_t rows = 0, columns = 0;
   };
   std::optional<Extent> extent(Stage stage) const;
+
+  /// Heads that share a KV head.
+  std::uint32_t group() const { return kv_heads == 0 ? 1 : heads / kv_heads; }
+  /// Matrices of a batch item that a stage of the block has.
+  std::uint32_t matrices(Stage stage) const { return is_of_keys(stage) ? kv_heads : is_per_head(stage) ? heads : 1; }
+  /// The one of them that belongs to a head.
+  std::uint32_t matrix_of(Stage stage, std::uint32_t head) const {
+    return is_of_keys(stage) ? head / group() : is_per_head(stage) ? head : 0;
+  }
 };
 
 /// Throws Error naming the stage when a request lies outside its matrix, or a block of this shape has no such stage.

@@ -28,7 +28,7 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
     const std::uint32_t row = tensor.width4() * 4;
     return Stored{&tensor, {head * tensor.tokens * row, row, tensor.width, 0}};
   };
-  const std::uint32_t kv_head = request.head / (block.shape.heads / block.shape.kv_heads);
+  const std::uint32_t head = block.shape.matrix_of(request.stage, request.head);
   const auto whole = [](const ops::DeviceTensor& tensor) {
     return Stored{&tensor, {0, tensor.width4() * 4, tensor.width, 0}};
   };
@@ -37,11 +37,11 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
     case Stage::X:
       return whole(*block.x);
     case Stage::Q:
-      return of_heads(*block.q, request.head);
+      return of_heads(*block.q, head);
     case Stage::K:
-      return of_heads(*block.k, kv_head);
+      return of_heads(*block.k, head);
     case Stage::V:
-      return of_heads(*block.v, kv_head);
+      return of_heads(*block.v, head);
     case Stage::Heads:
       return {block.merged.get(), {request.head * block.layout.head4 * 4, block.layout.row4 * 4, block.shape.d_v, slot}};
     case Stage::Merged:
@@ -59,7 +59,7 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
 ops::MapStage map_stage(const TileRequest& request) {
   const bool is_mean = request.stage == Stage::Weights && !request.is_exact() && request.pooling == Pooling::Mean;
   if (is_mean) return ops::MapStage::MeanWeights;
-  return static_cast<ops::MapStage>(static_cast<std::uint32_t>(request.stage) - static_cast<std::uint32_t>(Stage::Scores));
+  return static_cast<ops::MapStage>(map_index(request.stage));
 }
 
 /// Does the mask's rule hide all cells of the request, so that each is what a masked cell is (0 of weights, −∞ before them)?

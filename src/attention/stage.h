@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/error.h"
@@ -36,17 +37,30 @@ enum class Stage : std::uint8_t {
   FfnSum,           ///< attended + what the feed-forward adds, where a norm follows the sum
   Next,             ///< the residual stream that the next layer reads, before any change of it
 };
-inline constexpr std::size_t kStages = 25;
-
-/// "x", "q", …, "output": names of files, flags and menus.
-std::string_view to_string(Stage stage);
+/// Names of files, flags and menus.
+inline constexpr std::array<std::string_view, 25> kStageNames = {
+    "residual",         "x",          "q",         "k",       "v",     "scores",   "content_position",
+    "position_content", "scaled",     "masked",    "weights", "heads", "merged",   "output",
+    "attention_sum",    "attended",   "ffn_input", "router",  "gates", "ffn_gate", "ffn_hidden",
+    "ffn_active",       "ffn_output", "ffn_sum",   "next"};
+inline constexpr std::size_t kStages = kStageNames.size();
+constexpr std::string_view to_string(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
 
 /// Is the stage a map over (query, key)? Those are computed on demand and never stored.
 constexpr bool is_map(Stage stage) { return stage >= Stage::Scores && stage <= Stage::Weights; }
+/// The number of a map among the maps.
+constexpr std::size_t map_index(Stage map) {
+  return static_cast<std::size_t>(map) - static_cast<std::size_t>(Stage::Scores);
+}
+inline constexpr std::size_t kMaps = map_index(Stage::Weights) + 1;
+/// Is it of keys, whose heads are the KV heads and whose rows are the other side's tokens in a cross-attention?
+constexpr bool is_of_keys(Stage stage) { return stage == Stage::K || stage == Stage::V; }
 /// Does the stage have a matrix for each head (true) or one for all of them?
 constexpr bool is_per_head(Stage stage) { return stage >= Stage::Q && stage <= Stage::Heads; }
 /// Is it of the residual stream or the feed-forward, where runs keep nothing and a question computes it again?
 constexpr bool is_of_stream(Stage stage) { return stage == Stage::Residual || stage > Stage::Output; }
+/// Does a pass keep it? Heads are parts of Merged.
+constexpr bool is_stored(Stage stage) { return !is_map(stage) && !is_of_stream(stage) && stage != Stage::Heads; }
 
 /// The meaning of one value of a pooled tile of weights for its square of cells. Other stages show the mean with
 /// either.

@@ -20,12 +20,6 @@ const model::Embedding* embedding_of(const model::Network& network, model::Block
   return (kind == model::BlockKind::EncoderSelf ? network.source_embedding : network.target_embedding).get();
 }
 
-/// Rows [first, first + count) of the outputs.
-model::Linear outputs(const model::Linear& linear, std::uint32_t first, std::uint32_t count) {
-  return {.weight = linear.weight.rows(first, count),
-          .bias = linear.has_bias() ? linear.bias.rows(first, count) : model::Parameter()};
-}
-
 Tensor narrow(const Array& wide, std::uint32_t rows) {
   Tensor result({rows, wide.shape.back()});
   std::ranges::transform(wide.values, result.values.begin(), [](double value) { return static_cast<float>(value); });
@@ -73,7 +67,7 @@ std::vector<float> written_direction(const model::Network& network, model::Block
   const Array x = model::reference::widen(read_vectors(network, block, token, 1, std::nullopt));
   const model::HeadWeight value = head_weight(layer, Projection::Value, head);
   const std::uint32_t d_v = value.count, width = layer.weights->output->out();
-  Array v = apply(outputs(*value.linear, value.first, d_v), x);
+  Array v = apply(value.linear->rows(value.first, d_v), x);
   v.shape = {1, 1, 1, d_v};
   v = model::reference::finish_projection(layer.config, std::nullopt, std::move(v));
   const std::vector<float> output = read_weight(*layer.weights->output, head * d_v, d_v, 0, width);  // [d_v, d_model]
@@ -115,7 +109,7 @@ CircuitScores::Side CircuitScores::side(Projection projection, std::uint32_t hea
   const auto& norm = projection == Projection::Query ? layer_.weights->query_norm : layer_.weights->key_norm;
   const bool is_whole = norm && norm->spans_heads;
   const std::uint32_t number = weight.first / weight.count;
-  return {.linear = is_whole ? *weight.linear : outputs(*weight.linear, weight.first, weight.count),
+  return {.linear = is_whole ? *weight.linear : weight.linear->rows(weight.first, weight.count),
           .norm = &norm,
           .heads = is_whole ? weight.linear->out() / weight.count : 1,
           .head = number,

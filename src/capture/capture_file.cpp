@@ -115,7 +115,7 @@ inference::Prompt make_prompt(const std::vector<CapturedBlock>& blocks, const Ca
 std::vector<attention::KeyRange> real_tokens(const model::TokenBatch& tokens) {
   std::vector<attention::KeyRange> ranges;
   for (std::uint32_t line = 0; line < tokens.batch; ++line) {
-    ranges.emplace_back(tokens.start(line), tokens.start(line) + tokens.lengths[line]);
+    ranges.emplace_back(tokens.start(line), tokens.end(line));
   }
   return ranges;
 }

@@ -254,7 +254,7 @@ void CapturedRun::read_vectors(const Block& block, Stage stage, const Rectangle&
   if (stage == Stage::V) return block.values->read(row, to);
   if (stage == Stage::K) {
     Rectangle of_keys = row;
-    of_keys.head = row.head / (captured.shape.heads / captured.shape.kv_heads);
+    of_keys.head = captured.shape.matrix_of(Stage::K, row.head);
     return captured.keys->read(of_keys, to);
   }
   // Outputs of one head, or of all that have components among the columns.

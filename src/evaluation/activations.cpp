@@ -56,8 +56,7 @@ Shape row_shape(const inference::LanguageModel& model, const ActivationSite& sit
   const attention::BlockShape shape = shape_of(model, site.layer);
   const std::uint32_t width = shape.extent(site.stage).value().columns;
   if (!is_per_head(site.stage)) return {width};
-  const bool is_shared = site.stage == Stage::K || site.stage == Stage::V;
-  return {is_shared ? shape.kv_heads : shape.heads, width};
+  return {shape.matrices(site.stage), width};
 }
 
 ActivationKeeper::ActivationKeeper(const inference::LanguageModel& model, const ActivationChoice& choice,

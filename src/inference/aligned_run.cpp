@@ -44,20 +44,6 @@ void gather_rows(std::span<const std::uint32_t> tokens, std::size_t width, std::
   }
 }
 
-/// Numbers of one row of a site.
-std::size_t site_width(model::Site site, const BlockShape& shape) {
-  switch (site) {
-    case model::Site::Query:
-    case model::Site::Key:
-      return shape.d_k;
-    case model::Site::Value:
-    case model::Site::HeadOutput:
-      return shape.d_v;
-    default:
-      return shape.d_model;
-  }
-}
-
 /// [outer, batch, token, width] with the other run's tokens, as this run's.
 Tensor gather_tokens(const Tensor& other, std::size_t outer, const InputCounterparts::Items& items) {
   if (other.is_empty() || items.empty()) return other;
@@ -208,7 +194,7 @@ Tile AlignedRun::evaluate_map(const TileRequest& request) const {
 }
 
 Tile AlignedRun::evaluate_vectors(const TileRequest& request) const {
-  const bool is_of_keys = request.stage == Stage::K || request.stage == Stage::V;
+  const bool is_of_keys = attention::is_of_keys(request.stage);
   const model::BlockKind kind = request.block.kind;
   const Line& all = line(is_of_keys ? pairs_->keys(kind) : pairs_->queries(kind), request.batch);
   const auto rows = std::span(all).subspan(request.row, request.rows);
@@ -294,9 +280,8 @@ Interventions AlignedRun::own(const Interventions& changes) const {
       continue;
     }
     const model::BlockRef block{.kind = change.scope.kind.value(), .layer = LayerIndex{change.scope.layer.value()}};
-    const bool is_of_keys = change.site == model::Site::Key || change.site == model::Site::Value;
-    const Line& all = line(is_of_keys ? pairs_->keys(block.kind) : pairs_->queries(block.kind), replace->item);
-    const std::size_t width = site_width(change.site, run_->shape(block));
+    const Line& all = line(is_of_keys(change.site) ? pairs_->keys(block.kind) : pairs_->queries(block.kind), replace->item);
+    const std::size_t width = run_->shape(block).extent(attention::stage_of(change.site)).value().columns;
     const std::size_t count = std::min(replace->rows.size() / width, all.size() - replace->first);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t token = all[replace->first + i];

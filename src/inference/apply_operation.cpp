@@ -45,7 +45,7 @@ void apply(const Average&, const DeviceHead& head) {
   std::vector<std::uint32_t> ranges;
   for (std::uint32_t item = 0; item < head.tokens.batch; ++item) {
     ranges.push_back(head.tokens.start(item));
-    ranges.push_back(head.tokens.start(item) + head.tokens.lengths[item]);
+    ranges.push_back(head.tokens.end(item));
   }
   ops::average_head(head.stream, head.kernels, head.slot, upload(head, ranges, "the texts' ends"));
 }

@@ -25,9 +25,7 @@ std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
   const attention::LayerGraph graph({}, layer);
   const attention::LayerNode* node = graph.find(stage);
   if (node == nullptr) return std::nullopt;
-  const bool is_of_keys = site == Site::Key || site == Site::Value;
-  const std::uint32_t heads = is_of_keys ? layer.config.kv_head_count() : model::has_heads(site) ? layer.config.heads : 1;
-  return SiteSize{heads, site == Site::Weights ? 0 : node->extent.columns};
+  return SiteSize{attention::shape_of(layer, 1, 1, 1).matrices(stage), site == Site::Weights ? 0 : node->extent.columns};
 }
 
 bool changes_nothing(const Operation& operation) {

@@ -19,7 +19,7 @@ std::vector<std::uint32_t> token_ranges(const model::TokenBatch& tokens) {
   std::vector<std::uint32_t> ranges;
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
     ranges.push_back(tokens.start(item));
-    ranges.push_back(tokens.start(item) + tokens.lengths[item]);
+    ranges.push_back(tokens.end(item));
   }
   return ranges;
 }
@@ -223,8 +223,7 @@ template <typename SlotOf>
 void LayerRecorder::intervene(model::BlockRef block, model::Site site, const SiteHeads& of, ops::Rows rows,
                               const SlotOf& slot_of) {
   if (rows.count == 0) return;
-  const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
-  const model::TokenBatch& tokens = is_of_keys ? pass_.input.keys(block.kind) : pass_.input.queries(block.kind);
+  const model::TokenBatch& tokens = pass_.input.tokens(block.kind, site);
   for (const Intervention& one : pass_.interventions) {
     if (one.site != site || !one.scope.covers(block)) continue;
     for (std::uint32_t head = 0; head < of.heads; ++head) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention/layer_graph.h"
 #include "attention/mask_words.h"
 #include "core/error.h"
 #include "inference/device_layers.h"
@@ -14,15 +15,14 @@
 namespace headlight::inference {
 namespace {
 
-/// Numbers that one token leaves in a block.
+/// Numbers that one token leaves in a block: those of the stages that are stored, and m and l of each row.
 std::uint64_t block_numbers(const model::AttentionLayer& layer) {
-  const model::AttentionConfig& config = layer.config;
-  const std::uint64_t queries = std::uint64_t{config.heads} * config.d_k;
-  const std::uint64_t keys_and_values = std::uint64_t{config.kv_head_count()} * (config.d_k + config.d_v);
-  const std::uint64_t merged = std::uint64_t{config.heads} * config.d_v;
-  const std::uint64_t statistics = 2 * std::uint64_t{config.heads};  // m and l of each row
-  const std::uint64_t output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;
-  return config.d_model + queries + keys_and_values + statistics + merged + output;
+  const BlockShape shape = attention::shape_of(layer, 1, 1, 1);
+  std::uint64_t numbers = 2 * std::uint64_t{layer.config.heads};
+  for (const attention::LayerNode& node : attention::LayerGraph({}, layer).nodes()) {
+    if (is_stored(node.stage)) numbers += std::uint64_t{shape.matrices(node.stage)} * node.extent.columns;
+  }
+  return numbers;
 }
 
 /// Products of all queries and keys with the vectors of distances.

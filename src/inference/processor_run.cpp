@@ -56,7 +56,7 @@ Array multiply_on_processor(ops::HostThreads& threads, Precision precision, cons
 
 std::size_t bytes_of(const AttentionStages& stages) {
   std::size_t numbers = 0;
-  for (std::size_t i = 0; i < attention::kStages; ++i) numbers += stage_of(stages, static_cast<Stage>(i)).values.size();
+  for (std::size_t i = 0; i < attention::kStages; ++i) numbers += stages[static_cast<Stage>(i)].values.size();
   return numbers * sizeof(double);
 }
 
@@ -82,15 +82,7 @@ ProcessorRun::ProcessorRun(PassInputs pass, const ProcessorSettings& settings, s
   const auto start = std::chrono::steady_clock::now();
   const model::Network& network = *inputs().network;
   const model::ModelInput& input = inputs().input;
-  const attention::MaskSet& masks = inputs().masks;
-  const Interventions& interventions = inputs().interventions;
-  rules_.is_visible = reference_visibility(interventions, input, masks, reference_visibility(masks, network, input));
-  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
-    rules_.fills[kind] = static_cast<double>(attention::fill_value(masks.by_kind[kind].fill));
-  }
-  rules_.edit = reference_edit(interventions, input);
-  rules_.score = reference_scores(interventions, reference_scores(masks, network, input));
-  rules_.weight = reference_weights(interventions);
+  rules_ = reference_rules(network, input, inputs().masks, inputs().interventions);
   rules_.arithmetic.keeps_maps = false;
   rules_.arithmetic.is_single = true;
   rules_.arithmetic.multiply = [threads = threads_.get(), precision = settings.precision](const model::Linear& linear,
@@ -157,17 +149,15 @@ std::vector<float> ProcessorRun::cells(attention::Tile& tile, std::vector<std::u
   const BlockShape block = shape(request.block);
   const Stages& stages = this->stages(request.block);
   const attention::BlockShape::Extent extent = *block.extent(request.stage);
-  const bool is_of_keys = request.stage == Stage::K || request.stage == Stage::V;
-  const std::size_t heads = is_of_keys ? block.kv_heads : block.heads;
-  const std::size_t head = is_of_keys ? request.head / (block.heads / block.kv_heads) : request.head;
-  const std::size_t matrix = attention::is_per_head(request.stage) ? request.batch * heads + head : request.batch;
+  const std::size_t matrix =
+      std::size_t{request.batch} * block.matrices(request.stage) + block.matrix_of(request.stage, request.head);
   std::vector<float> cells(std::size_t{request.rows} * request.columns);
   const auto copy_row = [&](std::uint32_t row, const double* from) {
     std::copy_n(from + request.column, request.columns,
                 cells.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * request.columns));
   };
   const auto stored_row = [&](std::uint32_t row) {
-    return stage_of(stages, request.stage).values.data() + (matrix * extent.rows + request.row + row) * extent.columns;
+    return stages[request.stage].values.data() + (matrix * extent.rows + request.row + row) * extent.columns;
   };
   if (!attention::is_map(request.stage)) {
     for (std::uint32_t row = 0; row < request.rows; ++row) copy_row(row, stored_row(row));
@@ -179,7 +169,7 @@ std::vector<float> ProcessorRun::cells(attention::Tile& tile, std::vector<std::u
   const model::reference::Attention attention =
       model::reference::attention_of(*inputs().network, inputs().input, rules_, request.block);
   const auto compute = [&](std::uint32_t row) {
-    const model::reference::AttentionRow found =
+    model::reference::AttentionRow found =
         model::reference::attention_row(attention, stages, request.batch, request.head, request.row + row,
                                         request.stage == Stage::Weights || request.stage == Stage::Masked);
     tile.row_max[row] = static_cast<float>(found.max);
@@ -187,12 +177,7 @@ std::vector<float> ProcessorRun::cells(attention::Tile& tile, std::vector<std::u
     for (std::uint32_t c = 0; c < request.columns; ++c) {
       masked[std::size_t{row} * request.columns + c] = found.is_visible[request.column + c] == 0 ? 1 : 0;
     }
-    const bool is_stored = request.stage == Stage::ContentPosition || request.stage == Stage::PositionContent;
-    copy_row(row, is_stored                        ? stored_row(row)
-                  : request.stage == Stage::Scores ? found.scores.data()
-                  : request.stage == Stage::Scaled ? found.scaled.data()
-                  : request.stage == Stage::Masked ? found.masked.data()
-                                                   : found.weights.data());
+    copy_row(row, found[request.stage].data());
   };
   threads_->run(request.rows, static_cast<double>(request.rows) * block.keys * block.d_k, compute);
   return cells;
@@ -302,7 +287,7 @@ std::vector<Tensor> ProcessorRun::residuals(std::span<const ResidualRows> reques
       throw Error("the run has no residual stream after {} layers", rows.layer);
     const model::BlockRef block{is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::Cross,
                                 LayerIndex{rows.layer}};
-    const Array& from = is_state ? all[rows.layer] : stages(block).ffn_output;
+    const Array& from = is_state ? all[rows.layer] : stages(block)[Stage::FfnOutput];
     if (from.values.empty()) throw Error("the run has no feed-forward network in layer {}", rows.layer);
     const std::uint32_t length = from.shape.at(1), width = from.shape.back();
     const bool is_inside = rows.batch < from.shape.front() && rows.first < length && rows.count <= length - rows.first;

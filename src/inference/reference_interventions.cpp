@@ -90,95 +90,52 @@ void edit_head(const Operation& operation, Array& values, const HeadPlace& place
                              .values = std::span(values.values).subspan(first, count * width),
                              .width = width,
                              .begin = tokens.start(item),
-                             .end = tokens.start(item) + tokens.lengths[item]};
+                             .end = tokens.end(item)};
     std::visit([&](const auto& one) { apply(one, rows); }, operation);
   }
 }
 
-/// The tokens that the masks' expressions read, made once for each kind of attention.
-class TokensByKind {
+/// The masks of the network's layers, which differ where layers have windows, and the tokens that their expressions read.
+class LayerMasks {
  public:
-  TokensByKind(const attention::MaskSet& masks, const model::Network& network, const model::ModelInput& input) {
+  LayerMasks(const attention::MaskSet& masks, const model::Network& network, const model::ModelInput& input) {
     for (const model::BlockRef block : network.blocks()) {
-      by_kind_.try_emplace(block.kind, network, input, block.kind, masks[block.kind]);
+      const model::AttentionConfig& config = network.layer(block).config;
+      const auto [found, is_new] = by_window_.try_emplace({block.kind, config.window});
+      if (is_new) found->second = in_layer(masks[block.kind], config);
+      by_block_.emplace(block, &found->second);
+      tokens_.try_emplace(block.kind, network, input, block.kind, masks[block.kind]);
     }
   }
+  const attention::MaskSpec& of(model::BlockRef block) const { return *by_block_.at(block); }
   attention::ExpressionMap map(model::BlockRef block, std::uint32_t batch, std::uint32_t head) const {
-    return by_kind_.at(block.kind).map(block.layer.value, batch, head);
+    return tokens_.at(block.kind).map(block.layer.value, batch, head);
   }
 
  private:
-  std::map<model::BlockKind, MaskTokens> by_kind_;
+  std::map<std::pair<model::BlockKind, std::uint32_t>, attention::MaskSpec> by_window_;
+  std::map<model::BlockRef, const attention::MaskSpec*> by_block_;
+  std::map<model::BlockKind, MaskTokens> tokens_;
 };
 
-bool replaces_patterns(const Interventions& interventions) {
+template <typename Op>
+bool has(const Interventions& interventions) {
   return std::ranges::any_of(interventions,
-                             [](const Intervention& one) { return std::holds_alternative<ReplacePattern>(one.operation); });
+                             [](const Intervention& one) { return std::holds_alternative<Op>(one.operation); });
 }
 
-using Stages = model::reference::AttentionStages;
-/// The array of each stage, indexed by attention::Stage.
-constexpr std::array<Array Stages::*, attention::kStages> kStageArrays = {&Stages::residual,
-                                                                          &Stages::x,
-                                                                          &Stages::q,
-                                                                          &Stages::k,
-                                                                          &Stages::v,
-                                                                          &Stages::scores,
-                                                                          &Stages::content_position,
-                                                                          &Stages::position_content,
-                                                                          &Stages::scaled,
-                                                                          &Stages::masked,
-                                                                          &Stages::weights,
-                                                                          &Stages::heads,
-                                                                          &Stages::merged,
-                                                                          &Stages::output,
-                                                                          &Stages::attention_sum,
-                                                                          &Stages::attended,
-                                                                          &Stages::ffn_input,
-                                                                          &Stages::router,
-                                                                          &Stages::gates,
-                                                                          &Stages::ffn_gate,
-                                                                          &Stages::ffn_hidden,
-                                                                          &Stages::ffn_active,
-                                                                          &Stages::ffn_output,
-                                                                          &Stages::ffn_sum,
-                                                                          &Stages::next};
+std::optional<attention::ReplacementPattern> pattern_of(const Interventions& interventions, model::BlockRef block,
+                                                        std::uint32_t head) {
+  const auto patterns = patterns_of(interventions, block, head + 1);
+  return patterns.empty() ? std::nullopt : patterns[head];
+}
 
 }  // namespace
-
-const Array& stage_of(const Stages& stages, attention::Stage stage) {
-  return stages.*kStageArrays[static_cast<std::size_t>(stage)];
-}
-
-model::reference::Visibility reference_visibility(const attention::MaskSet& masks, const model::Network& network,
-                                                  const model::ModelInput& input) {
-  const auto tokens = std::make_shared<const TokensByKind>(masks, network, input);
-  return [&masks, &input, tokens](model::BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
-                                  std::uint32_t key) {
-    const model::TokenBatch& of_keys = input.keys(block.kind);
-    const attention::KeyRange keys{of_keys.start(batch), of_keys.start(batch) + of_keys.lengths[batch]};
-    const attention::MaskSpec& mask = masks[block.kind];
-    return mask.mask_expression ? mask.is_visible(tokens->map(block, batch, head), batch, {query, key}, keys)
-                                : mask.is_visible(block.layer.value, batch, head, query, key, keys);
-  };
-}
-
-model::reference::ScoreEdit reference_scores(const attention::MaskSet& masks, const model::Network& network,
-                                             const model::ModelInput& input) {
-  const auto changes_scores = [](const attention::MaskSpec& mask) { return mask.score_expression || !mask.biases.empty(); };
-  if (std::ranges::none_of(masks.by_kind, changes_scores)) return {};
-  const auto tokens = std::make_shared<const TokensByKind>(masks, network, input);
-  return [&masks, tokens](model::BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
-                          std::uint32_t key, double score) {
-    return masks[block.kind].score(tokens->map(block, batch, head), batch, {query, key}, score);
-  };
-}
 
 model::reference::SiteEdit reference_edit(const Interventions& interventions, const model::ModelInput& input) {
   if (interventions.empty()) return {};
   return [&interventions, &input](model::BlockRef block, model::Site site, Array& values) {
-    const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
-    const model::TokenBatch& tokens = is_of_keys ? input.keys(block.kind) : input.queries(block.kind);
+    const model::TokenBatch& tokens = input.tokens(block.kind, site);
     for (const Intervention& one : interventions) {
       if (one.site != site || !one.scope.covers(block)) continue;
       for (std::uint32_t head = 0; head < values.shape[1]; ++head) {
@@ -189,38 +146,48 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
   };
 }
 
-model::reference::Visibility reference_visibility(const Interventions& interventions, const model::ModelInput& input,
-                                                  const attention::MaskSet& masks, model::reference::Visibility is_visible) {
-  if (!replaces_patterns(interventions)) return is_visible;
-  return [&interventions, &input, &masks, is_visible = std::move(is_visible)](
-             model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key) {
-    const auto patterns = patterns_of(interventions, block, head + 1);
+model::reference::PassRules reference_rules(const model::Network& network, const model::ModelInput& input,
+                                            const attention::MaskSet& masks, const Interventions& interventions) {
+  model::reference::PassRules rules;
+  const auto layers = std::make_shared<const LayerMasks>(masks, network, input);
+  const bool has_patterns = has<ReplacePattern>(interventions);
+  rules.is_visible = [&interventions, &input, layers, has_patterns](model::BlockRef block, std::uint32_t item,
+                                                                    std::uint32_t head, std::uint32_t query,
+                                                                    std::uint32_t key) {
     const model::TokenBatch& tokens = input.keys(block.kind);
-    attention::KeyRange keys = tokens.length;
-    if (masks[block.kind].rule.key_padding) keys = {tokens.start(item), tokens.start(item) + tokens.lengths[item]};
-    const bool is_of_pattern = patterns.empty() || !patterns[head] || attention::shows(*patterns[head], query, key, keys);
-    return is_of_pattern && is_visible(block, item, head, query, key);
+    const attention::KeyRange keys{tokens.start(item), tokens.end(item)};
+    const attention::MaskSpec& mask = layers->of(block);
+    if (has_patterns) {
+      const auto pattern = pattern_of(interventions, block, head);
+      const attention::KeyRange of_pattern = mask.rule.key_padding ? keys : attention::KeyRange(tokens.length);
+      if (pattern && !attention::shows(*pattern, query, key, of_pattern)) return false;
+    }
+    return mask.mask_expression ? mask.is_visible(layers->map(block, item, head), item, {query, key}, keys)
+                                : mask.is_visible(block.layer.value, item, head, query, key, keys);
   };
-}
-
-model::reference::ScoreEdit reference_scores(const Interventions& interventions, model::reference::ScoreEdit edit) {
-  if (!replaces_patterns(interventions)) return edit;
-  return [&interventions, edit = std::move(edit)](model::BlockRef block, std::uint32_t item, std::uint32_t head,
-                                                  std::uint32_t query, std::uint32_t key, double score) {
-    const auto patterns = patterns_of(interventions, block, head + 1);
-    const double edited = edit ? edit(block, item, head, query, key, score) : score;
-    return patterns.empty() || !patterns[head] ? edited : attention::score_of(*patterns[head], {query, key}, edited);
-  };
-}
-
-model::reference::ScoreEdit reference_weights(const Interventions& interventions) {
-  const auto drops = [](const Intervention& one) { return std::holds_alternative<Dropout>(one.operation); };
-  if (std::ranges::none_of(interventions, drops)) return {};
-  return [&interventions](model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query,
-                          std::uint32_t key, double weight) {
-    const std::optional<attention::DropoutPlan> plan = weight_dropout(interventions, block);
-    return plan ? weight * static_cast<double>(plan->factor_of(item, head, query, key)) : weight;
-  };
+  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
+    rules.fills[kind] = static_cast<double>(attention::fill_value(masks.by_kind[kind].fill));
+  }
+  rules.edit = reference_edit(interventions, input);
+  const auto changes_scores = [](const attention::MaskSpec& mask) { return mask.score_expression || !mask.biases.empty(); };
+  const bool has_scores = std::ranges::any_of(masks.by_kind, changes_scores);
+  if (has_scores || has_patterns) {
+    rules.score = [&interventions, layers, has_scores, has_patterns](model::BlockRef block, std::uint32_t item,
+                                                                     std::uint32_t head, std::uint32_t query,
+                                                                     std::uint32_t key, double score) {
+      if (has_scores) score = layers->of(block).score(layers->map(block, item, head), item, {query, key}, score);
+      const auto pattern = has_patterns ? pattern_of(interventions, block, head) : std::nullopt;
+      return pattern ? attention::score_of(*pattern, {query, key}, score) : score;
+    };
+  }
+  if (has<Dropout>(interventions)) {
+    rules.weight = [&interventions](model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query,
+                                    std::uint32_t key, double weight) {
+      const std::optional<attention::DropoutPlan> plan = weight_dropout(interventions, block);
+      return plan ? weight * static_cast<double>(plan->factor_of(item, head, query, key)) : weight;
+    };
+  }
+  return rules;
 }
 
 }  // namespace headlight::inference

@@ -60,8 +60,8 @@ std::uint32_t first_difference(const model::TokenBatch& now, const model::TokenB
   for (std::uint32_t item = 0; item < now.batch; ++item) {
     for (std::uint32_t token = 0; token < same; ++token) {
       const std::size_t at = std::size_t{item} * now.length + token, was = std::size_t{item} * before.length + token;
-      const bool is_real = token < now.start(item) + now.lengths[item];
-      const bool was_real = token < before.start(item) + before.lengths[item];
+      const bool is_real = token < now.end(item);
+      const bool was_real = token < before.end(item);
       if (now.ids[at] != before.ids[was] || now.position(item, token) != before.position(item, token) ||
           type(now, at) != type(before, was) || is_real != was_real) {
         same = token;

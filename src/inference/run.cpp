@@ -39,12 +39,10 @@ Tensor Run::stage(model::BlockRef block, attention::Stage stage) const {
   const BlockShape shape = this->shape(block);
   const auto extent = shape.extent(stage);
   if (!extent) throw Error("the {} attention has no stage '{}'", to_string(block.kind), to_string(stage));
-  const bool is_per_head = attention::is_per_head(stage);
-  const bool is_of_keys = stage == attention::Stage::K || stage == attention::Stage::V;
-  const std::uint32_t heads = !is_per_head ? 1 : is_of_keys ? shape.kv_heads : shape.heads;
-  const std::uint32_t step = is_of_keys ? shape.heads / shape.kv_heads : 1;  // requests name heads of queries
-  Tensor result(is_per_head ? Shape{shape.batch, heads, extent->rows, extent->columns}
-                            : Shape{shape.batch, extent->rows, extent->columns});
+  const std::uint32_t heads = shape.matrices(stage);
+  const std::uint32_t step = attention::is_of_keys(stage) ? shape.group() : 1;  // requests name heads of queries
+  Tensor result(attention::is_per_head(stage) ? Shape{shape.batch, heads, extent->rows, extent->columns}
+                                              : Shape{shape.batch, extent->rows, extent->columns});
   std::vector<attention::TileRequest> requests;
   for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
     for (std::uint32_t head = 0; head < heads; ++head) {

@@ -210,7 +210,7 @@ class SnippetWriter {
                                            .queries = queries.length,
                                            .keys = keys.length,
                                            .tokens = tokens_of(queries, keys, item)};
-        const attention::KeyRange real{keys.start(item), keys.start(item) + keys.lengths[item]};
+        const attention::KeyRange real{keys.start(item), keys.end(item)};
         for (std::uint32_t query = 0; query < queries.length; ++query) {
           for (std::uint32_t key = 0; key < keys.length; ++key, ++at) {
             visible.push_back(mask.is_visible(map, item, {query, key}, real) ? 1 : 0);

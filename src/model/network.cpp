@@ -172,9 +172,8 @@ std::uint32_t TokenBatch::position(std::uint32_t item, std::uint32_t token) cons
 }
 
 std::uint32_t TokenBatch::position_count(std::uint32_t item) const {
-  const std::uint32_t end = lengths.empty() ? length : start(item) + lengths[item];
   std::uint32_t count = 0;
-  for (std::uint32_t token = start(item); token < end; ++token) count = std::max(count, position(item, token) + 1);
+  for (std::uint32_t token = start(item); token < end(item); ++token) count = std::max(count, position(item, token) + 1);
   return count;
 }
 

@@ -9,6 +9,7 @@
 #include "core/tensor.h"
 #include "model/config.h"
 #include "model/positions.h"
+#include "model/site.h"
 #include "model/weights.h"
 
 namespace headlight::model {
@@ -153,6 +154,8 @@ struct TokenBatch {
   /// " “the”", to follow the token's number; "" where it has no label.
   std::string quoted(std::uint32_t item, std::size_t token) const;
   std::uint32_t start(std::uint32_t item) const { return starts.empty() ? 0 : starts[item]; }
+  /// One past the last real token.
+  std::uint32_t end(std::uint32_t item) const { return item < lengths.size() ? start(item) + lengths[item] : length; }
   /// Position of a token; padding before the first real one has position 0.
   std::uint32_t position(std::uint32_t item, std::uint32_t token) const;
   /// One more than the largest position, padding included.
@@ -178,6 +181,8 @@ struct ModelInput {
   /// The sequence whose tokens are a block's queries / keys.
   const TokenBatch& queries(BlockKind kind) const;
   const TokenBatch& keys(BlockKind kind) const;
+  /// The sequence whose tokens are the rows of a site.
+  const TokenBatch& tokens(BlockKind kind, Site site) const { return is_of_keys(site) ? keys(kind) : queries(kind); }
 };
 
 /// Largest sizes of one attention that check() accepts; a device's memory may allow less.

@@ -22,21 +22,25 @@ enum class Site : std::uint8_t {
   Inner,        ///< a dense feed-forward's inner layer [query, d_ff], after the activation and times the gate
 };
 
+inline constexpr std::size_t kSites = 9;
+
 /// For messages and menus.
 constexpr std::string_view to_string(Site site) {
-  constexpr std::array<std::string_view, 9> kNames = {"queries",
-                                                      "keys",
-                                                      "values",
-                                                      "weights",
-                                                      "head outputs",
-                                                      "residual stream",
-                                                      "attention output",
-                                                      "feed-forward output",
-                                                      "feed-forward inside"};
+  constexpr std::array<std::string_view, kSites> kNames = {"queries",
+                                                           "keys",
+                                                           "values",
+                                                           "weights",
+                                                           "head outputs",
+                                                           "residual stream",
+                                                           "attention output",
+                                                           "feed-forward output",
+                                                           "feed-forward inside"};
   return kNames[static_cast<std::size_t>(site)];
 }
 
 /// Is it one tensor of each head?
 constexpr bool has_heads(Site site) { return site <= Site::HeadOutput; }
+/// Are its rows keys, and its heads KV heads?
+constexpr bool is_of_keys(Site site) { return site == Site::Key || site == Site::Value; }
 
 }  // namespace headlight::model

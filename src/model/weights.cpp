@@ -30,10 +30,7 @@ void expect_linear(std::string_view name, const Linear& linear, std::uint32_t ou
 
 /// Rows [first + i·stride, + d) for each head i.
 Linear rows_of_heads(const Linear& fused, std::uint32_t heads, std::uint32_t first, std::uint32_t stride, std::uint32_t d) {
-  if (stride == d) {
-    return {.weight = fused.weight.rows(first, heads * d),
-            .bias = fused.has_bias() ? fused.bias.rows(first, heads * d) : Parameter()};
-  }
+  if (stride == d) return fused.rows(first, heads * d);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t head = 0; head < heads; ++head) {
     for (std::uint32_t i = 0; i < d; ++i) rows.push_back(first + head * stride + i);

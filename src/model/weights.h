@@ -17,6 +17,10 @@ struct Linear {
   std::uint32_t in() const { return weight.axis(1); }
   std::uint32_t out() const { return weight.axis(0); }
   bool has_bias() const { return !bias.is_empty(); }
+  /// The layer of the outputs [first, first + count) alone.
+  Linear rows(std::uint32_t first, std::uint32_t count) const {
+    return {.weight = weight.rows(first, count), .bias = has_bias() ? bias.rows(first, count) : Parameter()};
+  }
 };
 
 /// Normalisation over the last axis.

@@ -17,14 +17,10 @@ ReferenceRun::ReferenceRun(inference::PassInputs pass)
   static std::atomic<std::uint64_t> last{0};
   number_ = ++last;
   const model::Network& network = *inputs().network;
-  const attention::MaskSet& masks = inputs().masks;
-  const double fill = static_cast<double>(attention::fill_value(masks[network.blocks().front().kind].fill));
-  const inference::Interventions& interventions = inputs().interventions;
   const model::ModelInput& input = inputs().input;
-  model::reference::Run run = model::reference::run(
-      network, input, inference::reference_visibility(interventions, input, masks, test::visibility(masks, network, input)),
-      fill, {}, inference::reference_scores(interventions, test::score_edit(masks, network, input)),
-      inference::reference_weights(interventions));
+  model::reference::PassRules rules = reference_rules(network, input, inputs().masks, inputs().interventions);
+  rules.edit = {};
+  model::reference::Run run = model::reference::run(network, input, rules);
   encoder_output_ = rounded(run.encoder_output);
   encoder_hidden_ = std::move(run.encoder_hidden);
   decoder_hidden_ = std::move(run.decoder_hidden);
@@ -85,8 +81,7 @@ attention::Tile ReferenceRun::tile(const attention::TileRequest& request) const 
   const std::uint32_t head = is_keys_side ? request.head / (block.heads / block.kv_heads) : request.head;
   const std::size_t plane =
       attention::is_per_head(request.stage) ? std::size_t{request.batch} * heads + head : request.batch;
-  const double* matrix =
-      test::stage_of(stages_.at(request.block), request.stage).values.data() + plane * extent->rows * extent->columns;
+  const double* matrix = stages_.at(request.block)[request.stage].values.data() + plane * extent->rows * extent->columns;
   attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
   const bool is_map = attention::is_map(request.stage);
   for (std::uint32_t row = request.row; row < request.row + request.rows; row += request.pool) {

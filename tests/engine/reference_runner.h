@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/engine/runner.h"
+#include "attention/reference.h"
 #include "core/error.h"
-#include "model/reference.h"
 
 namespace headlight::app {
 

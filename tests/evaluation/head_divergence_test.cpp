@@ -109,7 +109,8 @@ TEST_SUITE("cpu") {
                                                         -std::numeric_limits<double>::infinity());
       std::vector<float> weights;
       for (const auto& stages : run.stages) {
-        weights.insert(weights.end(), stages.weights.values.begin(), stages.weights.values.end());
+        weights.insert(weights.end(), stages[headlight::attention::Stage::Weights].values.begin(),
+                       stages[headlight::attention::Stage::Weights].values.end());
       }
       const std::vector<double> expected = headlight::test::flatten(golden.at("divergences"));
       HeadDivergence heads(static_cast<std::uint32_t>(golden.at("heads").size()));

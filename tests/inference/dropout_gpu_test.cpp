@@ -67,10 +67,8 @@ Interventions dropout_at(Site site, float probability, std::uint32_t seed) {
 double largest_difference(test::RunningSession& session, const Subject& subject, const Interventions& interventions,
                           std::string& worst) {
   session.run(subject.network, subject.input, subject.masks, interventions);
-  const double fill = static_cast<double>(attention::fill_value(subject.masks.by_kind[0].fill));
   const auto expected = model::reference::run(
-      *subject.network, subject.input, test::visibility(subject.masks, subject.input), fill,
-      reference_edit(interventions, subject.input), reference_scores(interventions), reference_weights(interventions));
+      *subject.network, subject.input, reference_rules(*subject.network, subject.input, subject.masks, interventions));
   return test::max_difference(session, expected, worst);
 }
 

@@ -27,15 +27,9 @@ namespace {
 /// Returns the largest difference of every stage of every block, of the encoder's output and of the logits.
 double difference_from_reference(test::RunningSession& session, const test::NetworkCase& one,
                                  const Interventions& interventions, std::string& worst) {
-  const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));
   return test::max_difference(
       session,
-      model::reference::run(
-          *one.network, one.input,
-          reference_visibility(interventions, one.input, one.masks, test::visibility(one.masks, *one.network, one.input)),
-          fill, reference_edit(interventions, one.input),
-          reference_scores(interventions, test::score_edit(one.masks, *one.network, one.input)),
-          reference_weights(interventions)),
+      model::reference::run(*one.network, one.input, reference_rules(*one.network, one.input, one.masks, interventions)),
       worst);
 }
 

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "attention/layer_graph.h"
+#include "inference/random_network.h"
 #include "inference/reference_run.h"
 #include "inference/run.h"
 #include "model/load_network.h"
@@ -41,7 +42,7 @@ struct Pass {
   const model::reference::AttentionStages& stages;
   const Array& memory;
 
-  const Array& of(Stage stage) const { return inference::stage_of(stages, stage); }
+  const Array& of(Stage stage) const { return stages[stage]; }
 };
 
 Array sum_of(const LayerNode& node, const Pass& pass) {
@@ -171,6 +172,24 @@ TEST_SUITE("cpu") {
     CAPTURE(largest);
     CHECK(blocks > 200);
     CHECK(remade > 3'000);
+  }
+
+  TEST_CASE("every input of a stage is a stage of the block, also without a residual stream") {
+    test::Random random(73);
+    std::size_t without_stream = 0;
+    for (int i = 0; i < 80; ++i) {
+      const test::NetworkCase one = test::random_network(random);
+      for (const model::BlockRef block : one.network->blocks()) {
+        const model::AttentionLayer& layer = one.network->layer(block);
+        const LayerGraph graph(block.kind, layer);
+        if (layer.has_feed_forward() && graph.find(Stage::Residual) == nullptr) ++without_stream;
+        for (const LayerNode& node : graph.nodes()) {
+          CAPTURE(to_string(node.stage));
+          for (const Stage from : node.inputs()) CHECK(graph.find(from) != nullptr);
+        }
+      }
+    }
+    CHECK(without_stream > 5);
   }
 
   TEST_CASE("a graph without its layer has the same nodes, and of a capture those that it has") {

@@ -79,10 +79,10 @@ TEST_CASE("a typed cell changes what is computed, and the words name it") {
                                  static_cast<double>(attention::fill_value(notebook.masks.by_kind[0].fill)));
   };
   const model::reference::Run before = run(own), after = run(edited);
-  const auto& old_rows = before.stages[0].merged.values;
-  const auto& new_rows = after.stages[0].merged.values;
+  const auto& old_rows = before.stages[0][attention::Stage::Merged].values;
+  const auto& new_rows = after.stages[0][attention::Stage::Merged].values;
   CHECK(std::equal(old_rows.begin(), old_rows.begin() + 8, new_rows.begin()));
-  const double weight = before.stages[0].weights.values[2 * 6 + 2];
+  const double weight = before.stages[0][attention::Stage::Weights].values[2 * 6 + 2];
   const double change = 5.0 - double{own.input.qkv->value.at({0, 0, 2, 1})};
   CHECK(new_rows[2 * 4 + 1] - old_rows[2 * 4 + 1] == doctest::Approx(weight * change).epsilon(1e-9));
   // The notebook's own number is no change.

@@ -41,12 +41,12 @@ TEST_SUITE("cpu") {
     CHECK(std::ranges::equal(notebook.masks[BlockKind::EncoderSelf].matrix->keep, keep));
     const model::reference::Run pass = run(notebook);
     const model::reference::AttentionStages& stages = pass.stages[0];
-    CHECK(max_difference(stages.q.values, flatten(golden["q"])) < 6e-9);              // observed 4.8e-9: nine digits
-    CHECK(max_difference(stages.v.values, flatten(golden["v"])) < 6e-9);              // observed 4.9e-9
-    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 6e-9);  // observed 5.0e-10
-    CHECK(max_difference(stages.output.values, flatten(golden["output"])) < 6e-9);    // observed 5.0e-10
+    CHECK(max_difference(stages[attention::Stage::Q].values, flatten(golden["q"])) < 6e-9);  // observed 4.8e-9: nine digits
+    CHECK(max_difference(stages[attention::Stage::V].values, flatten(golden["v"])) < 6e-9);  // observed 4.9e-9
+    CHECK(max_difference(stages[attention::Stage::Weights].values, flatten(golden["weights"])) < 6e-9);  // observed 5.0e-10
+    CHECK(max_difference(stages[attention::Stage::Output].values, flatten(golden["output"])) < 6e-9);    // observed 5.0e-10
     for (std::size_t key = 0; key < 3; ++key)
-      CHECK(stages.weights.values[(2 * 3 + 1) * 3 + key] == doctest::Approx(1.0 / 3));
+      CHECK(stages[attention::Stage::Weights].values[(2 * 3 + 1) * 3 + key] == doctest::Approx(1.0 / 3));
   }
 
   TEST_CASE("notebook 001: seed 24 recomputed") {
@@ -59,13 +59,14 @@ TEST_SUITE("cpu") {
     CHECK(is_equal(notebook.input.source.vectors, golden["x"]));
     const model::reference::Run pass = run(notebook);
     const model::reference::AttentionStages& stages = pass.stages[0];
-    CHECK(max_difference(stages.q.values, flatten(golden["q"])) < 5e-7);                   // observed 1.3e-7
-    CHECK(max_difference(stages.k.values, flatten(golden["k"])) < 5e-7);                   // observed 1.1e-7
-    CHECK(max_difference(stages.v.values, flatten(golden["v"])) < 5e-7);                   // observed 1.8e-7
-    CHECK(max_difference(stages.scaled.values, flatten(golden["scaled_scores"])) < 5e-7);  // observed 2.1e-7
-    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 5e-7);       // observed 4.5e-8
-    CHECK(max_difference(stages.merged.values, flatten(golden["merged"])) < 5e-7);         // observed 7.5e-8
-    CHECK(stages.output.values.empty());
+    CHECK(max_difference(stages[attention::Stage::Q].values, flatten(golden["q"])) < 5e-7);  // observed 1.3e-7
+    CHECK(max_difference(stages[attention::Stage::K].values, flatten(golden["k"])) < 5e-7);  // observed 1.1e-7
+    CHECK(max_difference(stages[attention::Stage::V].values, flatten(golden["v"])) < 5e-7);  // observed 1.8e-7
+    CHECK(max_difference(stages[attention::Stage::Scaled].values, flatten(golden["scaled_scores"])) <
+          5e-7);                                                                                         // observed 2.1e-7
+    CHECK(max_difference(stages[attention::Stage::Weights].values, flatten(golden["weights"])) < 5e-7);  // observed 4.5e-8
+    CHECK(max_difference(stages[attention::Stage::Merged].values, flatten(golden["merged"])) < 5e-7);    // observed 7.5e-8
+    CHECK(stages[attention::Stage::Output].values.empty());
   }
 
   TEST_CASE("notebook 002: the encoder–decoder recomputed from seed 1234, to its logits") {
@@ -88,7 +89,7 @@ TEST_SUITE("cpu") {
     for (std::size_t i = 0; i < pass.blocks.size(); ++i) {
       const std::string name = std::string(to_string(pass.blocks[i].kind)) + "_attention";
       const std::vector<double> expected = flatten(golden[name][pass.blocks[i].layer.value]);
-      test::raise_to(difference, max_difference(pass.stages[i].weights.values, expected));
+      test::raise_to(difference, max_difference(pass.stages[i][attention::Stage::Weights].values, expected));
     }
     CHECK(difference < 1e-6);                                                                     // observed 6.1e-7
     CHECK(max_difference(pass.encoder_output.values, flatten(golden["encoder_output"])) < 2e-6);  // observed 4.9e-7
@@ -102,9 +103,9 @@ TEST_SUITE("cpu") {
     const model::reference::Run pass = run(notebook);
     const model::reference::AttentionStages& stages = pass.stages[0];
     // The presets hold float32: Q, K and V lose up to 1.2e-7 of the eight printed decimals.
-    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 2e-7);  // observed 1.2e-8
-    CHECK(max_difference(stages.heads.values, flatten(golden["output"])) < 2e-7);     // observed 7.7e-8
-    CHECK(stages.scores.values == stages.scaled.values);
+    CHECK(max_difference(stages[attention::Stage::Weights].values, flatten(golden["weights"])) < 2e-7);  // observed 1.2e-8
+    CHECK(max_difference(stages[attention::Stage::Heads].values, flatten(golden["output"])) < 2e-7);     // observed 7.7e-8
+    CHECK(stages[attention::Stage::Scores].values == stages[attention::Stage::Scaled].values);
   }
 
   TEST_CASE("notebook 003, fused: seed 3 recomputed, merged with and without the transpose") {
@@ -114,12 +115,12 @@ TEST_SUITE("cpu") {
     CHECK(is_equal(notebook.network->layers->encoder[0].weights->output->weight, golden["out"]["weight"]));
     const model::reference::Run pass = run(notebook);
     const model::reference::AttentionStages& stages = pass.stages[0];
-    CHECK(max_difference(stages.q.values, flatten(golden["q"])) < 5e-7);              // observed 1.7e-7
-    CHECK(max_difference(stages.k.values, flatten(golden["k"])) < 5e-7);              // observed 1.7e-7
-    CHECK(max_difference(stages.v.values, flatten(golden["v"])) < 5e-7);              // observed 1.9e-7
-    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 5e-7);  // observed 5.4e-8
-    CHECK(max_difference(stages.merged.values, flatten(golden["merged"])) < 5e-7);    // observed 1.7e-7
-    CHECK(max_difference(stages.output.values, flatten(golden["output"])) < 5e-7);    // observed 1.1e-7
+    CHECK(max_difference(stages[attention::Stage::Q].values, flatten(golden["q"])) < 5e-7);              // observed 1.7e-7
+    CHECK(max_difference(stages[attention::Stage::K].values, flatten(golden["k"])) < 5e-7);              // observed 1.7e-7
+    CHECK(max_difference(stages[attention::Stage::V].values, flatten(golden["v"])) < 5e-7);              // observed 1.9e-7
+    CHECK(max_difference(stages[attention::Stage::Weights].values, flatten(golden["weights"])) < 5e-7);  // observed 5.4e-8
+    CHECK(max_difference(stages[attention::Stage::Merged].values, flatten(golden["merged"])) < 5e-7);    // observed 1.7e-7
+    CHECK(max_difference(stages[attention::Stage::Output].values, flatten(golden["output"])) < 5e-7);    // observed 1.1e-7
 
     model::Layers layers = *notebook.network->layers;
     layers.encoder[0].config.merge = model::MergeOrder::WithoutTranspose;
@@ -127,10 +128,10 @@ TEST_SUITE("cpu") {
     network.layers = std::make_shared<model::Layers>(std::move(layers));
     notebook.network = std::make_shared<model::Network>(std::move(network));
     const model::reference::Run scrambled = run(notebook);
-    CHECK(max_difference(scrambled.stages[0].merged.values, flatten(golden["merged_as_the_notebook_does"])) <
-          5e-7);  // observed 1.7e-7
-    CHECK(max_difference(scrambled.stages[0].output.values, flatten(golden["output_as_the_notebook_does"])) <
-          5e-7);  // observed 1.1e-7
+    CHECK(max_difference(scrambled.stages[0][attention::Stage::Merged].values,
+                         flatten(golden["merged_as_the_notebook_does"])) < 5e-7);  // observed 1.7e-7
+    CHECK(max_difference(scrambled.stages[0][attention::Stage::Output].values,
+                         flatten(golden["output_as_the_notebook_does"])) < 5e-7);  // observed 1.1e-7
   }
 
   TEST_CASE("notebook 004: seed 123 recomputed from its own sentence") {
@@ -143,14 +144,15 @@ TEST_SUITE("cpu") {
     CHECK(is_equal(weights.value.weight, golden["W_value"]));
     const model::reference::Run pass = run(notebook);
     const model::reference::AttentionStages& stages = pass.stages[0];
-    CHECK(max_difference(stages.x.values, flatten(golden["embedded"])) <
-          6e-9);                                                          // observed 4.3e-9: the nine digits of the file
-    CHECK(max_difference(stages.q.values, flatten(golden["q"])) < 5e-7);  // observed 9.2e-8
-    CHECK(max_difference(stages.k.values, flatten(golden["k"])) < 5e-7);  // observed 2.3e-8
-    CHECK(max_difference(stages.v.values, flatten(golden["v"])) < 5e-7);  // observed 6.8e-8
-    CHECK(max_difference(stages.scores.values, flatten(golden["unscaled_scores"])) < 1e-6);  // observed 2.0e-7
-    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 5e-7);         // observed 3.2e-8
-    CHECK(max_difference(stages.merged.values, flatten(golden["context"])) < 5e-7);          // observed 1.4e-7
+    CHECK(max_difference(stages[attention::Stage::X].values, flatten(golden["embedded"])) <
+          6e-9);  // observed 4.3e-9: the nine digits of the file
+    CHECK(max_difference(stages[attention::Stage::Q].values, flatten(golden["q"])) < 5e-7);  // observed 9.2e-8
+    CHECK(max_difference(stages[attention::Stage::K].values, flatten(golden["k"])) < 5e-7);  // observed 2.3e-8
+    CHECK(max_difference(stages[attention::Stage::V].values, flatten(golden["v"])) < 5e-7);  // observed 6.8e-8
+    CHECK(max_difference(stages[attention::Stage::Scores].values, flatten(golden["unscaled_scores"])) <
+          1e-6);                                                                                         // observed 2.0e-7
+    CHECK(max_difference(stages[attention::Stage::Weights].values, flatten(golden["weights"])) < 5e-7);  // observed 3.2e-8
+    CHECK(max_difference(stages[attention::Stage::Merged].values, flatten(golden["context"])) < 5e-7);   // observed 1.4e-7
   }
 
   TEST_CASE("notebook 004 with three heads: queries, keys and values of \"shoes\" as printed") {
@@ -169,10 +171,11 @@ TEST_SUITE("cpu") {
     const std::vector<double> key = {1.0367, 0.5123, 1.9268, 1.0603, 1.1722, 1.6966, 1.2750, 1.4245, 0.1450};
     const std::vector<double> value = {1.7906, 0.2750, 1.8344, 0.3146, 1.0396, 0.9122,
                                        1.3936, 1.6952, 0.2099, 1.0958, 0.1481, 1.7002};
-    CHECK(max_difference(shoes(pass.stages[0].q), query) < 5.1e-5);  // observed 4.4e-5: half of the last printed digit
-    CHECK(max_difference(shoes(pass.stages[0].k), key) < 5.1e-5);    // observed 4.7e-5
-    CHECK(max_difference(shoes(pass.stages[0].v), value) < 5.1e-5);  // observed 4.5e-5
-    CHECK(pass.stages[0].merged.shape == Shape{1, 8, 12});
+    CHECK(max_difference(shoes(pass.stages[0][attention::Stage::Q]), query) <
+          5.1e-5);  // observed 4.4e-5: half of the last printed digit
+    CHECK(max_difference(shoes(pass.stages[0][attention::Stage::K]), key) < 5.1e-5);    // observed 4.7e-5
+    CHECK(max_difference(shoes(pass.stages[0][attention::Stage::V]), value) < 5.1e-5);  // observed 4.5e-5
+    CHECK(pass.stages[0][attention::Stage::Merged].shape == Shape{1, 8, 12});
   }
 
   TEST_CASE("every preset has its name, its labels and an input that fits") {

@@ -50,9 +50,12 @@ TEST_SUITE("cpu") {
       for (std::size_t layer = 0; layer < pass.stages.size(); ++layer) {
         const model::reference::AttentionStages& stages = pass.stages[layer];
         const std::pair<const char*, const model::reference::Array*> named[] = {
-            {"x", &stages.x},           {"q", &stages.q},           {"k", &stages.k},           {"v", &stages.v},
-            {"scores", &stages.scores}, {"scaled", &stages.scaled}, {"masked", &stages.masked}, {"weights", &stages.weights},
-            {"heads", &stages.heads},   {"merged", &stages.merged}, {"output", &stages.output}};
+            {"x", &stages[attention::Stage::X]},           {"q", &stages[attention::Stage::Q]},
+            {"k", &stages[attention::Stage::K]},           {"v", &stages[attention::Stage::V]},
+            {"scores", &stages[attention::Stage::Scores]}, {"scaled", &stages[attention::Stage::Scaled]},
+            {"masked", &stages[attention::Stage::Masked]}, {"weights", &stages[attention::Stage::Weights]},
+            {"heads", &stages[attention::Stage::Heads]},   {"merged", &stages[attention::Stage::Merged]},
+            {"output", &stages[attention::Stage::Output]}};
         for (const auto& stage : named) {
           const auto& name = stage.first;
           const auto& array = stage.second;

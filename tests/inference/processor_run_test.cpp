@@ -32,15 +32,9 @@ namespace {
 
 double difference_from_reference(test::RunningSession& session, const test::NetworkCase& one,
                                  const Interventions& interventions, std::string& worst) {
-  const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));
   return test::max_difference(
       session,
-      model::reference::run(*one.network, one.input,
-                            reference_visibility(interventions, one.input, one.masks,
-                                                 reference_visibility(one.masks, *one.network, one.input)),
-                            fill, reference_edit(interventions, one.input),
-                            reference_scores(interventions, reference_scores(one.masks, *one.network, one.input)),
-                            reference_weights(interventions)),
+      model::reference::run(*one.network, one.input, reference_rules(*one.network, one.input, one.masks, interventions)),
       worst);
 }
 
@@ -107,6 +101,34 @@ TEST_SUITE("cpu") {
     CHECK(worst.attention < 1e-5);  // the bounds of devices; observed 9.6e-7
     CHECK(worst.hidden < 2e-5);     // observed 2.3e-6
     CHECK(worst.logits < 2e-5);     // observed 3.0e-6
+  }
+
+  TEST_CASE("without a device painted cells and a prefix show what a layer's window hides, as masks on a device do") {
+    test::NetworkCase one = masked_case(attention::MaskFill::NegativeInfinity);
+    auto layers = std::make_shared<model::Layers>(*one.network->layers);
+    auto network = std::make_shared<model::Network>(*one.network);
+    layers->encoder.front().config.window = 3;
+    network->layers = layers;
+    one.network = network;
+    attention::MaskSpec& spec = one.masks.by_kind[0];
+    spec.rule = {.window = 5, .prefix = 2};
+    spec.painted[{.head = 1}].paint({30, 9}, true);
+    const attention::MaskSpec in_layer = attention::in_layer(spec, layers->encoder.front().config);
+    const auto run = pass_of(one, {});
+    const BlockShape shape = run->shape({});
+    std::size_t shown = 0;
+    for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      const TileRequest request{.head = head, .stage = Stage::Masked, .rows = shape.queries, .columns = shape.keys};
+      const Tile tile = std::move(run->evaluate(std::vector{request}).front());
+      for (std::uint32_t query = 0; query < shape.queries; ++query) {
+        for (std::uint32_t key = 0; key < shape.keys; ++key) {
+          const bool is_shown = in_layer.is_visible(0, 0, head, query, key, shape.keys);
+          CHECK(tile.is_masked(query, key) != is_shown);
+          if (is_shown && query > key + 2) ++shown;
+        }
+      }
+    }
+    CHECK(shown > 100);
   }
 
   TEST_CASE("blocks that aren't kept are computed again to the same bits") {

@@ -163,13 +163,12 @@ TEST_SUITE("gpu") {
     const auto widened = [](const Tensor& tensor) {
       return model::reference::Array{tensor.shape, {tensor.values.begin(), tensor.values.end()}};
     };
-    stages.q = widened(one.input.qkv->query);
-    stages.k = widened(one.input.qkv->key);
-    stages.v = widened(one.input.qkv->value);
+    stages[attention::Stage::Q] = widened(one.input.qkv->query);
+    stages[attention::Stage::K] = widened(one.input.qkv->key);
+    stages[attention::Stage::V] = widened(one.input.qkv->value);
     model::reference::attend({config, block, is_visible, -std::numeric_limits<double>::infinity()}, stages);
     for (const Stage stage : {Stage::Scores, Stage::Masked, Stage::Weights, Stage::Heads, Stage::Merged}) {
-      CHECK(test::deviation(session.stage(block, stage).values, test::stage_of(stages, stage).values).max_abs <
-            2e-6);  // observed 1.3e-7
+      CHECK(test::deviation(session.stage(block, stage).values, stages[stage].values).max_abs < 2e-6);  // observed 1.3e-7
     }
   }
 

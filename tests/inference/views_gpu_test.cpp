@@ -65,7 +65,7 @@ double off(test::RunningSession& session, const model::reference::Run& expected)
   double worst = 0.0, squares = 0.0;
   for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
     const Tensor weights = session.stage(expected.blocks[i], Stage::Weights);
-    test::raise_to(worst, test::deviation(weights.values, expected.stages[i].weights.values).max_abs);
+    test::raise_to(worst, test::deviation(weights.values, expected.stages[i][attention::Stage::Weights].values).max_abs);
   }
   const std::vector<double>& logits = expected.logits.values;
   for (const double value : logits) squares += value * value;

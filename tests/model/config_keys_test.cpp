@@ -99,7 +99,7 @@ Outcome outcome_of(const std::string& golden, const json& config) {
     const auto add = [&](const reference::Array& array) {
       outcome.numbers.insert(outcome.numbers.end(), array.values.begin(), array.values.end());
     };
-    for (const auto& stages : run.stages) add(stages.weights);
+    for (const auto& stages : run.stages) add(stages[attention::Stage::Weights]);
     for (const reference::Array* last : {&run.encoder_output, &run.decoder_output, &run.logits}) add(*last);
   } catch (const Error& error) {
     outcome.error = error.what();

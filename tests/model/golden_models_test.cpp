@@ -31,7 +31,7 @@ void compare_maps(const reference::Run& run, BlockKind kind, const Tensor& golde
   std::size_t layer = 0;
   for (std::size_t i = 0; i < run.blocks.size(); ++i) {
     if (run.blocks[i].kind != kind) continue;
-    const reference::Array& weights = run.stages[i].weights;
+    const reference::Array& weights = run.stages[i][attention::Stage::Weights];
     REQUIRE(layer < golden.axis(0));
     REQUIRE(Shape(golden.shape.begin() + 1, golden.shape.end()) == weights.shape);
     raise_to(largest, row_deviation(weights.shape, weights.values, part_of(golden, layer), queries).largest);

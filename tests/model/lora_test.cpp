@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "inference/reference_run.h"
 #include "model/altered_model.h"
 #include "model/checkpoint.h"
 #include "model/load_network.h"
-#include "model/reference.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"

@@ -18,9 +18,9 @@ constexpr BlockRef kBlock{BlockKind::EncoderSelf, LayerIndex{0}};
 /// One head, two queries, three keys: scores are [[0, ln 2, ln 5], [0, 0, 0]].
 reference::AttentionStages hand_case() {
   reference::AttentionStages stages;
-  stages.q = {.shape = {1, 1, 2, 1}, .values = {1, 0}};
-  stages.k = {.shape = {1, 1, 3, 1}, .values = {0, std::log(2.0), std::log(5.0)}};
-  stages.v = {.shape = {1, 1, 3, 2}, .values = {1, 0, 0, 1, 8, -8}};
+  stages[attention::Stage::Q] = {.shape = {1, 1, 2, 1}, .values = {1, 0}};
+  stages[attention::Stage::K] = {.shape = {1, 1, 3, 1}, .values = {0, std::log(2.0), std::log(5.0)}};
+  stages[attention::Stage::V] = {.shape = {1, 1, 3, 2}, .values = {1, 0, 0, 1, 8, -8}};
   return stages;
 }
 
@@ -35,15 +35,15 @@ TEST_SUITE("cpu") {
     reference::AttentionStages stages = hand_case();
     const auto everything = [](auto...) { return true; };
     reference::attend({unscaled, kBlock, everything, -kInfinity}, stages);
-    CHECK(stages.weights.values[0] == doctest::Approx(1.0 / 8));
-    CHECK(stages.weights.values[1] == doctest::Approx(2.0 / 8));
-    CHECK(stages.weights.values[2] == doctest::Approx(5.0 / 8));
-    CHECK(stages.heads.values[0] == doctest::Approx(1.0 / 8 + 5.0));
-    CHECK(stages.heads.values[1] == doctest::Approx(2.0 / 8 - 5.0));
+    CHECK(stages[attention::Stage::Weights].values[0] == doctest::Approx(1.0 / 8));
+    CHECK(stages[attention::Stage::Weights].values[1] == doctest::Approx(2.0 / 8));
+    CHECK(stages[attention::Stage::Weights].values[2] == doctest::Approx(5.0 / 8));
+    CHECK(stages[attention::Stage::Heads].values[0] == doctest::Approx(1.0 / 8 + 5.0));
+    CHECK(stages[attention::Stage::Heads].values[1] == doctest::Approx(2.0 / 8 - 5.0));
     CHECK(stages.row_max.values[0] == doctest::Approx(std::log(5.0)));
     CHECK(stages.row_sum.values[0] == doctest::Approx(8.0 / 5));
-    CHECK(stages.weights.values[4] == doctest::Approx(1.0 / 3));
-    CHECK(stages.merged.values == stages.heads.values);
+    CHECK(stages[attention::Stage::Weights].values[4] == doctest::Approx(1.0 / 3));
+    CHECK(stages[attention::Stage::Merged].values == stages[attention::Stage::Heads].values);
   }
 
   TEST_CASE("a masked cell has no weight; a masked row is empty under -inf and uniform under a finite fill") {
@@ -52,19 +52,21 @@ TEST_SUITE("cpu") {
     };
     reference::AttentionStages stages = hand_case();
     reference::attend({unscaled, kBlock, mask, -kInfinity}, stages);
-    CHECK(stages.weights.values[1] == doctest::Approx(2.0 / 3));
-    CHECK(stages.weights.values[2] == 0.0);
-    CHECK(stages.masked.values[2] == -kInfinity);
-    CHECK(Values(stages.weights.values.begin() + 3, stages.weights.values.end()) == Values{0, 0, 0});
-    CHECK(Values(stages.heads.values.begin() + 2, stages.heads.values.end()) == Values{0, 0});
+    CHECK(stages[attention::Stage::Weights].values[1] == doctest::Approx(2.0 / 3));
+    CHECK(stages[attention::Stage::Weights].values[2] == 0.0);
+    CHECK(stages[attention::Stage::Masked].values[2] == -kInfinity);
+    CHECK(Values(stages[attention::Stage::Weights].values.begin() + 3, stages[attention::Stage::Weights].values.end()) ==
+          Values{0, 0, 0});
+    CHECK(Values(stages[attention::Stage::Heads].values.begin() + 2, stages[attention::Stage::Heads].values.end()) ==
+          Values{0, 0});
     CHECK(stages.row_max.values[1] == -kInfinity);
     CHECK(stages.row_sum.values[1] == 0.0);
 
     stages = hand_case();
     reference::attend({unscaled, kBlock, mask, -1e9}, stages);
-    CHECK(stages.weights.values[2] == 0.0);
-    CHECK(stages.weights.values[3] == doctest::Approx(1.0 / 3));
-    CHECK(stages.heads.values[2] == doctest::Approx(3.0));
+    CHECK(stages[attention::Stage::Weights].values[2] == 0.0);
+    CHECK(stages[attention::Stage::Weights].values[3] == doctest::Approx(1.0 / 3));
+    CHECK(stages[attention::Stage::Heads].values[2] == doctest::Approx(3.0));
   }
 
   TEST_CASE("the scale multiplies the scores before the fill") {
@@ -72,24 +74,24 @@ TEST_SUITE("cpu") {
     AttentionConfig config = unscaled;
     config.scale = {.kind = Scale::Kind::Value, .value = 2.0f};
     reference::attend({config, kBlock, [](auto...) { return true; }, -kInfinity}, stages);
-    CHECK(stages.scores.values[1] == doctest::Approx(std::log(2.0)));
-    CHECK(stages.scaled.values[1] == doctest::Approx(std::log(4.0)));
-    CHECK(stages.weights.values[1] == doctest::Approx(4.0 / 30));
+    CHECK(stages[attention::Stage::Scores].values[1] == doctest::Approx(std::log(2.0)));
+    CHECK(stages[attention::Stage::Scaled].values[1] == doctest::Approx(std::log(4.0)));
+    CHECK(stages[attention::Stage::Weights].values[1] == doctest::Approx(4.0 / 30));
   }
 
   TEST_CASE("heads merge side by side, or row by row without the transpose") {
     reference::AttentionStages stages;
-    stages.q = {.shape = {1, 2, 2, 1}, .values = {0, 0, 0, 0}};
-    stages.k = {.shape = {1, 2, 1, 1}, .values = {0, 0}};
-    stages.v = {.shape = {1, 2, 1, 2}, .values = {1, 2, 3, 4}};
+    stages[attention::Stage::Q] = {.shape = {1, 2, 2, 1}, .values = {0, 0, 0, 0}};
+    stages[attention::Stage::K] = {.shape = {1, 2, 1, 1}, .values = {0, 0}};
+    stages[attention::Stage::V] = {.shape = {1, 2, 1, 2}, .values = {1, 2, 3, 4}};
     AttentionConfig config{.d_model = 4, .heads = 2, .d_k = 1, .d_v = 2};
     const auto everything = [](auto...) { return true; };
     reference::attend({config, kBlock, everything, -kInfinity}, stages);
-    CHECK(stages.merged.shape == Shape{1, 2, 4});
-    CHECK(stages.merged.values == Values{1, 2, 3, 4, 1, 2, 3, 4});
+    CHECK(stages[attention::Stage::Merged].shape == Shape{1, 2, 4});
+    CHECK(stages[attention::Stage::Merged].values == Values{1, 2, 3, 4, 1, 2, 3, 4});
     config.merge = MergeOrder::WithoutTranspose;
     reference::attend({config, kBlock, everything, -kInfinity}, stages);
-    CHECK(stages.merged.values == Values{1, 2, 1, 2, 3, 4, 3, 4});
+    CHECK(stages[attention::Stage::Merged].values == Values{1, 2, 1, 2, 3, 4, 3, 4});
   }
 
   TEST_CASE("a pass embeds, adds positions, normalises and ends with logits") {
@@ -110,9 +112,9 @@ TEST_SUITE("cpu") {
     };
     const reference::Run run = reference::run(network, input, itself, -kInfinity);
     CHECK(run.blocks == network.blocks());
-    CHECK(run.stages[0].x.values == Values{2, 4, 10, 20});  // a padding token is its position alone
-    CHECK(run.stages[0].merged.values == Values{2, 4, 10, 20});
-    CHECK(run.stages[0].output.values.empty());
+    CHECK(run.stages[0][attention::Stage::X].values == Values{2, 4, 10, 20});  // a padding token is its position alone
+    CHECK(run.stages[0][attention::Stage::Merged].values == Values{2, 4, 10, 20});
+    CHECK(run.stages[0][attention::Stage::Output].values.empty());
     CHECK(run.encoder_output.values == Values{-1, 6, -1, 6});
     CHECK(run.logits.values == Values{5, 5});
   }

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "core/file.h"
+#include "inference/reference_run.h"
 #include "model/checkpoint.h"
 #include "model/file_bytes.h"
 #include "model/load_network.h"
-#include "model/reference.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"

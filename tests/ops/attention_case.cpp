@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "attention/mask_words.h"
-#include "model/reference.h"
+#include "attention/reference.h"
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
 #include "support/expressions.h"
@@ -272,9 +272,9 @@ AttentionResult<double> expected(const AttentionCase& one) {
     return model::reference::Array{tensor.shape, std::vector<double>(tensor.values.begin(), tensor.values.end())};
   };
   model::reference::AttentionStages stages;
-  stages.q = widened(one.q);
-  stages.k = widened(one.k);
-  stages.v = widened(one.v);
+  stages[attention::Stage::Q] = widened(one.q);
+  stages[attention::Stage::K] = widened(one.k);
+  stages[attention::Stage::V] = widened(one.v);
   const auto is_visible = [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                               std::uint32_t key) {
     return one.is_visible(batch, head, {query, key});
@@ -286,7 +286,7 @@ AttentionResult<double> expected(const AttentionCase& one) {
   };
   const double fill = static_cast<double>(attention::fill_value(one.mask.fill));
   model::reference::attend({one.config, {.layer = LayerIndex{one.layer}}, is_visible, fill, score}, stages);
-  return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
+  return {stages[attention::Stage::Heads].values, stages.row_max.values, stages.row_sum.values};
 }
 
 attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one) {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/reference.h"
 #include "core/tensor.h"
 #include "model/load_network.h"
 #include "model/network.h"
-#include "model/reference.h"
 
 namespace headlight::test {
 

@@ -20,8 +20,6 @@ inline constexpr std::array<attention::Stage, attention::kStages> kAllStages = [
   return all;
 }();
 
-using inference::stage_of;
-
 /// The largest difference of any stage of any block of the last run from the reference's; ∞ when one of them has a block, a
 /// stage or a shape that the other lacks. `worst` names where it is.
 inline double max_difference(RunningSession& session, const model::reference::Run& expected, std::string& worst) {
@@ -36,7 +34,7 @@ inline double max_difference(RunningSession& session, const model::reference::Ru
   for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
     const model::BlockRef block = expected.blocks[i];
     for (const attention::Stage stage : kAllStages) {
-      const model::reference::Array& array = stage_of(expected.stages[i], stage);
+      const model::reference::Array& array = expected.stages[i][stage];
       if (array.values.empty() != !session.shape(block).extent(stage)) return kInfinity;
       if (array.values.empty()) continue;
       const Tensor found = session.stage(block, stage);

@@ -5,13 +5,13 @@
 #include "app/state/run_interventions.h"
 #include "core/error.h"
 #include "core/half.h"
-#include "inference/prompt.h"
-#include "model/reference.h"
+#include "inference/reference_run.h"
 
 namespace headlight::app {
 namespace {
 
 namespace reference = model::reference;
+using attention::Stage;
 using reference::Array;
 
 constexpr std::uint32_t kMaxRows = 64;
@@ -20,19 +20,18 @@ constexpr std::size_t kMultiplyAddsOfAStep = 8'000'000;  // about 10 ms of a pro
 
 /// Returns the rows of one head, as the device keeps them.
 model::Linear rows_of(const model::Linear& linear, std::uint32_t first, std::uint32_t count, bool is_half) {
-  model::Linear head{.weight = linear.weight.rows(first, count)};
+  model::Linear head = linear.rows(first, count);
   if (is_half) {
     Tensor rounded = head.weight.tensor();
     for (float& value : rounded.values) value = from_half(to_half(value));
     head.weight = std::move(rounded);
   }
-  if (linear.has_bias()) head.bias = linear.bias.rows(first, count);
   return head;
 }
 
 /// Returns queries of an item, without its padding, at equal distances.
 std::vector<std::uint32_t> spread_rows(const model::TokenBatch& tokens, std::uint32_t item) {
-  const std::uint32_t length = tokens.lengths.empty() ? tokens.length : tokens.lengths[item];
+  const std::uint32_t length = tokens.end(item) - tokens.start(item);
   const std::uint32_t count = std::min(length, kMaxRows);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -44,8 +43,10 @@ std::vector<std::uint32_t> spread_rows(const model::TokenBatch& tokens, std::uin
 
 /// Returns one item's vectors [1, 1, token, d], rotated by its tokens' positions.
 Array rotated(const model::Rotary& rotary, const model::TokenBatch& tokens, std::uint32_t item, Array x) {
-  model::TokenBatch one{.batch = 1, .length = tokens.length, .starts = {tokens.start(item)}};
-  if (!tokens.lengths.empty()) one.lengths = {tokens.lengths[item]};
+  model::TokenBatch one{.batch = 1,
+                        .length = tokens.length,
+                        .lengths = {tokens.end(item) - tokens.start(item)},
+                        .starts = {tokens.start(item)}};
   for (std::uint32_t token = 0; token < tokens.length; ++token) one.positions.push_back(tokens.position(item, token));
   return reference::rotate(rotary, one, std::move(x));
 }
@@ -60,7 +61,7 @@ Array rows_to_array(std::span<const float> values, std::size_t width) {
 class HeadReference {
  public:
   HeadReference(const VerificationQuestion& question, const AnalysisSubject& subject);
-  // mask tokens refer to the mask
+  // the rules refer to the interventions
   HeadReference(const HeadReference&) = delete;
   HeadReference& operator=(const HeadReference&) = delete;
 
@@ -72,12 +73,12 @@ class HeadReference {
   bool has_memory() const { return question_.block.kind == model::BlockKind::Cross; }
   /// Returns how many tokens from this one on are read at once.
   std::uint32_t chunk(std::uint32_t token, std::uint32_t tokens) const;
-  attention::TileRequest inputs(attention::Stage stage, std::uint32_t token, std::uint32_t tokens) const;
+  attention::TileRequest inputs(Stage stage, std::uint32_t token, std::uint32_t tokens) const;
 
   /// Take consecutive tokens' q or k, or the layer's input x, which these are projections of.
   void put_queries(const attention::Tile& tile);
-  void put_keys(std::span<const float> vectors, std::uint32_t token) { put(vectors, token, k_); }
-  void put_memory(const Array& memory, std::uint32_t token) { put(projected(key_, memory), token, k_); }
+  void put_keys(std::span<const float> vectors, std::uint32_t token) { put(vectors, token, stages_[Stage::K]); }
+  void put_memory(const Array& memory, std::uint32_t token) { put(projected(key_, memory), token, stages_[Stage::K]); }
   void rotate();
   /// Returns the weights of one query.
   std::vector<double> weights_of(std::uint32_t row);
@@ -103,11 +104,13 @@ class HeadReference {
   AnalysisSubject subject_;
   const model::AttentionLayer& layer_;
   inference::BlockShape shape_;
-  attention::MaskSpec mask_;
-  inference::MaskTokens tokens_;
+  inference::Interventions interventions_;
+  reference::PassRules rules_;
   std::vector<std::uint32_t> rows_;
-  HeadProjection query_, key_;  ///< unused without weights
-  Array q_, k_;                 ///< [1, 1, token, d_k]; of q the rows that are compared
+  HeadProjection query_, key_;               ///< unused without weights
+  Array q_;                                  ///< [1, 1, token, d_k] of the rows that are compared
+  reference::AttentionStages stages_;        ///< all of K, and one row of Q
+  std::map<Stage, Array> distance_vectors_;  ///< [row, d_k] of each term that distances add
 };
 
 HeadReference::HeadReference(const VerificationQuestion& question, const AnalysisSubject& subject)
@@ -115,17 +118,25 @@ HeadReference::HeadReference(const VerificationQuestion& question, const Analysi
       subject_(subject),
       layer_(subject.network->layer(question.block)),
       shape_(subject.shapes.at(question.block)),
-      mask_(attention::in_layer(subject.inputs->masks[question.block.kind], layer_.config)),
-      tokens_(*subject.network, *subject.input, question.block.kind, mask_),
+      interventions_(interventions_of(*subject.inputs, *subject.network)),
+      rules_(reference_rules(*subject.network, *subject.input, subject.inputs->masks, interventions_)),
       rows_(spread_rows(subject.input->queries(question.block.kind), question.batch)),
-      q_(reference::zeros({1, 1, shape_.queries, shape_.d_k})),
-      k_(reference::zeros({1, 1, shape_.keys, shape_.d_k})) {
+      q_(reference::zeros({1, 1, shape_.queries, shape_.d_k})) {
+  stages_[Stage::K] = reference::zeros({1, 1, shape_.keys, shape_.d_k});
   if (!layer_.weights) return;
   const bool is_half = precision_of(subject.inputs->source) == inference::Precision::F16;
-  const std::uint32_t kv_head = question.head / (shape_.heads / shape_.kv_heads);
+  const std::uint32_t kv_head = shape_.matrix_of(Stage::K, question.head);
   const model::AttentionWeights& weights = *layer_.weights;
   query_ = projection(weights.query, weights.query_norm, question.head, shape_.heads, is_half);
   key_ = projection(weights.key, weights.key_norm, kv_head, shape_.kv_heads, is_half);
+  for (const Stage stage : {Stage::ContentPosition, Stage::PositionContent}) {
+    if (!shape_.extent(stage)) continue;
+    const model::DistanceVectors& distances = subject.network->layers->distances[*layer_.config.distances];
+    Array& vectors = distance_vectors_[stage] = reference::widen(distances.table);
+    if (!distances.is_projected) continue;
+    const model::Linear& projection = *reference::distance_projection(layer_, stage);
+    vectors = reference::apply(rows_of(projection, question.head * shape_.d_k, shape_.d_k, is_half), vectors);
+  }
 }
 
 HeadReference::HeadProjection HeadReference::projection(const model::Linear& linear, const std::optional<model::Norm>& norm,
@@ -154,14 +165,14 @@ std::uint32_t HeadReference::chunk(std::uint32_t token, std::uint32_t tokens) co
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(at_once, 1, tokens - token));
 }
 
-attention::TileRequest HeadReference::inputs(attention::Stage stage, std::uint32_t token, std::uint32_t tokens) const {
+attention::TileRequest HeadReference::inputs(Stage stage, std::uint32_t token, std::uint32_t tokens) const {
   return {.block = question_.block,
           .batch = question_.batch,
           .head = question_.head,
           .stage = stage,
           .row = token,
           .rows = chunk(token, tokens),
-          .columns = stage == attention::Stage::X ? shape_.d_model : shape_.d_k};
+          .columns = stage == Stage::X ? shape_.d_model : shape_.d_k};
 }
 
 void HeadReference::put_queries(const attention::Tile& tile) {
@@ -172,72 +183,31 @@ void HeadReference::put_queries(const attention::Tile& tile) {
     const std::span<const float> one = std::span(tile.values).subspan(std::size_t{row - token} * width, width);
     put(projected(query_, rows_to_array(one, width)), row, q_);
   }
-  if (!has_memory()) put(projected(key_, rows_to_array(tile.values, width)), token, k_);
+  if (!has_memory()) put(projected(key_, rows_to_array(tile.values, width)), token, stages_[Stage::K]);
 }
 
 void HeadReference::rotate() {
   if (!layer_.weights || !layer_.config.rotary) return;
   const model::Rotary& rotary = subject_.network->layers->rotaries[*layer_.config.rotary];
   q_ = rotated(rotary, subject_.input->queries(question_.block.kind), question_.batch, std::move(q_));
-  k_ = rotated(rotary, subject_.input->keys(question_.block.kind), question_.batch, std::move(k_));
+  Array& k = stages_[Stage::K];
+  k = rotated(rotary, subject_.input->keys(question_.block.kind), question_.batch, std::move(k));
 }
 
 std::vector<double> HeadReference::weights_of(std::uint32_t row) {
-  reference::AttentionStages stages;
-  const auto first = q_.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * shape_.d_k);
-  stages.q = {.shape = {1, 1, 1, shape_.d_k}, .values = {first, first + static_cast<std::ptrdiff_t>(shape_.d_k)}};
-  stages.k = std::move(k_);
-  stages.v = reference::zeros({1, 1, shape_.keys, 1});
-  model::AttentionConfig config = layer_.config;
-  config.heads = config.kv_heads = 1;
-  config.window = 0;  // it is part of the mask
-  const attention::ExpressionMap map = tokens_.map(question_.block.layer.value, question_.batch, question_.head);
-  const model::TokenBatch& keys = subject_.input->keys(question_.block.kind);
-  const std::uint32_t begin = keys.start(question_.batch);
-  const attention::KeyRange range(begin, begin + (keys.lengths.empty() ? keys.length : keys.lengths[question_.batch]));
-  const auto replaced = subject_.inputs->patterns.find({question_.block, question_.head});
-  const auto pattern = replaced == subject_.inputs->patterns.end() ? std::nullopt : std::optional(replaced->second);
-  const attention::KeyRange pattern_keys = mask_.rule.key_padding ? range : attention::KeyRange(keys.length);
-  const auto is_visible = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key) {
-    return mask_.is_visible(map, question_.batch, {row, key}, range) &&
-           (!pattern || attention::shows(*pattern, row, key, pattern_keys));
-  };
-  const model::DistanceVectors* distances =
-      layer_.config.distances ? &subject_.network->layers->distances[*layer_.config.distances] : nullptr;
-  const auto vectors = [&](bool exists, const model::Linear& projection) {
-    if (!exists || distances == nullptr) return Array{};
-    Array rows = reference::widen(distances->table);
-    return distances->is_projected ? reference::apply(projection, rows) : rows;
-  };
-  const Array for_query = vectors(layer_.config.has_content_position, key_.linear);
-  const Array for_key = vectors(layer_.config.has_position_content, query_.linear);
-  const double scale = static_cast<double>(layer_.config.scale.factor(shape_.d_k));
-  const auto product = [&](const double* vector, const Array& rows, std::size_t number) {
-    if (rows.values.empty()) return 0.0;
-    const double* other = &rows.values[number * shape_.d_k];
-    return std::inner_product(other, other + shape_.d_k, vector, 0.0);
-  };
-  const auto& biases = subject_.network->layers->position_biases;
-  const auto edit = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double score) {
-    if (distances != nullptr) {
-      const std::size_t number = distances->row(std::int64_t{row} - std::int64_t{key});
-      const double* of_key = stages.k.values.data() + std::size_t{key} * shape_.d_k;
-      score += scale * (product(stages.q.values.data(), for_query, number) + product(of_key, for_key, number));
-    }
-    if (layer_.config.position_bias) {
-      score += biases[*layer_.config.position_bias].of_cell(question_.head, row, key, begin);
-    }
-    const double edited = mask_.score(map, question_.batch, {row, key}, score);
-    return pattern ? attention::score_of(*pattern, {row, key}, edited) : edited;
-  };
-  const double fill = static_cast<double>(attention::fill_value(mask_.fill));
-  const auto dropout = weight_dropout(subject_.inputs->dropout, question_.block);
-  const auto kept = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double weight) {
-    return dropout ? weight * static_cast<double>(dropout->factor_of(question_.batch, question_.head, row, key)) : weight;
-  };
-  reference::attend({config, question_.block, is_visible, fill, edit, kept}, stages);
-  k_ = std::move(stages.k);
-  return std::move(stages.weights.values);
+  const double* q = q_.values.data() + std::size_t{row} * shape_.d_k;
+  stages_[Stage::Q] = {.shape = {1, 1, 1, shape_.d_k}, .values = {q, q + shape_.d_k}};
+  for (const auto& [stage, vectors] : distance_vectors_) {
+    const model::DistanceVectors& distances = subject_.network->layers->distances[*layer_.config.distances];
+    const double* keys = stages_[Stage::K].values.data();
+    stages_[stage] = {.shape = {1, 1, 1, shape_.keys},
+                      .values = reference::distance_row(stage, distances, vectors, row, q, keys, shape_.keys)};
+  }
+  reference::Attention attention = attention_of(*subject_.network, *subject_.input, rules_, question_.block);
+  attention.item = question_.batch;
+  attention.head = question_.head;
+  attention.query = row;
+  return std::move(attention_row(attention, stages_, 0, 0, 0)[Stage::Weights]);
 }
 
 void compare(const attention::Tile& tile, std::span<const double> expected, HeadVerification& found) {
@@ -276,7 +246,7 @@ Task<HeadVerification> analyse(VerificationQuestion question, AnalysisSubject su
   const inference::BlockShape& shape = head.shape();
   for (std::uint32_t token = 0; token < shape.queries;) {
     Reads reads;
-    reads.tiles.push_back(head.inputs(head.has_weights() ? attention::Stage::X : attention::Stage::Q, token, shape.queries));
+    reads.tiles.push_back(head.inputs(head.has_weights() ? Stage::X : Stage::Q, token, shape.queries));
     const Answers read = co_await std::move(reads);
     head.put_queries(read.tiles.front());
     token += read.tiles.front().request.rows;
@@ -291,7 +261,7 @@ Task<HeadVerification> analyse(VerificationQuestion question, AnalysisSubject su
     Reads reads;
     const std::uint32_t count = head.chunk(token, shape.keys);
     if (!head.has_weights()) {
-      reads.tiles.push_back(head.inputs(attention::Stage::K, token, shape.keys));
+      reads.tiles.push_back(head.inputs(Stage::K, token, shape.keys));
     } else {
       reads.residuals.push_back({.stack = inference::Stack::Encoder,
                                  .layer = static_cast<std::uint32_t>(subject.network->layers->encoder.size()),

@@ -33,7 +33,7 @@ Task<std::vector<float>> with_weight(KeptActivationQuestion question, inference:
 Task<KeptActivation> analyse(KeptActivationQuestion question, AnalysisSubject subject) {
   const PatchPlace& place = question.place;
   const auto shape = subject.shapes.find(place.block);
-  const bool is_of_keys = place.site == model::Site::Key || place.site == model::Site::Value;
+  const bool is_of_keys = model::is_of_keys(place.site);
   const std::uint32_t tokens = shape == subject.shapes.end() ? 0 : is_of_keys ? shape->second.keys : shape->second.queries;
   const bool is_there = shape != subject.shapes.end() && place.batch < shape->second.batch && place.count > 0 &&
                         place.first < tokens && place.count <= tokens - place.first &&

@@ -14,7 +14,7 @@ Site patched_site(const PatchingChoices& choices) {
 }
 
 const model::TokenBatch& patched_tokens(Site site, model::BlockKind kind, const model::ModelInput& input) {
-  return site == Site::Key || site == Site::Value ? input.keys(kind) : input.queries(kind);
+  return input.tokens(kind, site);
 }
 
 std::uint32_t patch_width(Site site, const inference::BlockShape& shape) {
@@ -22,10 +22,7 @@ std::uint32_t patch_width(Site site, const inference::BlockShape& shape) {
   return shape.extent(attention::stage_of(site)).value_or(inference::BlockShape::Extent()).columns;
 }
 
-std::uint32_t patched_heads(Site site, const inference::BlockShape& shape) {
-  const bool is_shared = (site == Site::Key || site == Site::Value) && shape.kv_heads > 0;
-  return is_shared ? shape.heads / shape.kv_heads : 1;
-}
+std::uint32_t patched_heads(Site site, const inference::BlockShape& shape) { return is_of_keys(site) ? shape.group() : 1; }
 
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads) {
   if (model::has_heads(place.site) || place.site == Site::AttentionOutput) {

@@ -25,9 +25,7 @@ std::string refuse_steps(const ExportBlocks& blocks) {
 
 MatrixRef step_matrix(const FigureSubject& subject, Stage stage) {
   const ExportBlocks& blocks = subject.blocks;
-  const std::uint32_t group = blocks.shape.kv_heads > 0 ? blocks.shape.heads / blocks.shape.kv_heads : 1;
-  const bool is_of_keys = stage == Stage::K || stage == Stage::V;
-  const std::uint32_t head = attention::is_per_head(stage) ? subject.matrix.head / (is_of_keys ? group : 1) : 0;
+  const std::uint32_t head = blocks.shape.matrix_of(stage, subject.matrix.head);
   return {.block = subject.matrix.block, .batch = subject.matrix.batch, .head = head, .stage = stage};
 }
 

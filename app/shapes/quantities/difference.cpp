@@ -46,7 +46,7 @@ Comparison::Comparison(const TileQuery& asked, const EvaluationSubject& subject)
     const Stage stage = quantity(query.quantity).stage;
     const auto& of_queries = pairs->queries(query.block.kind).at(query.batch);
     const auto& of_keys = pairs->keys(query.block.kind).at(query.batch);
-    rows_there = stage == Stage::K || stage == Stage::V ? of_keys : of_queries;
+    rows_there = is_of_keys(stage) ? of_keys : of_queries;
     if (attention::is_map(stage)) columns_there = of_keys;
     masks_missing_alone = stage != Stage::Masked && stage != Stage::Weights;
   }

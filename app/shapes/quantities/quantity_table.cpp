@@ -30,7 +30,7 @@ std::vector<Quantity> stages() {
     line.symbol = of.symbol;
     line.figure_title = of.figure_title.empty() ? fmt::format("{} {}", of.title, of.symbol) : std::string(of.figure_title);
     line.value_title = of.value_title.empty() ? of.title : of.value_title;
-    const bool is_map = line.is_map(), is_of_keys = line.stage == Stage::K || line.stage == Stage::V;
+    const bool is_map = line.is_map(), is_of_keys = attention::is_of_keys(line.stage);
     if (is_map) line.unit = line.stage == Stage::Weights ? "weight" : "score";
     line.rows = is_map ? Axis::Query : is_of_keys ? Axis::KeyToken : Axis::Token;
     line.columns = is_map ? Axis::Key : of.width == "E" ? Axis::Expert : Axis::Feature;

@@ -176,7 +176,7 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
   std::string text = fmt::format("{} · d_k = {}", kind_name(frame.result, subject.block.kind), shape.d_k);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) {
-    text += fmt::format(" · k is of KV head {}, which {} heads share", kv_head_of(shape, subject.geometry.head),
+    text += fmt::format(" · k is of KV head {}, which {} heads share", subject.geometry.head / shape.group(),
                         shape.heads / kv_heads);
   }
   if (subject.rotary(frame)) text += " · RoPE turns q and k by their positions";

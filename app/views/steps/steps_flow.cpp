@@ -231,6 +231,7 @@ std::vector<StepMatrix> matrices_of(const HeadSubject& subject, attention::Stage
   std::vector<StepMatrix> matrices;
   for (const attention::LayerNode& node : graph.nodes()) {
     if (node.stage < first || node.stage > last) continue;
+    if (node.stage == Stage::Heads && subject.has_all_heads) continue;  // all of them stand beside each other
     if (node.stage == Stage::K && node.reads_memory) matrices.emplace_back(Given::Memory);
     if (node.weight) matrices.emplace_back(*node.weight);
     constexpr std::array kJoined = {Given::AllQueries, Given::AllKeys, Given::AllValues};
@@ -247,8 +248,10 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
   const inference::BlockShape& shape = subject.geometry.shape;
   const bool is_whole = subject.has_all_heads;
   std::vector<SectionPlan> plans;
-  const auto add = [&](std::string title, Stage first, Stage last) {
+  Stage first = Stage::Residual;  // of the stages that no section has yet
+  const auto add = [&](std::string title, Stage last) {
     plans.push_back({.title = std::move(title), .matrices = matrices_of(subject, first, last), .last = last});
+    first = static_cast<Stage>(static_cast<std::size_t>(last) + 1);
   };
   const std::optional<StepMatrix> embedded = embedded_stage(subject);
   if (embedded) {
@@ -256,7 +259,7 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
         {.title = "Look every token up, add its position",
          .matrices = {Given::TokenVectors, Given::PositionVectors, Given::TypeVectors, Given::EmbeddingSum, *embedded}});
   }
-  add("Project every token", Stage::Residual, Stage::V);
+  add("Project every token", Stage::V);
   if (embedded) std::erase(plans.back().matrices, *embedded);  // which stands above already
   if (is_whole && shape.extent(Stage::Q)) {
     plans.push_back(
@@ -267,7 +270,7 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
          .cut = Given::AllQueries});
   }
   add(is_whole ? fmt::format("Compare queries with keys, in head {}", subject.geometry.head) : "Compare queries with keys",
-      Stage::Scores, Stage::Weights);
+      Stage::Weights);
   if (is_whole && shape.extent(Stage::Heads)) {
     const bool is_bug = subject.geometry.merge == model::MergeOrder::WithoutTranspose;
     add(fmt::format("Mix the values in every head, put the heads together: ({1}, {0}, {2}) → {3} ({0}, {4})", shape.queries,
@@ -275,17 +278,17 @@ std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
                     is_bug ? "reshape without a transpose"
                            : fmt::format("transpose ({}, {}, {}) → reshape", shape.queries, shape.heads, shape.d_v),
                     shape.d_merged),
-        Stage::Merged, Stage::Output);
+        Stage::Output);
     plans.back().cut = Given::AllHeads;
   } else {
-    add("Mix the values, merge the heads", Stage::Heads, Stage::Output);
+    add("Mix the values, merge the heads", Stage::Output);
   }
-  add("Add to the residual stream", Stage::AttentionSum, Stage::FfnInput);
+  add("Add to the residual stream", Stage::FfnInput);
   const auto* experts = subject.layer && subject.layer->experts ? &*subject.layer->experts : nullptr;
   add(experts == nullptr ? "Feed-forward, each token by itself"
                          : fmt::format("Mixture of experts: the router gives each token to {} of {}{}", experts->per_token,
                                        experts->count(), experts->shared ? ", and to the shared expert" : ""),
-      Stage::FfnRouter, Stage::Next);
+      Stage::Next);
   return plans;
 }
 

@@ -20,16 +20,13 @@ constexpr std::array<std::pair<StepMatrix, const char*>, 6> kTypedWeights = {{{S
                                                                               {StepMatrix::Other::FfnWeight, "ffn_out"}}};
 
 std::string given_name(const Frame& frame, const HeadSubject& subject, Stage stage, attention::Cell cell) {
-  const std::uint32_t batch = frame.state.selection.batch, head = subject.geometry.head;
-  const auto named = [&](const char* matrix, const Tensor& tensor, std::uint32_t of_head) {
-    const std::array<std::uint32_t, 4> indices = {batch, of_head, cell.query, cell.key};
-    return inference::cell_name(matrix, tensor.shape, indices);
-  };
+  const std::uint32_t batch = frame.state.selection.batch;
   if (const auto& given = frame.result.input->qkv) {
-    if (stage == Stage::Q) return named("q", given->query, head);
-    if (stage == Stage::K) return named("k", given->key, kv_head_of(subject.geometry.shape, head));
-    if (stage == Stage::V) return named("v", given->value, kv_head_of(subject.geometry.shape, head));
-    return {};
+    if (stage < Stage::Q || stage > Stage::V) return {};
+    const Tensor& tensor = stage == Stage::Q ? given->query : stage == Stage::K ? given->key : given->value;
+    const std::uint32_t head = subject.geometry.shape.matrix_of(stage, subject.geometry.head);
+    const std::array<std::uint32_t, 4> indices = {batch, head, cell.query, cell.key};
+    return inference::cell_name(to_string(stage), tensor.shape, indices);
   }
   const Tensor& vectors = frame.result.input->source.vectors;
   const bool has_norm = subject.layer != nullptr && subject.layer->norms.before.has_value();

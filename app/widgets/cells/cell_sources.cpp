@@ -8,10 +8,6 @@ namespace headlight::app {
 
 using attention::Stage;
 
-std::uint32_t kv_head_of(const inference::BlockShape& shape, std::uint32_t head) {
-  return head / std::max(shape.heads / std::max(shape.kv_heads, 1U), 1U);
-}
-
 MergedOrigin origin_of_merged(const BlockGeometry& geometry, std::uint32_t row, std::uint32_t column) {
   const std::uint32_t d_v = std::max(geometry.shape.d_v, 1U);
   if (geometry.merge == model::MergeOrder::Concatenate) {

@@ -30,9 +30,6 @@ struct BlockGeometry {
   bool is_rotated = false;
 };
 
-/// Returns the KV head that a head reads; with grouped queries several heads read the same one.
-std::uint32_t kv_head_of(const inference::BlockShape& shape, std::uint32_t head);
-
 /// The cell of stage Heads that a cell of stage Merged is a copy of.
 struct MergedOrigin {
   std::uint32_t head = 0, token = 0, dimension = 0;

@@ -61,7 +61,7 @@ class ProvenanceBuilder {
   void name_place(bool has_head) {
     std::string text = fmt::format("layer {}", number_.block.layer.value);
     if (has_head) text += fmt::format(", head {}", number_.head);
-    if (has_head && shape_.kv_heads != shape_.heads) text += fmt::format(" (KV head {})", kv_head_of(shape_, number_.head));
+    if (has_head && shape_.kv_heads != shape_.heads) text += fmt::format(" (KV head {})", number_.head / shape_.group());
     text += fmt::format(", {}", kind_name(result_, number_.block.kind));
     if (shape_.batch > 1) text += fmt::format(", line {}", number_.batch + 1);
     add("of", text);

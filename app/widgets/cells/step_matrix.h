@@ -50,9 +50,8 @@ class StepMatrix {
   constexpr bool is_weight() const { return index_ >= StepMatrix(Other::QueryWeight).index_; }
   /// Are its rows the keys' tokens?
   constexpr bool has_key_rows() const {
-    return *this == StepMatrix(attention::Stage::K) || *this == StepMatrix(attention::Stage::V) ||
-           *this == StepMatrix(Other::Memory) || *this == StepMatrix(Other::AllKeys) ||
-           *this == StepMatrix(Other::AllValues);
+    return (is_stage() && attention::is_of_keys(stage())) || *this == StepMatrix(Other::Memory) ||
+           *this == StepMatrix(Other::AllKeys) || *this == StepMatrix(Other::AllValues);
   }
 
   constexpr auto operator<=>(const StepMatrix&) const = default;

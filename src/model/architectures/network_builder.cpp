@@ -135,12 +135,8 @@ FeedForward LayerBuilder::feed_forward(const StackNames& stack, std::uint32_t nu
   feed_forward.activation = sizes_.activation;
   if (!names.gate_and_in.empty()) {
     const Linear both = linear(names.gate_and_in, 2 * d_ff, sizes_.d_model);
-    const auto half = [&](std::uint32_t first) {
-      return Linear{.weight = both.weight.rows(first, d_ff),
-                    .bias = both.has_bias() ? both.bias.rows(first, d_ff) : Parameter()};
-    };
-    feed_forward.gate = half(0);
-    feed_forward.in = half(d_ff);
+    feed_forward.gate = both.rows(0, d_ff);
+    feed_forward.in = both.rows(d_ff, d_ff);
   } else {
     feed_forward.in = linear(names.in, d_ff, sizes_.d_model);
     if (sizes_.is_gated) feed_forward.gate = linear(names.gate, d_ff, sizes_.d_model);
