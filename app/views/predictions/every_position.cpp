@@ -75,37 +75,54 @@ std::optional<std::uint32_t> id_at(const model::TokenBatch& tokens, std::uint32_
 
 }  // namespace
 
-std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position, TableView& view) {
+void EveryPosition::show(const Frame& frame, const PredictionPosition& position) {
+  const bool is_same = input_ == frame.result.input && of_.batch == position.batch && of_.first == position.first &&
+                       of_.end == position.end && of_.kind == position.kind;
+  if (is_same) return;
+  input_ = frame.result.input;
+  of_ = position;
   const bool is_next = predicts_next(frame.result);
-  const auto question = [&](std::uint32_t token) {
-    return PredictionQuery{.batch = position.batch, .token = token, .layer = predicting_layers(*frame.result.network)};
-  };
-  Table table = named_columns({"at", "token", is_next ? "likeliest next token" : "likeliest token in its place", "second",
-                               "third", is_next ? "the text's own" : "the token itself"});
-  for (std::uint32_t token = position.first; token < position.end; ++token) {
-    table.columns[1].is_quiet.push_back(false);
-    table.put(std::to_string(token - position.first), predicted_token_text(frame.result, position.batch, token));
-    const Prediction* known = frame.result.prediction(question(token));
-    const std::uint32_t own = is_next ? token + 1 : token;
-    const std::optional<std::uint32_t> id =
-        own < position.end ? id_at(predicted_tokens(frame.result), position.batch, own) : std::nullopt;
-    for (std::size_t i = 0; i < kShownCandidates; ++i) {
-      const inference::Candidate* one = known && i < known->candidates.size() ? &known->candidates[i] : nullptr;
-      table.columns[2 + i].is_quiet.push_back(one == nullptr || id != one->id);
-      table.put(one ? fmt::format("{}  {}", candidate_label(frame.result, one->id), percent_text(one->probability))
-                    : std::string(known ? "" : "\u2026"));
-    }
-    table.put(known ? own_chance(*known, id) : std::string());
+  Table table =
+      named_columns({"at", "token", "likeliest", "second", "third", is_next ? "the text's own" : "the token itself"});
+  const std::size_t rows = position.end - position.first;
+  table.columns[1].is_quiet.resize(rows, false);
+  for (std::size_t i = 0; i < kShownCandidates; ++i) {
+    table.columns[2 + i].is_quiet.resize(rows, true);
+    table.columns[2 + i].is_wide = true;  // whatever comes into view
   }
-  view.show(std::move(table));
-  view.list(all_rows(view.table()), {});
+  for (std::uint32_t token = position.first; token < position.end; ++token)
+    table.put(std::to_string(token - position.first), predicted_token_text(frame.result, position.batch, token), "", "", "",
+              "");
+  view_.show(std::move(table));
+}
+
+void EveryPosition::fill(Frame& frame, std::size_t row) {
+  const std::uint32_t token = of_.first + static_cast<std::uint32_t>(row);
+  const Prediction* known =
+      frame.ask(PredictionQuery{.batch = of_.batch, .token = token, .layer = predicting_layers(*frame.result.network)});
+  const std::uint32_t own = predicts_next(frame.result) ? token + 1 : token;
+  const std::optional<std::uint32_t> id =
+      own < of_.end ? id_at(predicted_tokens(frame.result), of_.batch, own) : std::nullopt;
+  std::vector<Column>& columns = view_.asked_cells();
+  for (std::size_t i = 0; i < kShownCandidates; ++i) {
+    const inference::Candidate* one = known && i < known->candidates.size() ? &known->candidates[i] : nullptr;
+    columns[2 + i].is_quiet[row] = one == nullptr || id != one->id;
+    std::get<1>(columns[2 + i].cells)[row] =
+        one ? fmt::format("{}  {}", candidate_label(frame.result, one->id), percent_text(one->probability))
+            : std::string(known ? "" : "\u2026");
+  }
+  std::get<1>(columns.back().cells)[row] = known ? own_chance(*known, id) : std::string();
+}
+
+std::optional<std::uint32_t> EveryPosition::draw(Frame& frame, const PredictionPosition& position) {
+  show(frame, position);
   TableOrder order;
   const TableEvents events =
-      view.draw(frame,
-                {.chosen = position.token - position.first,
-                 .about = [](std::size_t) { return "Shows this position with all its bars and layers."; }},
-                order);
-  for (const std::size_t row : events.seen) frame.ask(question(position.first + static_cast<std::uint32_t>(row)));
+      view_.draw(frame,
+                 {.chosen = position.token - position.first,
+                  .about = [](std::size_t) { return "Shows this position with all its bars and layers."; },
+                  .fill = [&](std::size_t row) { fill(frame, row); }},
+                 order);
   return events.clicked ? std::optional(position.first + static_cast<std::uint32_t>(*events.clicked)) : std::nullopt;
 }
 

@@ -190,6 +190,26 @@ class PromptsView final : public ViewPanel {
   void draw_prompts(Frame& frame, PromptRoom& room) {
     app::choose(frame, kPromptsView.order);
     const std::size_t cell = chosen_cell(frame.state);
+    if (std::pair now(findings_, measure_.title + cell_name(cell)); listed_ != now) {
+      listed_ = std::move(now);
+      list_prompts(frame, cell);
+    }
+    TableParts parts{.about = [&](std::size_t prompt) { return about_prompt(frame, prompt); }};
+    const auto& set = findings_->set->prompts;
+    const auto shown = std::ranges::find(set, frame.state.text(), &SetPrompt::text);
+    if (shown != set.end()) parts.chosen = shown - set.begin();
+    const PromptOrder by = frame.state[kPromptsView.order];
+    TableOrder order;
+    if (by != PromptOrder::File) order = {.column = "cell", .lowest_first = by == PromptOrder::Lowest};
+    prompts_.list(rows_, order);
+    const TableEvents events = prompts_.draw(frame, parts, order);
+    if (!order.column.empty())
+      frame.state.set(kPromptsView.order, order.lowest_first ? PromptOrder::Lowest : PromptOrder::Highest);
+    if (events.clicked) show(frame, room, *events.clicked, "");
+  }
+
+  /// Makes the list: those that are left out come last.
+  void list_prompts(Frame& frame, std::size_t cell) {
     Table table;
     table.columns = {{.title = "#"},
                      {.title = "answer \u2212 wrong", .bar = BarKind::Signed, .decimals = 3},
@@ -199,28 +219,17 @@ class PromptsView final : public ViewPanel {
                       .bar = measure_.is_signed ? BarKind::Signed : BarKind::None,
                       .decimals = 3},
                      {.title = "prompt", .is_wide = true}};
-    TableParts parts{.about = [&](std::size_t prompt) { return about_prompt(frame, prompt); }};
-    TableRows rows, left_out;
     for (std::size_t prompt = 0; prompt < findings_->prompts(); ++prompt) {
       const PromptNumbers* numbers = findings_->numbers[prompt].get();
       const std::string &out = why_out(prompt), line = prompt_line(findings_->set->prompts[prompt]);
-      (out.empty() ? rows : left_out).push_back(prompt);
-      if (frame.state.text() == findings_->set->prompts[prompt].text) parts.chosen = prompt;
       table.put(std::to_string(prompt), numbers && numbers->own ? CellNumber(numbers->own->logit) : std::nullopt,
                 out.empty() ? shown_value(prompt, cell) : std::nullopt,
                 frame.ui.shaped(out.empty() ? line : fmt::format("{}: {}", out, line)));
       table.columns.back().is_quiet.push_back(!out.empty());
     }
-    rows.insert(rows.end(), left_out.begin(), left_out.end());
+    rows_ = all_rows(table);
+    std::ranges::stable_partition(rows_, [&](std::size_t prompt) { return why_out(prompt).empty(); });
     prompts_.show(std::move(table));
-    const PromptOrder by = frame.state[kPromptsView.order];
-    TableOrder order;
-    if (by != PromptOrder::File) order = {.column = "cell", .lowest_first = by == PromptOrder::Lowest};
-    prompts_.list(std::move(rows), order);
-    const TableEvents events = prompts_.draw(frame, parts, order);
-    if (!order.column.empty())
-      frame.state.set(kPromptsView.order, order.lowest_first ? PromptOrder::Lowest : PromptOrder::Highest);
-    if (events.clicked) show(frame, room, *events.clicked, "");
   }
 
   /// Empty: it is in.
@@ -309,8 +318,10 @@ class PromptsView final : public ViewPanel {
   PromptMeasure measure_;
   Matrix matrix_;
   TableView prompts_{"prompts"};
-  std::optional<std::size_t> strongest_;  ///< cell; none: no cell has a number
-  std::string whole_;                     ///< what the model says of the set
+  TableRows rows_;                                                        ///< of the list
+  std::pair<std::shared_ptr<const PromptFindings>, std::string> listed_;  ///< what it is of: numbers, and the cell
+  std::optional<std::size_t> strongest_;                                  ///< cell; none: no cell has a number
+  std::string whole_;                                                     ///< what the model says of the set
 };
 
 }  // namespace
