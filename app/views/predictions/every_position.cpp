@@ -18,29 +18,12 @@ constexpr float kLabelRoom = 66.0F;
 constexpr float kGap = 2.0F;
 constexpr std::size_t kCells = kFigureReadings;
 
-shell::Color color_of(std::span<const std::uint32_t> colors, double probability) {
-  const auto index = static_cast<std::size_t>(std::clamp(probability, 0.0, 1.0) * static_cast<double>(colors.size() - 1));
-  return colors[index] | 0xFF000000U;
-}
-
 /// `reading`: of which position, after how many layers.
 void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const chart::Rect& box) {
-  const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
-  fill_rect(box, ground, 3.0F);
-  ImFont* font = frame.ui.fonts().small;
   const std::string label = candidate_label(frame.result, candidate.id);
-  frame.ui.ensure_glyphs(label);
-  const std::string percent = fmt::format("{:.0f} %", candidate.probability * 100.0);
-  const float percent_width = text_width(font, percent);
-  constexpr float kEdge = 7.0F;
-  const bool has_room = box.size.x > percent_width + 46.0F;
-  const std::string text = fit_text(font, label, box.size.x - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
-  const float y = box.origin.y + text_drop(font, box.size.y);
-  const shell::Color ink = readable_on(ground);
-  put_text(font, {box.origin.x + kEdge, y}, ink, text);
-  if (has_room) {
-    put_text(font, {box.end().x - kEdge - percent_width, y}, ink, percent);
-  }
+  draw_map_cell(frame, {.box = box,
+                        .ground = color_in(weight_colors(frame.state), candidate.probability),
+                        .text = fmt::format("{}\n{:.0f} %", label, candidate.probability * 100.0)});
   if (ImGui::IsMouseHoveringRect(box.origin, box.end()) && ImGui::IsWindowHovered()) {
     outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);
@@ -148,7 +131,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
       } else {
-        fill_rect(box, theme.missing, 3.0F);
+        draw_map_cell(frame, {.box = box});
       }
     }
   });

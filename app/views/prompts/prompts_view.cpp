@@ -11,7 +11,6 @@ namespace headlight::app {
 namespace {
 
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
-constexpr float kNameRow = 20.0F;
 
 /// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
 std::string words_of(const PromptSpread& spread, const std::string& mean, double scale) {
@@ -59,7 +58,7 @@ class PromptsView final : public ViewPanel {
     measure_ = measure;
     if (is_same) return;
     const bool is_known = findings_ && findings_->error.empty();
-    matrix_ = is_known ? means_of(*findings_, measure_, question_) : Matrix();
+    matrix_ = is_known ? means_of(*findings_, measure_, question_) : Grid();
     strongest_ = is_known ? strongest_cell(*findings_, measure_.number) : std::nullopt;
   }
 
@@ -150,7 +149,7 @@ class PromptsView final : public ViewPanel {
                                              : std::min<std::size_t>(state.selection.head, last);
     return row * found.columns.size() + column;
   }
-  std::size_t cell_at(MatrixCell cell) const {
+  std::size_t cell_at(GridCell cell) const {
     return has_names() ? cell.column * findings_->columns.size() + cell.row
                        : cell.row * findings_->columns.size() + cell.column;
   }
@@ -255,20 +254,20 @@ class PromptsView final : public ViewPanel {
       return write_note(frame, text, frame.ui.theme().warning, "prompts.no_value");
     }
     const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
-    const MatrixCell selected = has_names() ? MatrixCell{.row = cell % columns, .column = cell / columns}
-                                            : MatrixCell{.row = cell / columns, .column = cell % columns};
+    const GridCell selected = has_names() ? GridCell{.row = cell % columns, .column = cell / columns}
+                                          : GridCell{.row = cell / columns, .column = cell % columns};
     const float room_y = ImGui::GetContentRegionAvail().y;
-    const float whole = has_names() ? kNameRow * static_cast<float>(matrix_.cells.size() + 1) + 4.0F
-                                    : matrix_height(matrix_, ImGui::GetContentRegionAvail().x);
+    const GridKind kind = has_names() ? GridKind::TextRows : GridKind::Numbers;
+    const float whole = grid_height(matrix_, ImGui::GetContentRegionAvail().x, kind) + 4.0F;
     begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 120.0F))});
-    const MatrixClick click = draw_matrix(
+    const GridEvents click = draw_grid(
         frame,
-        {.matrix = matrix_,
-         .name = [&](MatrixCell at) { return fmt::format("prompts.cell.{}.{}", at.row, at.column); },
-         .about = [&](MatrixCell at) { return spread_text(cell_at(at)) + ". Double click: one prompt of it in its view."; },
+        {.grid = matrix_,
+         .name = [&](GridCell at) { return fmt::format("prompts.cell.{}.{}", at.row, at.column); },
+         .about = [&](GridCell at) { return spread_text(cell_at(at)) + ". Double click: one prompt of it in its view."; },
          .selected = selected,
          .least_end = measure_.is_signed ? kMinEnd : 0.0,
-         .has_text_rows = has_names()});
+         .kind = kind});
     ImGui::EndChild();
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
     write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
@@ -316,7 +315,7 @@ class PromptsView final : public ViewPanel {
   PromptQuestion question_;
   std::shared_ptr<const PromptFindings> findings_;
   PromptMeasure measure_;
-  Matrix matrix_;
+  Grid matrix_;
   TableView prompts_{"prompts"};
   TableRows rows_;                                                        ///< of the list
   std::pair<std::shared_ptr<const PromptFindings>, std::string> listed_;  ///< what it is of: numbers, and the cell
