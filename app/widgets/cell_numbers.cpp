@@ -38,17 +38,6 @@ namespace {
 
 using attention::Stage;
 
-/// Returns the cell's colour. Signed: the middle of the colours is 0, their ends are ± `largest`. Else they go from 0 to
-/// `largest`.
-shell::Color cell_color(const State& state, const MapCell& cell) {
-  const auto size = [&](double value) { return cell.has_log_colors ? std::log1p(std::abs(value)) : value; };
-  const double share = cell.largest > 0.0 ? std::clamp(size(*cell.value) / size(cell.largest), -1.0, 1.0) : 0.0;
-  const std::span<const std::uint32_t> colors = cell.is_signed ? signed_colors() : weight_colors(state);
-  const double place = cell.is_signed ? share * 0.5 + 0.5 : std::max(share, 0.0);
-  const double index = place * static_cast<double>(colors.size() - 1);
-  return colors[static_cast<std::size_t>(std::lround(index))] | 0xFF000000U;
-}
-
 /// Returns how many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
   if (!frame.state[kMapView.show_numbers] || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
@@ -70,6 +59,25 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const ch
            {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
             std::round(box.origin.y + (box.size.y - font_size(font)) * 0.5F)},
            readable_on(ground), number);
+}
+
+/// Writes the first line, and the second one below it or at the end, where it fits.
+void draw_text(const Frame& frame, const std::string& text, shell::Color ground, const chart::Rect& box) {
+  if (text.empty()) return;
+  frame.ui.ensure_glyphs(text);
+  ImFont* font = frame.ui.fonts().small;
+  constexpr float kEdge = 6.0F, kLeastName = 46.0F;
+  const std::size_t line = text.find('\n');
+  const std::string number = line == std::string::npos ? "" : text.substr(line + 1);
+  const float high = font_size(font), width = text_width(font, number);
+  const bool is_below = !number.empty() && box.size.y >= 2.0F * high + 4.0F;
+  const bool is_beside = !number.empty() && !is_below && box.size.x > width + kLeastName;
+  const float y = std::round(box.center().y - (is_below ? high : 0.5F * high));
+  const shell::Color ink = readable_on(ground);
+  const float room = box.size.x - 2.0F * kEdge - (is_beside ? width + kEdge : 0.0F);
+  put_text(font, {box.origin.x + kEdge, y}, ink, fit_text(font, text.substr(0, line), room));
+  if (is_below) put_text(font, {box.origin.x + kEdge, y + high}, ink, number);
+  if (is_beside) put_text(font, {box.end().x - kEdge - width, y}, ink, number);
 }
 
 /// Does the row have no weights at all, because everything in it is masked with −inf?
@@ -204,10 +212,14 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
   }
 }
 
+shell::Color color_in(std::span<const std::uint32_t> colors, double share) {
+  const double index = std::clamp(share, 0.0, 1.0) * static_cast<double>(colors.size() - 1);
+  return colors[static_cast<std::size_t>(std::lround(index))] | 0xFF000000U;
+}
+
 void draw_map_cell(const Frame& frame, const MapCell& cell) {
   const shell::Theme& theme = frame.ui.theme();
-  const bool has_color = cell.value && std::isfinite(*cell.value);
-  const shell::Color ground = has_color ? cell_color(frame.state, cell) : theme.missing;
+  const shell::Color ground = cell.ground.value_or(theme.missing);
   fill_rect(cell.box, cell.is_hidden ? theme.hatch_ground : ground, 2.0F);
   constexpr float kStripes = 6.0F;
   const glm::vec2 size = cell.box.size;
@@ -216,7 +228,8 @@ void draw_map_cell(const Frame& frame, const MapCell& cell) {
         high(std::min(at, size.x), std::max(at - size.x, 0.0F));
     draw_line(cell.box.origin + low, cell.box.origin + high, theme.hatch);
   }
-  if (cell.value) draw_number(frame, *cell.value, ground, cell.box);
+  if (cell.number) draw_number(frame, *cell.number, ground, cell.box);
+  draw_text(frame, cell.text, ground, cell.box);
   if (!cell.is_selected && !cell.is_hovered) return;
   outline_rect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F,
                cell.is_selected ? 2.0F : 1.0F);

@@ -35,15 +35,17 @@ inline constexpr float kMinNumberCellWidth = 34.0F;
 inline constexpr float kNumberCellWidth = 40.0F;
 inline constexpr float kNumberCellHeight = 18.0F;
 
-/// A cell of a small map with its number, where that fits; the colour of a missing tile without a finite one. A selected or
-/// pointed-at cell has a frame.
+/// Returns the colour at a share of them, 0 … 1.
+shell::Color color_in(std::span<const std::uint32_t> colors, double share);
+
+/// A cell of a small map with its number or text, where that fits; the colour of a missing tile without one of its own. A
+/// selected or pointed-at cell has a frame.
 struct MapCell {
   chart::Rect box;
-  std::optional<double> value = {};
-  double largest = 0.0;         ///< at the end of the colours
-  bool is_signed = true;        ///< 0 is the middle of the colours, −`largest` their other end; else 0 is that
-  bool has_log_colors = false;  ///< of log(1 + |value|), from 0
-  bool is_hidden = false;       ///< by the mask: hatched
+  std::optional<shell::Color> ground = {};
+  std::optional<double> number = {};
+  std::string text = {};   ///< after a line end what has room below it or beside it alone
+  bool is_hidden = false;  ///< by the mask: hatched
   bool is_selected = false, is_hovered = false;
 };
 void draw_map_cell(const Frame& frame, const MapCell& cell);

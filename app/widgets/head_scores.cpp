@@ -17,9 +17,9 @@ constexpr float kKindTitle = 20.0F;
 /// The scores of one kind of attention: layers as rows, heads as columns.
 struct KindMap {
   std::vector<model::BlockRef> blocks;  ///< [row]
-  Matrix matrix;
+  Grid matrix;
 
-  HeadRef head(MatrixCell cell) const { return {blocks[cell.row], static_cast<std::uint32_t>(cell.column)}; }
+  HeadRef head(GridCell cell) const { return {blocks[cell.row], static_cast<std::uint32_t>(cell.column)}; }
 };
 
 std::map<model::BlockKind, KindMap> maps_of(const HeadScores& scores) {
@@ -138,17 +138,16 @@ void draw_score_maps(Frame& frame, const ScoredHeads& scored) {
     if (kinds.size() > 1) write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, kind_text(kind));
     const std::string cells =
         scored.cells.empty() ? fmt::format("{}.{}", scored.name, model::to_string(kind)) : scored.cells;
-    const auto head_of = [&map = map](MatrixCell cell) { return map.head(cell); };
+    const auto head_of = [&map = map](GridCell cell) { return map.head(cell); };
     const auto row = std::ranges::find(map.blocks, selection.block) - map.blocks.begin();
-    const MatrixClick click = draw_matrix(
+    const GridEvents click = draw_grid(
         frame,
-        {.matrix = map.matrix,
-         .name =
-             [&](MatrixCell cell) { return fmt::format("{}.{}.{}", cells, head_of(cell).block.layer.value, cell.column); },
-         .about = [&](MatrixCell cell) { return tooltip_of(scored, *find(scored, head_of(cell))); },
-         .selected = MatrixCell{.row = static_cast<std::size_t>(row), .column = selection.head},
+        {.grid = map.matrix,
+         .name = [&](GridCell cell) { return fmt::format("{}.{}.{}", cells, head_of(cell).block.layer.value, cell.column); },
+         .about = [&](GridCell cell) { return tooltip_of(scored, *find(scored, head_of(cell))); },
+         .selected = GridCell{.row = static_cast<std::size_t>(row), .column = selection.head},
          .least_end = scored.least_end,
-         .drag = scored.drag ? [&](MatrixCell cell) { scored.drag(head_of(cell)); } : std::function<void(MatrixCell)>()});
+         .drag = scored.drag ? [&](GridCell cell) { scored.drag(head_of(cell)); } : std::function<void(GridCell)>()});
     if (click.hovered) point_at(frame, scored, find(scored, head_of(*click.hovered)));
     if (click.cell) click_head(frame, scored, head_of(*click.cell), click.is_double);
   }
@@ -157,7 +156,7 @@ void draw_score_maps(Frame& frame, const ScoredHeads& scored) {
 float score_maps_height(const HeadScores& scores, float width) {
   const std::map<model::BlockKind, KindMap> kinds = maps_of(scores);
   float height = 4.0F;
-  for (const auto& [kind, map] : kinds) height += matrix_height(map.matrix, width) + (kinds.size() > 1 ? kKindTitle : 0.0F);
+  for (const auto& [kind, map] : kinds) height += grid_height(map.matrix, width) + (kinds.size() > 1 ? kKindTitle : 0.0F);
   return height;
 }
 

@@ -2,7 +2,7 @@
 
 #include "app/shapes/quantities/compared.h"
 #include "app/shapes/table.h"
-#include "app/widgets/matrix.h"
+#include "app/widgets/cell_grid.h"
 
 namespace headlight::app {
 

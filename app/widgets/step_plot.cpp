@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "app/widgets/controls.h"
+#include "app/widgets/plot_axes.h"
 #include "chart/number_format.h"
 
 namespace headlight::app {
@@ -34,37 +35,32 @@ class StepPlotPainter {
     }
     const double largest = low <= high ? std::max(std::abs(low), std::abs(high)) : 0.0;
     if (largest > kMaxPlain) power_ = static_cast<int>(std::floor(std::log10(largest)));
-    if (low <= high) limits_ = {.low = in_units(low), .high = in_units(high)};
-    const float air = limits_.high > limits_.low ? 0.05F * (limits_.high - limits_.low) : 0.5F;
-    limits_ = {.low = limits_.low - air, .high = limits_.high + air};
+    if (low <= high) y_ = chart::plot_axis(std::array{in_units(low), in_units(high)}, 0.05);
   }
 
-  float x_of(std::int64_t step) const { return area_.origin.x + area_.size.x * x_.share(step); }
+  float x_of(std::int64_t step) const { return area_.origin.x + area_.size.x * x_.share(static_cast<double>(step)); }
   glm::vec2 place(std::size_t step, double value) const {
-    const float up = (in_units(value) - limits_.low) / (limits_.high - limits_.low);
-    return {x_of(plot_.steps[step]), area_.end().y - area_.size.y * up};
+    return {x_of(plot_.steps[step]), area_.end().y - area_.size.y * y_.share(in_units(value))};
   }
 
   void draw_axes() const {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
     const float line = font_size(font);
-    outline_rect(area_, theme.border);
     put_text(font, {area_.origin.x, area_.origin.y - line - 2.0F}, theme.text,
              fit_text(font, frame_.ui.shaped(plot_.title), area_.size.x));
+    chart::PlotTicks across, up;
     for (const auto& [step, label] : step_ticks(x_, area_.size.x)) {
-      const float x = x_of(step), width = text_width(font, label);
-      draw_line({x, area_.origin.y}, {x, area_.end().y}, shell::with_alpha(theme.border, 110));
-      if (plot_.is_small && x + width * 0.5F > area_.end().x) continue;
-      put_text(font, {std::round(x - width * 0.5F), area_.end().y + 2.0F}, theme.text_dim, label);
+      const float place = x_.share(static_cast<double>(step));
+      const bool is_cut = plot_.is_small && (1.0F - place) * area_.size.x < text_width(font, label) * 0.5F;
+      across.emplace_back(place, is_cut ? "" : label);
     }
+    if (!plot_.is_small) up = y_.ticks(area_.size.y, 2.0F * line);
+    if (power_ != 0) {
+      for (auto& [place, label] : up) label += fmt::format("e{}", power_);
+    }
+    draw_plot_axes(frame_, area_, across, up);
     if (plot_.is_small) return;
-    for (const chart::Tick& tick : chart::make_axis_ticks(limits_, area_.size.y, 2.0F * line)) {
-      const float y = area_.end().y - area_.size.y * (tick.value - limits_.low) / (limits_.high - limits_.low);
-      draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
-      const std::string label = power_ == 0 ? tick.label : fmt::format("{}e{}", tick.label, power_);
-      put_text(font, {area_.origin.x - text_width(font, label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim, label);
-    }
     const std::string title = plot_.is_log ? "step of training (log axis)" : "step of training";
     put_text(font, {area_.end().x - text_width(font, title), area_.end().y + 4.0F + line}, theme.text, title);
   }
@@ -103,7 +99,7 @@ class StepPlotPainter {
 
  private:
   /// Returns a number of the plot in units of 10^power_, so that it and differences of two fit a float.
-  float in_units(double value) const { return static_cast<float>(power_ == 0 ? value : value / std::pow(10.0, power_)); }
+  double in_units(double value) const { return power_ == 0 ? value : value / std::pow(10.0, power_); }
 
   /// Returns the distance from the point up or down to the line; infinity beside it.
   float distance_to(const StepPlot::Line& line, glm::vec2 point) const {
@@ -124,8 +120,7 @@ class StepPlotPainter {
   Frame& frame_;
   const StepPlot& plot_;
   chart::Rect area_;
-  StepAxis x_;
-  chart::ValueLimits limits_ = {.low = 0.0F, .high = 1.0F};  ///< of the vertical axis, in_units()
+  chart::PlotAxis x_, y_;  ///< y in_units()
   int power_ = 0;
 };
 
@@ -136,30 +131,16 @@ std::string plot_number(double value) {
   return fmt::format("{}{:.3g}", value < 0.0 ? "\u2212" : "", std::abs(value));
 }
 
-double StepAxis::at(std::int64_t step) const {
-  if (!is_log) return static_cast<double>(step);
-  return step > 0 ? std::log10(static_cast<double>(step)) : zero;
+chart::PlotAxis step_axis(std::span<const std::int64_t> steps, bool is_log) {
+  const std::vector<double> numbers(steps.begin(), steps.end());
+  return chart::plot_axis(numbers, 0.03, is_log);
 }
 
-StepAxis step_axis(std::span<const std::int64_t> steps, bool is_log) {
-  StepAxis axis{.is_log = is_log};
-  const auto positive = std::ranges::find_if(steps, [](std::int64_t step) { return step > 0; });
-  if (positive == steps.end()) axis.is_log = false;
-  if (axis.is_log) axis.zero = std::log10(static_cast<double>(*positive)) - 0.5;
-  if (steps.empty()) return axis;
-  axis.low = axis.at(steps.front());
-  axis.high = axis.at(steps.back());
-  const double air = axis.high > axis.low ? 0.03 * (axis.high - axis.low) : 0.5;
-  axis.low -= air;
-  axis.high += air;
-  return axis;
-}
-
-std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axis, float length) {
+std::vector<std::pair<std::int64_t, std::string>> step_ticks(const chart::PlotAxis& axis, float length) {
   std::vector<std::pair<std::int64_t, std::string>> ticks;
   float last = -std::numeric_limits<float>::infinity();
   const auto add = [&](std::int64_t step) {
-    const float share = axis.share(step);
+    const float share = axis.share(static_cast<double>(step));
     if (share < 0.0F || share > 1.0F || (share - last) * length < kLabelRoom) return;
     ticks.emplace_back(step, step_label(step));
     last = share;

@@ -1,25 +1,14 @@
 #pragma once
 
 #include "app/frame.h"
-#include "chart/value_scale.h"
+#include "chart/plot_axis.h"
 
 namespace headlight::app {
 
-/// The scale of an axis of training steps, as a function that grows with the step. On a log axis step 0, which has no
-/// logarithm, is half a decade before the first step after it.
-struct StepAxis {
-  bool is_log = false;
-  double zero = 0.0;  ///< of a log axis: where step 0 is
-  double low = 0.0, high = 1.0;
-
-  double at(std::int64_t step) const;
-  /// Returns the place of a step on the axis, 0 … 1 within it.
-  float share(std::int64_t step) const { return static_cast<float>((at(step) - low) / (high - low)); }
-};
-/// Returns an axis with some air at both ends. `steps` aren't negative; empty: 0 to 1.
-StepAxis step_axis(std::span<const std::int64_t> steps, bool is_log);
+/// Returns the axis of training steps.
+chart::PlotAxis step_axis(std::span<const std::int64_t> steps, bool is_log);
 /// Returns round steps with room for their labels.
-std::vector<std::pair<std::int64_t, std::string>> step_ticks(const StepAxis& axis, float length);
+std::vector<std::pair<std::int64_t, std::string>> step_ticks(const chart::PlotAxis& axis, float length);
 
 /// Curves over the steps of a training.
 struct StepPlot {

@@ -35,7 +35,7 @@ void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& i
 
 void TableView::show(Table table) {
   table_ = std::move(table);
-  rows_ = listed_ = {};
+  rows_ = listed_ = all_rows(table_);
   order_ = {};
   layout_.reset();
 }
@@ -73,15 +73,24 @@ TableEvents TableView::draw(Frame& frame, const TableParts& parts, TableOrder& o
                         (layout_->width() > room ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None));
   draw_titles(frame, order);
   begin_bare_region("rows", {layout_->width() + bar, 0.0F});
-  const float height = layout_->row_height();
-  const auto at = std::ranges::find(listed_, parts.chosen);
-  const float top = height * static_cast<float>(at - listed_.begin());
-  if (std::exchange(revealed_, parts.chosen) != parts.chosen && at != listed_.end()) scroll_into_view(top, top + height);
+  reveal(parts.chosen);
   if (listed_.empty()) write_note(frame, parts.empty);
   const TableEvents events = draw_listed(frame, parts);
   ImGui::EndChild();
   ImGui::EndChild();
   return events;
+}
+
+void TableView::reveal(std::optional<std::size_t> chosen) {
+  const auto at = std::ranges::find(listed_, chosen);
+  if (at == listed_.end()) return revealed_.reset();
+  const float row = layout_->row_height(), top = row * static_cast<float>(at - listed_.begin());
+  const float scroll = ImGui::GetScrollY(), height = ImGui::GetWindowHeight();
+  const bool is_other = std::exchange(revealed_, chosen) != chosen, is_resized = std::exchange(height_, height) != height;
+  // Where the user scrolled away it stays out of view, not where the region became lower.
+  const bool must_be_seen = is_other || (is_resized && is_in_view_);
+  if (must_be_seen) scroll_into_view(top, top + row);
+  is_in_view_ = must_be_seen || (top >= scroll && top + row <= scroll + height);
 }
 
 void TableView::draw_titles(Frame& frame, TableOrder& order) const {
@@ -113,7 +122,7 @@ TableEvents TableView::draw_listed(Frame& frame, const TableParts& parts, bool i
   TableEvents events;
   draw_rows(listed_.size(), height, 1.0F, [&](std::size_t place, float y) {
     const std::size_t row = listed_[place];
-    events.seen.push_back(row);
+    if (parts.fill) parts.fill(row);
     const std::string mark =
         is_list ? fmt::format("{}.{}", name_, place) : fmt::format("{}.row.{}", name_, layout_->column(0).text(row));
     ImGui::SetCursorScreenPos({left + gutter_, y});
@@ -152,7 +161,6 @@ void TableView::point_at(Frame& frame, std::size_t row, float x) const {
 TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts) {
   TableView view(std::move(name));
   view.show(std::move(table));
-  view.list(all_rows(view.table()), {});
   view.lay_out(frame, ImGui::GetContentRegionAvail().x, 0.0F);
   return view.draw_listed(frame, parts, true);
 }

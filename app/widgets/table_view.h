@@ -9,6 +9,7 @@ namespace headlight::app {
 struct TableParts {
   std::optional<std::size_t> chosen = {};  ///< the row that is drawn as selected, and scrolled to when it becomes that
   std::function<std::string(std::size_t row)> about = {};  ///< a row's tooltip; empty: it has none
+  std::function<void(std::size_t row)> fill = {};          ///< is called for each row in view, to write asked_cells()
   const char* empty = "";                                  ///< in place of rows where none is listed
   float gutter = 0.0F;                                     ///< before the first column, where `draw_gutter` draws
   std::function<void(std::size_t row, const chart::Rect& box)> draw_gutter = {};
@@ -16,7 +17,6 @@ struct TableParts {
 
 struct TableEvents {
   std::optional<std::size_t> hovered, clicked;
-  std::vector<std::size_t> seen;      ///< rows that were drawn: of others no number needs to be known
   std::optional<std::size_t> opened;  ///< clicked twice, or with the keyboard once it was chosen
 };
 
@@ -26,9 +26,11 @@ class TableView {
   /// Titles are marked "<name>.order.<column>", rows "<name>.row.<text of the first column>".
   explicit TableView(std::string name) : name_(std::move(name)) {}
 
-  /// Takes another table. The rows of the last one aren't listed any more.
+  /// Takes another table, and lists all its rows.
   void show(Table table);
   const Table& table() const { return table_; }
+  /// The columns, for cells of a row that become known when it comes into view: widths and order stay.
+  std::vector<Column>& asked_cells() { return table_.columns; }
   /// Lists these rows in this order, which is found again where they, it or the table changed.
   const TableRows& list(TableRows rows, const TableOrder& order);
   const TableRows& listed() const { return listed_; }
@@ -43,6 +45,7 @@ class TableView {
  private:
   friend TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts);
   void lay_out(const Frame& frame, float room, float gutter);
+  void reveal(std::optional<std::size_t> chosen);
   void draw_titles(Frame& frame, TableOrder& order) const;
   TableEvents draw_listed(Frame& frame, const TableParts& parts, bool is_list = false);
   void point_at(Frame& frame, std::size_t row, float x) const;
@@ -53,7 +56,9 @@ class TableView {
   TableOrder order_;
   std::optional<TableLayout> layout_;
   float room_ = 0.0F, gutter_ = 0.0F;    ///< of the layout
-  std::optional<std::size_t> revealed_;  ///< the row that was chosen in the last frame
+  std::optional<std::size_t> revealed_;  ///< the row that was chosen in the last frame, as what follows
+  bool is_in_view_ = false;
+  float height_ = 0.0F;  ///< of the rows' region
 };
 
 /// Draws a bar_table() in the current region, whose rows are as wide as it and marked "<name>.0", "<name>.1", …

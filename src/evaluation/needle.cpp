@@ -159,7 +159,7 @@ std::string needle_csv(std::span<const NeedleFound> found, std::uint32_t heads_o
   std::string csv = "length,depth,layer,head,answers,predicted,attended,copied\n";
   for (const NeedleFound& one : found) {
     for (std::size_t head = 0; head < one.heads.size(); ++head) {
-      csv += fmt::format("{},{:.4g},{},{},{},{},{},{}\n", one.text.ids.size(), one.text.depth, head / heads_of_layer,
+      csv += fmt::format("{},{:.9g},{},{},{},{},{},{}\n", one.text.ids.size(), one.text.depth, head / heads_of_layer,
                          head % heads_of_layer, one.text.answers(), one.predicted(), one.heads[head].attended,
                          one.heads[head].copied);
     }

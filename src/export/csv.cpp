@@ -50,18 +50,16 @@ CsvWriter::CsvWriter(Sink sink, std::string_view corner, std::span<const std::st
     line_ += ',';
     line_ += csv_field(column);
   }
-  line_ += "\r\n";
-  sink_(line_);
+  sink_(line_ += '\n');
 }
 
 void CsvWriter::append_row(std::string_view name, std::span<const float> values) {
   line_ = csv_field(name);
   for (const float value : values) {
     line_ += ',';
-    append_float(line_, value);
+    line_ += table_number(double{value});
   }
-  line_ += "\r\n";
-  sink_(line_);
+  sink_(line_ += '\n');
 }
 
 std::vector<std::string> index_names(std::uint32_t count) {
@@ -70,16 +68,12 @@ std::vector<std::string> index_names(std::uint32_t count) {
   return names;
 }
 
-void append_float(std::string& text, float value) {
-  if (std::isnan(value)) {  // without its sign, which says nothing
-    text += "nan";
-    return;
-  }
+std::string table_number(double value) {
+  if (std::isnan(value)) return "nan";  // without its sign, which says nothing
+  const auto single = static_cast<float>(value);
+  if (double{single} != value || value == std::round(value)) return fmt::format("{:.9g}", value);
   std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  text.append(digits.data(), end);
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), single).ptr};
 }
-
-std::string table_number(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value); }
 
 }  // namespace headlight::exporting

@@ -15,10 +15,8 @@ inline Sink sink_of(AtomicFile& file) {
   return [&file](std::string_view bytes) { file.append(bytes); };
 }
 
-/// Appends the shortest decimal text that reads back as exactly this float32: "0.1", "-1e+09"; "-inf", "inf", "nan".
-void append_float(std::string& text, float value);
-
-/// A number of a copied table: nine significant digits; "-inf", "inf", "nan".
+/// Returns a number as every CSV has it: of a float32 the fewest digits that read back as the same one ("0.1", "-1e+09"), of
+/// others nine; "-inf", "inf", "nan".
 std::string table_number(double value);
 
 /// A text as a field of RFC 4180 text: in quotes where it needs them. What a spreadsheet would compute (a text that begins
@@ -28,10 +26,8 @@ std::string csv_field(std::string_view text);
 /// spaces.
 std::string tab_field(std::string_view text);
 
-/// One matrix as RFC 4180 text (CRLF, quotes doubled, UTF-8): the first line names the columns, the first field of a line
-/// its row. Numbers are the shortest that read back as the same float32; −inf is "-inf".
-
-/// Writes a matrix row by row into a sink.
+/// Writes a matrix row by row into a sink, as CSV in UTF-8 whose lines end in "\n": the first one names the columns, the
+/// first field of each its row.
 class CsvWriter {
  public:
   /// `corner` is the first field, above the rows' names; `columns` the tokens (or "0", "1", … of features).

@@ -1,4 +1,4 @@
-#include "chart/value_scale.h"
+#include "chart/plot_axis.h"
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/figures.h"
@@ -8,6 +8,7 @@ namespace {
 
 constexpr float kDotsWidth = 460.0F, kDotsHeight = 340.0F, kMinDotsWidth = 200.0F;
 constexpr float kLeftOfDots = 58.0F, kBelowDots = 44.0F, kDotsBarGap = 18.0F, kDotSize = 5.0F;
+constexpr double kDotsAir = 0.06;
 constexpr float kTickText = kTextSize - 1.0F;
 constexpr std::size_t kMaxDots = 100'000;
 
@@ -17,27 +18,23 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
     if (figure_.dots.size() + figure_.paths.size() == 0 || figure_.dots.size() > kMaxDots) {
       throw Error("a figure of dots has 1 to {} of them, not {}", kMaxDots, figure_.dots.size());
     }
-    for (const DotsFigure::Path& path : figure_.paths) {
-      for (const glm::dvec2& point : path.points) least_x_ = point.x > 0.0 ? std::min(least_x_, point.x) : least_x_;
-    }
-    x_ = y_ = {.low = std::numeric_limits<float>::infinity(), .high = -std::numeric_limits<float>::infinity()};
+    std::vector<double> xs, ys;
     std::vector<float> colors;
+    const auto add = [&](const glm::dvec2& at, const std::string& name) {
+      if (!std::isfinite(at.x) || !std::isfinite(at.y)) throw Error("'{}' has a place that isn't finite", name);
+      xs.push_back(at.x);
+      ys.push_back(at.y);
+    };
     for (const DotsFigure::Dot& dot : figure_.dots) {
-      if (!std::isfinite(dot.at.x) || !std::isfinite(dot.at.y)) throw Error("'{}' has a place that isn't finite", dot.name);
-      widen(x_, along_x(dot.at.x));
-      widen(y_, static_cast<float>(dot.at.y));
+      add(dot.at, dot.name);
       if (std::isfinite(dot.color)) colors.push_back(dot.color);
     }
     for (const DotsFigure::Path& path : figure_.paths) {
-      for (const glm::dvec2& point : path.points) {
-        if (!std::isfinite(point.x) || !std::isfinite(point.y)) throw Error("a path has a place that isn't finite");
-        widen(x_, along_x(point.x));
-        widen(y_, static_cast<float>(point.y));
-      }
+      for (const glm::dvec2& point : path.points) add(point, path.name);
       if (std::isfinite(path.color)) colors.push_back(path.color);
     }
-    add_air(x_);
-    add_air(y_);
+    x_ = chart::plot_axis(xs, kDotsAir, figure_.is_log_x);
+    y_ = chart::plot_axis(ys);
     chart::ValueScale scale;
     if (!colors.empty()) {
       scale.low = *std::ranges::min_element(colors);
@@ -78,24 +75,8 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
   }
 
  private:
-  static void widen(chart::ValueLimits& limits, float value) {
-    limits.low = std::min(limits.low, value);
-    limits.high = std::max(limits.high, value);
-  }
-  static void add_air(chart::ValueLimits& limits) {
-    const float air = limits.high > limits.low ? 0.06F * (limits.high - limits.low) : 0.5F;
-    limits = {.low = limits.low - air, .high = limits.high + air};
-  }
-  static float share(const chart::ValueLimits& limits, float value) {
-    return (value - limits.low) / (limits.high - limits.low);
-  }
-  float along_x(double x) const {
-    constexpr double kHalfDecade = 0.5;
-    if (!figure_.is_log_x) return static_cast<float>(x);
-    return static_cast<float>(x > 0.0 ? std::log10(x) : std::log10(least_x_) - kHalfDecade);
-  }
   glm::vec2 place(const glm::dvec2& at) const {
-    return plot_.origin + plot_.size * glm::vec2(share(x_, along_x(at.x)), 1.0F - share(y_, static_cast<float>(at.y)));
+    return plot_.origin + plot_.size * glm::vec2(x_.share(at.x), 1.0F - y_.share(at.y));
   }
   chart::Rgb color_of(float number) const {
     const float position = chart::position_in(colors_, chart::ScaleSpread::Linear, number);
@@ -104,21 +85,20 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
 
   void draw_axes(Canvas& canvas) const {
     constexpr float kTickLength = 4.0F, kTickRoom = 36.0F;
-    const auto draw_x_tick = [&](float value, const std::string& label) {
-      const float x = plot_.origin.x + plot_.size.x * share(x_, value);
+    const auto draw_x_tick = [&](float place, const std::string& label) {
+      const float x = plot_.origin.x + plot_.size.x * place;
       canvas.line({x, plot_.end().y}, {x, plot_.end().y + kTickLength}, paper_.outline, 0.75F);
       canvas.text({x, plot_.end().y + kTickLength + kTickText}, label,
                   {.size = kTickText, .color = paper_.muted, .align = TextAlign::Middle});
     };
-    for (const auto& [value, label] : figure_.x_ticks) draw_x_tick(along_x(value), label);
+    for (const auto& [value, label] : figure_.x_ticks) draw_x_tick(x_.share(value), label);
     if (figure_.x_ticks.empty()) {
-      for (const chart::Tick& tick : chart::make_axis_ticks(x_, plot_.size.x, kTickRoom, figure_.has_whole_x))
-        draw_x_tick(tick.value, tick.label);
+      for (const auto& [place, label] : x_.ticks(plot_.size.x, kTickRoom, figure_.has_whole_x)) draw_x_tick(place, label);
     }
-    for (const chart::Tick& tick : chart::make_axis_ticks(y_, plot_.size.y, 2.0F * kTextSize)) {
-      const float y = plot_.end().y - plot_.size.y * share(y_, tick.value);
+    for (const auto& [place, label] : y_.ticks(plot_.size.y, 2.0F * kTextSize)) {
+      const float y = plot_.end().y - plot_.size.y * place;
       canvas.line({plot_.origin.x - kTickLength, y}, {plot_.origin.x, y}, paper_.outline, 0.75F);
-      write(canvas, {plot_.origin.x - kTickLength - 2.0F, y}, tick.label, paper_.muted, TextAlign::End, kTickText);
+      write(canvas, {plot_.origin.x - kTickLength - 2.0F, y}, label, paper_.muted, TextAlign::End, kTickText);
     }
     canvas.text({plot_.center().x, plot_.end().y + kBelowDots - 10.0F}, printable(figure_.x_title),
                 {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle});
@@ -126,8 +106,8 @@ class DotsDrawing final : public FigureDrawing<DotsFigure> {
                 {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle, .degrees = 90.0F});
   }
 
-  chart::ValueLimits x_, y_, colors_;
-  double least_x_ = std::numeric_limits<double>::max();  ///< of the paths' above 0
+  chart::PlotAxis x_, y_;
+  chart::ValueLimits colors_;
   std::optional<ColorBar> bar_;
   Rect plot_;
 };

@@ -106,7 +106,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("step 0 has a place on a log axis") {
     const std::vector<std::int64_t> steps = {0, 10, 100, 1000};
-    const StepAxis axis = step_axis(steps, true);
+    const chart::PlotAxis axis = step_axis(steps, true);
     CHECK(axis.share(0) > 0.0F);
     CHECK(axis.share(0) < axis.share(10));
     CHECK(axis.at(100) - axis.at(10) == doctest::Approx(axis.at(1000) - axis.at(100)));

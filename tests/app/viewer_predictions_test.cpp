@@ -161,6 +161,26 @@ TEST_SUITE("gpu") {
     CHECK(prediction_position(ui.state(), ui.result()).token == last.first);
   }
 
+  TEST_CASE("the chosen position of a long text is in view in a small window, and a scrolled list stays where it is") {
+    UiDriver ui(predictions_of("the cat sat on the mat the cat sat on the mat the cat sat on the mat"));
+    ui.resize(900, 600);
+    show_golden_model(ui, "gpt2");
+    ui.click("predictions.part.1");
+    const PredictionPosition last = prediction_position(ui.state(), ui.result());
+    const auto row = [](std::uint32_t position) { return fmt::format("prediction.position.row.{}", position); };
+    const std::uint32_t chosen = last.token - last.first;
+    REQUIRE(chosen >= 15);
+    CHECK(ui.sees(row(chosen)));
+    CHECK(ui.result().prediction({.token = last.token, .layer = 2}));
+    CHECK_FALSE(ui.sees(row(0)));
+    CHECK_FALSE(ui.result().prediction({.token = last.first, .layer = 2}));  // of rows out of view nothing is computed
+    ui.move_to(row(chosen));
+    ui.feed({shell::MouseWheel{.steps = {0.0F, 100.0F}}});
+    ui.settle();
+    CHECK(ui.sees(row(0)));
+    CHECK_FALSE(ui.sees(row(chosen)));
+  }
+
   TEST_CASE("of a long text only the cells in view are computed, and scrolling asks for others") {
     UiDriver ui(predictions_of("the cat sat on the mat the cat sat on the mat the cat sat on the mat"));
     ui.resize(900, 600);

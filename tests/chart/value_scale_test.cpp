@@ -1,7 +1,8 @@
-#include "chart/value_scale.h"
+#include "chart/plot_axis.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <limits>
@@ -13,6 +14,27 @@ using namespace headlight::chart;
 
 TEST_SUITE("cpu") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  TEST_CASE("an axis has air at both ends of finite numbers, a place for 0 on a log scale, and labels in place") {
+    const PlotAxis axis = plot_axis(std::vector{1.0, double{kInfinity}, 3.0, std::nan("")}, 0.25);
+    CHECK(axis.low == 0.5);
+    CHECK(axis.high == 3.5);
+    CHECK(axis.share(2.0) == 0.5F);
+    for (const auto& [place, label] : axis.ticks(300.0F, 40.0F)) {
+      CHECK(axis.share(std::stod(label)) == doctest::Approx(place));
+      CHECK(place >= 0.0F);
+      CHECK(place <= 1.0F);
+    }
+    CHECK(axis.ticks(300.0F, 40.0F).size() > 2);
+    CHECK(plot_axis(std::vector<double>()).high == 1.0);
+    CHECK(plot_axis(std::vector{2.0}).low == 1.5);
+    CHECK(plot_axis(std::vector{1.0, 1.0 + 1e-12}).low == 0.5);  // no ticks of float32 are between them
+    const PlotAxis decades = plot_axis(std::vector{0.0, 10.0, 1000.0}, 0.0, true);
+    CHECK(decades.share(0.0) == 0.0F);
+    CHECK(decades.at(0.0) == 0.5);
+    CHECK(decades.share(1000.0) == 1.0F);
+    CHECK_FALSE(plot_axis(std::vector{0.0}, 0.0, true).is_log);
+  }
 
   TEST_CASE("an axis has round ticks inside of it, and one of indices whole ones") {
     const auto labels = [](const std::vector<Tick>& ticks) {

@@ -114,7 +114,7 @@ TEST_SUITE("cpu") {
       }
     }
     const std::string csv = read_file(exporter.path("layer-01_batch-0_head-02_weights.csv"));
-    CHECK(csv == "query/key,two,three\r\none,1200.01,1200.02\r\nthree,1202.01,1202.02\r\n");
+    CHECK(csv == "query/key,two,three\none,1200.01,1200.02\nthree,1202.01,1202.02\n");
     CHECK_FALSE(fs::exists(exporter.path("layer-01_batch-0_head-01_weights.csv")));
     CHECK_FALSE(fs::exists(exporter.path("layer-00_batch-0_head-00_weights.csv")));
     const std::string svg = read_file(exporter.path("layer-01_batch-0_head-02_weights.svg"));

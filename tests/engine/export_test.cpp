@@ -139,7 +139,7 @@ TEST_SUITE("cpu") {
     const ExportReport report = run_export(exporter.runner, options);
     CHECK(report.files.size() == 4);
     const std::string csv = read_file(exporter.path("layer-00_batch-1_head-02_weights.csv"));
-    CHECK(csv.starts_with("query/key,four,\"\"\"five\"\"\",<pad>\r\nfour,1200,1200.01,1200.02\r\n"));
+    CHECK(csv.starts_with("query/key,four,\"\"\"five\"\"\",<pad>\nfour,1200,1200.01,1200.02\n"));
   }
 
   TEST_CASE("figures: one a map, a sheet of all heads, and names that were told beforehand") {
@@ -269,7 +269,7 @@ TEST_SUITE("cpu") {
     CHECK(weights.at({1, 0, 2, 0, 0}) == exporter.runner.newest->value(2, 1, 2));
     CHECK(exporter.npy("q.npy").shape == Shape{2, 1, 3, 3, 2});
     const std::string csv = read_file(exporter.path("layer-00_batch-0_head-02_weights.csv"));
-    CHECK(csv == "query/key,three\r\ntwo,1201.02\r\nthree,1202.02\r\n");
+    CHECK(csv == "query/key,three\ntwo,1201.02\nthree,1202.02\n");
     const std::string svg = read_file(exporter.path("layer-00_batch-0_head-02_weights.svg"));
     CHECK(svg.find("three") != std::string::npos);
     CHECK(svg.find(">one<") == std::string::npos);

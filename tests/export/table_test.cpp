@@ -33,27 +33,18 @@ TEST_SUITE("cpu") {
     std::uniform_real_distribution<float> exponent(-38.0F, 38.0F), mantissa(-9.9F, 9.9F);
     for (int i = 0; i < 2000; ++i) {
       const float value = mantissa(random) * std::pow(10.0F, exponent(random) * 0.98F);
-      std::string text;
-      append_float(text, value);
-      CHECK(std::strtof(text.c_str(), nullptr) == value);
+      CHECK(std::strtof(table_number(double{value}).c_str(), nullptr) == value);
     }
-    std::string text;
-    append_float(text, 0.1F);
-    text += ' ';
-    append_float(text, -kInfinity);
-    CHECK(text == "0.1 -inf");
+    CHECK(table_number(double{0.1F}) == "0.1");
+    CHECK(table_number(1e5) == "100000");
+    CHECK(table_number(double{-kInfinity}) == "-inf");
   }
 
   TEST_CASE("what isn't a number has no sign") {
     // Processors make NaN with the sign bit set, which "%g" writes.
-    for (const float none : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN()}) {
-      std::string text;
-      append_float(text, none);
-      CHECK(text == "nan");
+    for (const float none : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN()})
       CHECK(table_number(double{none}) == "nan");
-    }
     CHECK(table_number(0.1) == "0.1");
-    CHECK(table_number(double{-kInfinity}) == "-inf");
     CHECK(table_number(1.0 / 3.0) == "0.333333333");
   }
 
@@ -61,9 +52,9 @@ TEST_SUITE("cpu") {
     const std::vector<std::string> rows = {"say \"hi\"", "b"}, columns = {"x,y", "注意", "line\nbreak"};
     const std::vector<float> values = {0.1F, 1.0F, -kInfinity, -1e9F, 1e-7F, 0.0F};
     CHECK(csv_of("query \\ key", rows, columns, values) ==
-          "query \\ key,\"x,y\",注意,\"line\nbreak\"\r\n"
-          "\"say \"\"hi\"\"\",0.1,1,-inf\r\n"
-          "b,-1e+09,1e-07,0\r\n");
+          "query \\ key,\"x,y\",注意,\"line\nbreak\"\n"
+          "\"say \"\"hi\"\"\",0.1,1,-inf\n"
+          "b,-1e+09,1e-07,0\n");
     CHECK(index_names(3) == std::vector<std::string>{"0", "1", "2"});
   }
 
@@ -82,7 +73,7 @@ TEST_SUITE("cpu") {
       CHECK(tab_field(text) == text);
     }
     const std::vector<std::string> rows = {"=1+1"}, columns = {"-", "+cmd"};
-    CHECK(csv_of("@", rows, columns, std::vector<float>{-1.0F, 2.0F}) == "@,-,'+cmd\r\n'=1+1,-1,2\r\n");
+    CHECK(csv_of("@", rows, columns, std::vector<float>{-1.0F, 2.0F}) == "@,-,'+cmd\n'=1+1,-1,2\n");
   }
 
   TEST_CASE("a folder that can't be written is refused in one line") {
@@ -96,7 +87,7 @@ TEST_SUITE("cpu") {
     AtomicFile file(path);
     CsvWriter(sink_of(file), "", names).append_row("a", values);
     file.finish();
-    CHECK(read_file(path) == ",a\r\na,1\r\n");
+    CHECK(read_file(path) == ",a\na,1\n");
     std::filesystem::remove(path);
   }
 }

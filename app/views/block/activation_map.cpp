@@ -78,8 +78,8 @@ std::string layer_text(const Frame& frame, const LargestActivations& found) {
   return text + fmt::format("median |x| {}.", write_number(double{found.states[state].median}));
 }
 
-Matrix matrix_of(const Frame& frame, const LargestActivations& found) {
-  Matrix matrix{.title = "largest |x|", .is_signed = false, .has_log_colors = true};
+Grid matrix_of(const Frame& frame, const LargestActivations& found) {
+  Grid matrix{.title = "largest |x|", .is_signed = false, .has_log_colors = true};
   matrix.rows.title = "token";
   matrix.columns.title = "after layer";
   for (std::size_t state = 0; state < found.states.size(); ++state) {
@@ -153,20 +153,20 @@ void ActivationMap::draw(Frame& frame) {
   }
   write_note(frame, "The number with the " + matrix_.title + ", by token and layer; colours: log\u2081\u2080(1 + |x|)", {},
              "block.activations.title");
-  std::optional<MatrixCell> selected;
+  std::optional<GridCell> selected;
   if (const auto& pinned = frame.state.view.pinned; pinned && pinned->query >= found->first) {
-    selected = MatrixCell{.row = pinned->query - found->first, .column = std::size_t{selection.block.layer.value} + 1};
+    selected = GridCell{.row = pinned->query - found->first, .column = std::size_t{selection.block.layer.value} + 1};
   }
-  const MatrixClick click =
-      draw_matrix(frame, {.matrix = matrix_,
-                          .name = [](MatrixCell at) { return fmt::format("block.activation.{}.{}", at.column, at.row); },
-                          .about =
-                              [&](MatrixCell at) {
-                                const LayerActivations& layer = found->states[at.column];
-                                return about_cell(frame, layer, at.column, layer.largest[at.row]);
-                              },
-                          .selected = selected,
-                          .has_text_rows = true});
+  const GridEvents click =
+      draw_grid(frame, {.grid = matrix_,
+                        .name = [](GridCell at) { return fmt::format("block.activation.{}.{}", at.column, at.row); },
+                        .about =
+                            [&](GridCell at) {
+                              const LayerActivations& layer = found->states[at.column];
+                              return about_cell(frame, layer, at.column, layer.largest[at.row]);
+                            },
+                        .selected = selected,
+                        .kind = GridKind::TextRows});
   if (!click.cell || click.cell->column == 0) return;
   model::BlockRef block = selection.block;
   block.layer.value = static_cast<std::uint32_t>(click.cell->column - 1);

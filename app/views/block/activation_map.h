@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/engine/analyses/residual_sizes.h"
-#include "app/widgets/matrix.h"
+#include "app/widgets/cell_grid.h"
 
 namespace headlight::app {
 
@@ -17,7 +17,7 @@ class ActivationMap {
  private:
   void draw_tools(Frame& frame, const LargestActivations* found) const;
 
-  Matrix matrix_;  ///< drawn last
+  Grid matrix_;  ///< drawn last
   std::string subtitle_;
   chart::ColorMap color_map_ = chart::ColorMap::Viridis;
 };

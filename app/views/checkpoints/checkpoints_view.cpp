@@ -274,7 +274,7 @@ class CheckpointsView final : public ViewPanel {
   // These members are of what was drawn last.
   const CheckpointRoom* room_ = nullptr;  ///< of the window, which outlives its views
   Curves curves_;
-  StepAxis axis_;
+  chart::PlotAxis axis_;
   evaluation::HeadMetric metric_ = {};
   HeadRef selected_;
 };

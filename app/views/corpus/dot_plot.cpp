@@ -1,9 +1,7 @@
-#include <limits>
-
 #include <glm/geometric.hpp>
 
 #include "app/views/corpus/corpus_parts.h"
-#include "chart/value_scale.h"
+#include "app/widgets/plot_axes.h"
 
 namespace headlight::app {
 namespace {
@@ -12,32 +10,13 @@ constexpr float kLeftGutter = 58.0F, kBelowDots = 40.0F, kAboveDots = 8.0F, kRig
 constexpr float kDot = 4.5F, kNear = 9.0F;
 constexpr std::size_t kMaxNamed = 12;
 
-struct DotAxis {
-  double low = 0.0, high = 1.0;
-};
-
-/// With some air at both ends.
-DotAxis axis_of(std::span<const double> values) {
-  DotAxis axis{.low = std::numeric_limits<double>::infinity(), .high = -std::numeric_limits<double>::infinity()};
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    axis.low = std::min(axis.low, value);
-    axis.high = std::max(axis.high, value);
-  }
-  if (axis.low > axis.high) return {};
-  const double air = axis.high > axis.low ? 0.06 * (axis.high - axis.low) : 0.5;
-  return {.low = axis.low - air, .high = axis.high + air};
-}
-
 class DotPainter {
  public:
   DotPainter(Frame& frame, const DotPlot& plot, const chart::Rect& area)
-      : frame_(frame), plot_(plot), area_(area), x_(axis_of(plot.x)), y_(axis_of(plot.y)) {}
+      : frame_(frame), plot_(plot), area_(area), x_(chart::plot_axis(plot.x)), y_(chart::plot_axis(plot.y)) {}
 
   glm::vec2 place(std::size_t dot) const {
-    const auto across = static_cast<float>((plot_.x[dot] - x_.low) / (x_.high - x_.low));
-    const auto up = static_cast<float>((plot_.y[dot] - y_.low) / (y_.high - y_.low));
-    return area_.origin + area_.size * glm::vec2(across, 1.0F - up);
+    return area_.origin + area_.size * glm::vec2(x_.share(plot_.x[dot]), 1.0F - y_.share(plot_.y[dot]));
   }
   bool is_drawn(std::size_t dot) const { return std::isfinite(plot_.x[dot]) && std::isfinite(plot_.y[dot]); }
 
@@ -58,23 +37,8 @@ class DotPainter {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
     const float line = font_size(font);
-    const auto ticks = [](const DotAxis& axis, float length, float room, bool is_whole) {
-      return chart::make_axis_ticks({.low = static_cast<float>(axis.low), .high = static_cast<float>(axis.high)}, length,
-                                    room, is_whole);
-    };
-    outline_rect(area_, theme.border);
-    for (const chart::Tick& tick : ticks(x_, area_.size.x, kTickWidth, plot_.has_whole_x)) {
-      const float x = area_.origin.x + area_.size.x * static_cast<float>((double{tick.value} - x_.low) / (x_.high - x_.low));
-      draw_line({x, area_.origin.y}, {x, area_.end().y}, shell::with_alpha(theme.border, 110));
-      put_text(font, {std::round(x - text_width(font, tick.label) * 0.5F), area_.end().y + 3.0F}, theme.text_dim,
-               tick.label);
-    }
-    for (const chart::Tick& tick : ticks(y_, area_.size.y, 2.0F * line, false)) {
-      const float y = area_.end().y - area_.size.y * static_cast<float>((double{tick.value} - y_.low) / (y_.high - y_.low));
-      draw_line({area_.origin.x, y}, {area_.end().x, y}, shell::with_alpha(theme.border, 110));
-      put_text(font, {area_.origin.x - text_width(font, tick.label) - 5.0F, std::round(y - line * 0.5F)}, theme.text_dim,
-               tick.label);
-    }
+    draw_plot_axes(frame_, area_, x_.ticks(area_.size.x, kTickWidth, plot_.has_whole_x),
+                   y_.ticks(area_.size.y, 2.0F * line));
     const std::string x_title = fit_text(font, plot_.x_title, area_.size.x);
     put_text(font, {area_.end().x - text_width(font, x_title), area_.end().y + 4.0F + line}, theme.text, x_title);
     const std::string y_title = fit_text(font, plot_.y_title, area_.size.y);
@@ -117,7 +81,7 @@ class DotPainter {
   Frame& frame_;
   const DotPlot& plot_;
   chart::Rect area_;
-  DotAxis x_, y_;
+  chart::PlotAxis x_, y_;
 };
 
 }  // namespace

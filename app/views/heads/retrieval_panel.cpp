@@ -109,8 +109,8 @@ class RetrievalPanel final : public FindPanel {
   }
 
   /// Numbers of texts by depth (rows) and length (columns).
-  static Matrix grid_of(const RetrievalFound& found, std::string title, const Score& score) {
-    Matrix matrix{.title = std::move(title), .is_signed = false};
+  static Grid grid_of(const RetrievalFound& found, std::string title, const Score& score) {
+    Grid matrix{.title = std::move(title), .is_signed = false};
     matrix.rows.title = "depth";
     matrix.columns.title = "tokens";
     std::size_t next = 0;
@@ -144,9 +144,9 @@ class RetrievalPanel final : public FindPanel {
     const auto own = [&](std::span<const evaluation::NeedleFound> texts) {
       return head < heads ? evaluation::retrieval_score(texts, head, is_predicted) : std::nullopt;
     };
-    const std::array<Matrix, 3> grids = {grid_of(found, head_name(selection.head_ref()), own),
-                                         grid_of(found, "mean of heads", mean),
-                                         grid_of(found, "predicted by the model", evaluation::predicted_share)};
+    const std::array<Grid, 3> grids = {grid_of(found, head_name(selection.head_ref()), own),
+                                       grid_of(found, "mean of heads", mean),
+                                       grid_of(found, "predicted by the model", evaluation::predicted_share)};
     const float room = ImGui::GetContentRegionAvail().x;
     const auto count = static_cast<float>(grids.size());
     const bool is_wide = room >= count * (kLeastGrid + kGridGap);
@@ -154,15 +154,15 @@ class RetrievalPanel final : public FindPanel {
     for (std::size_t i = 0; i < grids.size(); ++i) {
       if (is_wide && i > 0) ImGui::SameLine(0.0F, kGridGap);
       const float line = ImGui::GetTextLineHeightWithSpacing();
-      ImGui::BeginChild(grids[i].title.c_str(), {width, matrix_height(grids[i], width) + line}, false,
+      ImGui::BeginChild(grids[i].title.c_str(), {width, grid_height(grids[i], width) + line}, false,
                         ImGuiWindowFlags_NoScrollbar);
       write_text(frame.ui.fonts().strong, frame.ui.theme().text, grids[i].title);
-      draw_matrix(
+      draw_grid(
           frame,
-          {.matrix = grids[i],
-           .name = [&](MatrixCell cell) { return fmt::format("heads.retrieval.grid.{}.{}.{}", i, cell.row, cell.column); },
+          {.grid = grids[i],
+           .name = [&](GridCell cell) { return fmt::format("heads.retrieval.grid.{}.{}.{}", i, cell.row, cell.column); },
            .about =
-               [&](MatrixCell cell) {
+               [&](GridCell cell) {
                  return fmt::format("{}: {:.3f} of the needle\u2019s tokens, at a depth of {} in {} tokens.", grids[i].title,
                                     grids[i].cells[cell.row][cell.column].value_or(0.0), grids[i].rows.tokens[cell.row],
                                     grids[i].columns.tokens[cell.column]);

@@ -67,10 +67,10 @@ void SimilarityMap::show(const Found& found, bool is_grouped) {
   }
 }
 
-Matrix SimilarityMap::matrix() const {
+Grid SimilarityMap::matrix() const {
   const Found found = shown();
-  Matrix matrix{.title = found.baseline ? "difference, bits, change" : "difference, bits",
-                .is_signed = found.baseline != nullptr};
+  Grid matrix{.title = found.baseline ? "difference, bits, change" : "difference, bits",
+              .is_signed = found.baseline != nullptr};
   matrix.rows.title = matrix.columns.title = "head";
   for (std::size_t row = 0; row < order_.size(); ++row) {
     matrix.rows.tokens.push_back(head_name(found.now->heads[order_[row]]));

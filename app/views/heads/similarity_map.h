@@ -2,7 +2,7 @@
 
 #include "app/engine/analyses/head_similarity.h"
 #include "app/widgets/finding.h"
-#include "app/widgets/matrix.h"
+#include "app/widgets/cell_grid.h"
 
 namespace headlight::app {
 
@@ -19,7 +19,7 @@ class SimilarityMap {
   /// Indices of HeadSimilarity::heads, from the top on.
   const std::vector<std::uint32_t>& order() const { return order_; }
   /// In that order.
-  Matrix matrix() const;
+  Grid matrix() const;
   struct Pointed {
     std::optional<std::uint32_t> clicked;  ///< the index of the row's head
     bool is_opened = false;                ///< by a double click

@@ -57,9 +57,9 @@ class SimilarityPanel final : public FindPanel {
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
   std::string csv() const override {
-    Matrix matrix = map_.matrix();
+    Grid matrix = map_.matrix();
     if (matrix.is_signed) matrix.rows.title += " (change)";
-    return matrix.csv();
+    return app::csv(matrix.table());
   }
 
  private:

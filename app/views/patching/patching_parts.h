@@ -61,10 +61,10 @@ std::string scale_note(double largest);
 /// Return the recoveries of a map of layers and heads, the one farthest from 0 first; and of tokens (rows) and layers.
 HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,
                                const BlockShapes& shapes);
-Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
+Grid recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
                             std::uint32_t batch);
 /// Returns the recoveries of a head's weights, queries (rows) and keys.
-Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
+Grid recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
                              model::BlockKind kind, std::uint32_t batch);
 
 /// Returns all cells that are known as CSV with a header line: layer, token (with its text) or head, or of weights query and

@@ -136,9 +136,9 @@ HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure
   return scores;
 }
 
-Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
-                            std::uint32_t batch) {
-  Matrix matrix{.title = "recovery"};
+Grid recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
+                          std::uint32_t batch) {
+  Grid matrix{.title = "recovery"};
   matrix.rows.title = "token";
   matrix.columns.title = "layer";
   for (const std::uint32_t layer : effects.layers) matrix.columns.tokens.push_back(std::to_string(layer));
@@ -151,9 +151,9 @@ Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, c
   return matrix;
 }
 
-Matrix recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
-                             model::BlockKind kind, std::uint32_t batch) {
-  Matrix matrix{.title = "recovery", .hides_missing = effects.is_complete()};
+Grid recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
+                           model::BlockKind kind, std::uint32_t batch) {
+  Grid matrix{.title = "recovery", .hides_missing = effects.is_complete()};
   matrix.rows.title = "query";
   matrix.columns.title = "key";
   for (std::uint32_t row = 0; row < effects.rows(); ++row) {

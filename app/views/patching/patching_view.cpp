@@ -338,29 +338,29 @@ class PatchingView final : public ViewPanel {
 
   /// Returns the effect that a cell of the matrix shows: without weights its rows are tokens, which are columns of the
   /// effects.
-  PatchCell effect_at(MatrixCell cell) const {
+  PatchCell effect_at(GridCell cell) const {
     return is_weights() ? PatchCell{.row = cell.row, .column = cell.column}
                         : PatchCell{.row = cell.column, .column = cell.row};
   }
 
   void draw_tokens(Frame& frame) {
     const std::optional<PatchCell> chosen = chosen_cell(frame);
-    std::optional<MatrixCell> selected;
+    std::optional<GridCell> selected;
     if (chosen) {
       const auto [row, column, recovery] = effect_at({.row = chosen->row, .column = chosen->column});  // its own inverse
-      selected = MatrixCell{.row = row, .column = column};
+      selected = GridCell{.row = row, .column = column};
     }
-    const auto name = [&](MatrixCell cell) {
+    const auto name = [&](GridCell cell) {
       return fmt::format("patching.cell.{}.{}", effect_at(cell).row, effect_at(cell).column);
     };
-    const MatrixClick click =
-        draw_matrix(frame, {.matrix = matrix_,
-                            .name = name,
-                            .about = [&](MatrixCell cell) { return about(effect_at(cell).row, effect_at(cell).column); },
-                            .selected = selected,
-                            .least_end = kMinRange,
-                            .has_text_rows = true,
-                            .drag = [&](MatrixCell cell) { drag(frame, effect_at(cell)); }});
+    const GridEvents click =
+        draw_grid(frame, {.grid = matrix_,
+                          .name = name,
+                          .about = [&](GridCell cell) { return about(effect_at(cell).row, effect_at(cell).column); },
+                          .selected = selected,
+                          .least_end = kMinRange,
+                          .kind = GridKind::TextRows,
+                          .drag = [&](GridCell cell) { drag(frame, effect_at(cell)); }});
     if (click.hovered) {
       const PatchCell at = effect_at(*click.hovered);
       if (value(at.row, at.column)) frame.transient.pointed_number = number_of(at.row, at.column);
@@ -421,7 +421,7 @@ class PatchingView final : public ViewPanel {
   model::BlockKind kind_ = model::BlockKind::EncoderSelf;
   PredictionPosition position_;
   std::uint32_t token_ = 0;  ///< of the vocabulary, that is measured
-  Matrix matrix_;            ///< of tokens and layers
+  Grid matrix_;              ///< of tokens and layers
   HeadScores scores_;        ///< of heads
   std::vector<PatchCell> strongest_;
   double largest_ = kMinRange;

@@ -18,29 +18,12 @@ constexpr float kLabelRoom = 66.0F;
 constexpr float kGap = 2.0F;
 constexpr std::size_t kCells = kFigureReadings;
 
-shell::Color color_of(std::span<const std::uint32_t> colors, double probability) {
-  const auto index = static_cast<std::size_t>(std::clamp(probability, 0.0, 1.0) * static_cast<double>(colors.size() - 1));
-  return colors[index] | 0xFF000000U;
-}
-
 /// `reading`: of which position, after how many layers.
 void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const chart::Rect& box) {
-  const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
-  fill_rect(box, ground, 3.0F);
-  ImFont* font = frame.ui.fonts().small;
   const std::string label = candidate_label(frame.result, candidate.id);
-  frame.ui.ensure_glyphs(label);
-  const std::string percent = fmt::format("{:.0f} %", candidate.probability * 100.0);
-  const float percent_width = text_width(font, percent);
-  constexpr float kEdge = 7.0F;
-  const bool has_room = box.size.x > percent_width + 46.0F;
-  const std::string text = fit_text(font, label, box.size.x - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
-  const float y = box.origin.y + text_drop(font, box.size.y);
-  const shell::Color ink = readable_on(ground);
-  put_text(font, {box.origin.x + kEdge, y}, ink, text);
-  if (has_room) {
-    put_text(font, {box.end().x - kEdge - percent_width, y}, ink, percent);
-  }
+  draw_map_cell(frame, {.box = box,
+                        .ground = color_in(weight_colors(frame.state), candidate.probability),
+                        .text = fmt::format("{}\n{:.0f} %", label, candidate.probability * 100.0)});
   if (ImGui::IsMouseHoveringRect(box.origin, box.end()) && ImGui::IsWindowHovered()) {
     outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);
@@ -75,37 +58,54 @@ std::optional<std::uint32_t> id_at(const model::TokenBatch& tokens, std::uint32_
 
 }  // namespace
 
-std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position, TableView& view) {
+void EveryPosition::show(const Frame& frame, const PredictionPosition& position) {
+  const bool is_same = input_ == frame.result.input && of_.batch == position.batch && of_.first == position.first &&
+                       of_.end == position.end && of_.kind == position.kind;
+  if (is_same) return;
+  input_ = frame.result.input;
+  of_ = position;
   const bool is_next = predicts_next(frame.result);
-  const auto question = [&](std::uint32_t token) {
-    return PredictionQuery{.batch = position.batch, .token = token, .layer = predicting_layers(*frame.result.network)};
-  };
-  Table table = named_columns({"at", "token", is_next ? "likeliest next token" : "likeliest token in its place", "second",
-                               "third", is_next ? "the text's own" : "the token itself"});
-  for (std::uint32_t token = position.first; token < position.end; ++token) {
-    table.columns[1].is_quiet.push_back(false);
-    table.put(std::to_string(token - position.first), predicted_token_text(frame.result, position.batch, token));
-    const Prediction* known = frame.result.prediction(question(token));
-    const std::uint32_t own = is_next ? token + 1 : token;
-    const std::optional<std::uint32_t> id =
-        own < position.end ? id_at(predicted_tokens(frame.result), position.batch, own) : std::nullopt;
-    for (std::size_t i = 0; i < kShownCandidates; ++i) {
-      const inference::Candidate* one = known && i < known->candidates.size() ? &known->candidates[i] : nullptr;
-      table.columns[2 + i].is_quiet.push_back(one == nullptr || id != one->id);
-      table.put(one ? fmt::format("{}  {}", candidate_label(frame.result, one->id), percent_text(one->probability))
-                    : std::string(known ? "" : "\u2026"));
-    }
-    table.put(known ? own_chance(*known, id) : std::string());
+  Table table =
+      named_columns({"at", "token", "likeliest", "second", "third", is_next ? "the text's own" : "the token itself"});
+  const std::size_t rows = position.end - position.first;
+  table.columns[1].is_quiet.resize(rows, false);
+  for (std::size_t i = 0; i < kShownCandidates; ++i) {
+    table.columns[2 + i].is_quiet.resize(rows, true);
+    table.columns[2 + i].is_wide = true;  // whatever comes into view
   }
-  view.show(std::move(table));
-  view.list(all_rows(view.table()), {});
+  for (std::uint32_t token = position.first; token < position.end; ++token)
+    table.put(std::to_string(token - position.first), predicted_token_text(frame.result, position.batch, token), "", "", "",
+              "");
+  view_.show(std::move(table));
+}
+
+void EveryPosition::fill(Frame& frame, std::size_t row) {
+  const std::uint32_t token = of_.first + static_cast<std::uint32_t>(row);
+  const Prediction* known =
+      frame.ask(PredictionQuery{.batch = of_.batch, .token = token, .layer = predicting_layers(*frame.result.network)});
+  const std::uint32_t own = predicts_next(frame.result) ? token + 1 : token;
+  const std::optional<std::uint32_t> id =
+      own < of_.end ? id_at(predicted_tokens(frame.result), of_.batch, own) : std::nullopt;
+  std::vector<Column>& columns = view_.asked_cells();
+  for (std::size_t i = 0; i < kShownCandidates; ++i) {
+    const inference::Candidate* one = known && i < known->candidates.size() ? &known->candidates[i] : nullptr;
+    columns[2 + i].is_quiet[row] = one == nullptr || id != one->id;
+    std::get<1>(columns[2 + i].cells)[row] =
+        one ? fmt::format("{}  {}", candidate_label(frame.result, one->id), percent_text(one->probability))
+            : std::string(known ? "" : "\u2026");
+  }
+  std::get<1>(columns.back().cells)[row] = known ? own_chance(*known, id) : std::string();
+}
+
+std::optional<std::uint32_t> EveryPosition::draw(Frame& frame, const PredictionPosition& position) {
+  show(frame, position);
   TableOrder order;
   const TableEvents events =
-      view.draw(frame,
-                {.chosen = position.token - position.first,
-                 .about = [](std::size_t) { return "Shows this position with all its bars and layers."; }},
-                order);
-  for (const std::size_t row : events.seen) frame.ask(question(position.first + static_cast<std::uint32_t>(row)));
+      view_.draw(frame,
+                 {.chosen = position.token - position.first,
+                  .about = [](std::size_t) { return "Shows this position with all its bars and layers."; },
+                  .fill = [&](std::size_t row) { fill(frame, row); }},
+                 order);
   return events.clicked ? std::optional(position.first + static_cast<std::uint32_t>(*events.clicked)) : std::nullopt;
 }
 
@@ -131,7 +131,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
       } else {
-        fill_rect(box, theme.missing, 3.0F);
+        draw_map_cell(frame, {.box = box});
       }
     }
   });

@@ -19,9 +19,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLensGutter = 58.0F, kLensHeader = 20.0F, kMinLensRow = 24.0F, kMaxLensRow = 40.0F, kCellGap = 1.0F;
-constexpr float kMinLensCell = 66.0F, kMaxLensCell = 150.0F, kNumberRoom = 84.0F, kTwoLines = 36.0F;
-constexpr float kLegendBar = 120.0F, kDetailRoom = 46.0F;
+constexpr float kLeastHeight = 68.0F, kDetailRoom = 46.0F;
 
 /// What colours the cells: a number of each, and the range of its colours in a vocabulary of this size.
 struct Coloring {
@@ -49,23 +47,8 @@ const Coloring& coloring(const State& state) {
   return kColorings[static_cast<std::size_t>(state[kPredictionsView.lens_color])];
 }
 
-shell::Color color_at(const Frame& frame, const Coloring& by, double value, std::uint32_t vocabulary) {
-  const std::span<const std::uint32_t> colors = weight_colors(frame.state);
-  const chart::ValueLimits limits = by.limits(vocabulary);
-  const double share = (value - double{limits.low}) / std::max(double{limits.high} - double{limits.low}, 1e-9);
-  return colors[static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(colors.size() - 1))] |
-         0xFF000000U;
-}
-
 std::string quoted(const Frame& frame, std::uint32_t id) {
   return fmt::format("\u201C{}\u201D", candidate_label(frame.result, id));
-}
-
-/// "after layer 3, at 5 “dog”".
-std::string place_text(const Frame& frame, const PredictionPosition& position, std::uint32_t layer, std::uint32_t layers,
-                       std::uint32_t token) {
-  return fmt::format("{}, {} \u201C{}\u201D", layer_label(layer, layers), token - position.first,
-                     predicted_token_text(frame.result, position.batch, token));
 }
 
 /// The five likeliest, and what else is known.
@@ -133,168 +116,82 @@ void LensGrid::draw_legend(Frame& frame) const {
       frame.state[kPredictionsView.lens].empty()
           ? "Each state through the final norm and the unembedding"
           : fmt::format("Linear lens {}: each state h is read as h + W\u00B7h + b", lens_name(frame.state));
-  ImFont* font = frame.ui.fonts().small;
-  const shell::Theme& theme = frame.ui.theme();
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  put_text(font, at, theme.text_dim, low);
-  const float left = at.x + text_width(font, low) + 6.0F, step = kLegendBar / 32.0F;
-  for (std::uint32_t i = 0; i < 32; ++i) {
-    const double value = double{limits.low} + (double{limits.high} - double{limits.low}) * (i + 0.5) / 32.0;
-    const float x = left + static_cast<float>(i) * step;
-    fill_rect({x, at.y + 2.0F}, {x + step, at.y + font_size(font)}, color_at(frame, by, value, vocabulary_));
-  }
-  put_text(font, {left + kLegendBar + 6.0F, at.y}, theme.text_dim, high);
-  const float used = left + kLegendBar + text_width(font, high) + 24.0F - at.x;
-  ImGui::Dummy({used, font_size(font)});
-  continue_line(text_width(font, lens), 0.0F);
+  draw_scale(frame, weight_colors(frame.state), low, high);
+  continue_line(text_width(frame.ui.fonts().small, lens), 0.0F);
   write_note(frame, lens, {}, "lens.about");
 }
 
-void LensGrid::draw_cell(Frame& frame, const PredictionPosition& position, std::uint32_t layer, std::uint32_t token,
-                         const LensCell* cell, const chart::Rect& box) {
-  const std::string name = fmt::format("lens.cell.{}.{}", layer, token);
-  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+void LensGrid::show(const Frame& frame, const PredictionPosition& position) {
+  const std::uint32_t first = position.first, end = position.end;
+  const bool is_same = input_ == frame.result.input && grid_.cells.size() == layers_ + std::size_t{1} &&
+                       of_.batch == position.batch && of_.first == first && of_.end == end;
+  of_ = position;
+  const Coloring& by = coloring(frame.state);
+  grid_.title = by.unit;
+  grid_.limits = by.limits(vocabulary_);
+  if (is_same) return;
+  input_ = frame.result.input;
+  grid_.rows = {.title = "read after", .tokens = {}};
+  grid_.columns = {.title = "token", .tokens = {}};
+  for (std::uint32_t row = 0; row <= layers_; ++row) grid_.rows.tokens.push_back(layer_label(layers_ - row, layers_));
+  for (std::uint32_t token = first; token < end; ++token)
+    grid_.columns.tokens.push_back(predicted_token_text(frame.result, position.batch, token));
+  grid_.cells.assign(layers_ + std::size_t{1}, std::vector<std::optional<double>>(end - first));
+  grid_.texts.assign(layers_ + std::size_t{1}, std::vector<std::string>(end - first));
+}
+
+const LensCell* LensGrid::known(const Frame& frame, GridCell at) {
+  const std::uint32_t layer = layers_ - static_cast<std::uint32_t>(at.row);
+  question_.first = layer - layer % kLensLayers;
+  question_.token = of_.first + static_cast<std::uint32_t>(at.column);
+  const Analysed* answer = frame.result.analysed(question_);
+  if (answer && !answer->error.empty()) trouble_ = answer->error;
+  const LensCells* cells = answer ? answer->as<LensCells>() : nullptr;
+  const bool is_known = cells && layer - question_.first < cells->layers.size();
+  return is_known && cells->layers[layer - question_.first].known > 0 ? &cells->layers[layer - question_.first] : nullptr;
+}
+
+void LensGrid::fill(Frame& frame, GridCell at, bool is_first) {
+  const LensCell* cell = known(frame, at);
+  const bool is_asked = is_first || (layers_ - at.row) % kLensLayers == kLensLayers - 1;  // a question is of several rows
+  if (is_asked) frame.ask(question_);
+  const Coloring& by = coloring(frame.state);
+  grid_.cells[at.row][at.column] = cell ? std::optional(by.value(*cell)) : std::nullopt;
+  grid_.texts[at.row][at.column] =
+      cell ? fmt::format("{}\n{}", candidate_label(frame.result, cell->likeliest.front().id), by.text(*cell)) : "";
+}
+
+/// "layer 3, 5 “dog”".
+std::string LensGrid::place(const Frame& frame, GridCell at) const {
+  return fmt::format("{}, {} \u201C{}\u201D", grid_.rows.tokens[at.row], at.column,
+                     predicted_token_text(frame.result, of_.batch, of_.first + static_cast<std::uint32_t>(at.column)));
+}
+
+void LensGrid::choose_cell(Frame& frame, const GridEvents& events) {
   State& state = frame.state;
-  const bool is_clicked = click_area(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl;
-  const bool is_hovered = ImGui::IsItemHovered();
-  const bool is_chosen = token == position.token && layer == std::min(state.selection.block.layer.value + 1, layers_);
-  std::string words;
-  if (cell && (is_hovered || frame.tips != nullptr)) {
-    words = fmt::format("{}: {}; entropy {:.2f}, KL {:.2f} nats, {} rank {}.",
-                        place_text(frame, position, layer, layers_, token), lens_words(frame, *cell), cell->entropy,
-                        cell->divergence, quoted(frame, cell->ranked), cell->rank);
-    frame.ui.ensure_glyphs(words);
+  if (const LensCell* cell = events.hovered ? known(frame, *events.hovered) : nullptr) {
+    const inference::Candidate& likeliest = cell->likeliest.front();
+    frame.transient.pointed_number =
+        NumberRef{.of = std::string(kLensProbability),
+                  .block = state.selection.block,
+                  .batch = of_.batch,
+                  .row = question_.token,
+                  .column = likeliest.id,
+                  .value = likeliest.probability,
+                  .notes = {{"token", quoted(frame, likeliest.id)}, {"read after", grid_.rows.tokens[events.hovered->row]}}};
+    if (!state[kPredictionsView.lens].empty())
+      frame.transient.pointed_number->notes.emplace_back("lens", state[kPredictionsView.lens]);
   }
-  mark_last_item(frame, name, cell ? words.c_str() : trouble_.empty() ? "Being computed." : trouble_.c_str());
-  if (is_chosen) frame.ui.keyboard().prefer_last();
-  if (is_clicked && ImGui::GetIO().KeyShift && cell && cell->known > 0) {
+  if (!events.cell) return;
+  const LensCell* cell = known(frame, *events.cell);
+  is_opened_ = events.is_double;
+  if (ImGui::GetIO().KeyShift && cell) {
     state.set(kPredictionsView.ranked, cell->likeliest.front().id);
     state.set(kPredictionsView.lens_color, LensColor::Rank);
-  } else if (is_clicked) {
-    is_opened_ = is_chosen && frame.ui.keyboard().is_active();
-    choose_position(frame, token);
-    state.selection.block.layer.value = std::max(layer, 1U) - 1;
-    shown_token_ = token;
+    return;
   }
-  if (is_hovered && is_chosen && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) is_opened_ = true;
-  const shell::Theme& theme = frame.ui.theme();
-  if (!cell || cell->known == 0) return fill_rect(box, theme.missing, 2.0F);
-  const Coloring& by = coloring(state);
-  const shell::Color ground = color_at(frame, by, by.value(*cell), vocabulary_), ink = readable_on(ground);
-  fill_rect(box, ground, 2.0F);
-  ImFont* font = frame.ui.fonts().small;
-  const std::string label = candidate_label(frame.result, cell->likeliest.front().id), number = by.text(*cell);
-  frame.ui.ensure_glyphs(label);
-  constexpr float kEdge = 5.0F;
-  const bool is_high = box.size.y + kCellGap >= kTwoLines, has_number = is_high || box.size.x >= kNumberRoom;
-  const float number_room = has_number && !is_high ? text_width(font, number) + kEdge : 0.0F;
-  const float high = is_high ? 2.0F * font_size(font) : font_size(font);
-  const float y = box.origin.y + std::round((box.size.y - high) * 0.5F);
-  put_text(font, {box.origin.x + kEdge, y}, ink, fit_text(font, label, box.size.x - 2.0F * kEdge - number_room));
-  if (is_high) put_text(font, {box.origin.x + kEdge, y + font_size(font)}, ink, number);
-  if (number_room > 0.0F) put_text(font, {box.end().x - number_room, y}, ink, number);
-  if (is_chosen || is_hovered) outline_rect(box, is_chosen ? theme.accent : theme.crosshair, 2.0F, 2.0F);
-  if (is_hovered || (is_chosen && !is_hovered_)) {
-    detail_ = place_text(frame, position, layer, layers_, token) + ":  " + lens_words(frame, *cell) + "\n" +
-              lens_numbers(frame, *cell);
-  }
-  is_hovered_ |= is_hovered;
-  if (!is_hovered) return;
-  const inference::Candidate& likeliest = cell->likeliest.front();
-  frame.transient.pointed_number =
-      NumberRef{.of = std::string(kLensProbability),
-                .block = state.selection.block,
-                .batch = position.batch,
-                .row = token,
-                .column = likeliest.id,
-                .value = likeliest.probability,
-                .notes = {{"token", quoted(frame, likeliest.id)}, {"read after", layer_label(layer, layers_)}}};
-  if (!state[kPredictionsView.lens].empty())
-    frame.transient.pointed_number->notes.emplace_back("lens", state[kPredictionsView.lens]);
-}
-
-void LensGrid::keep_cell(const Frame& frame, std::uint32_t layer, std::uint32_t token, const LensCell* cell) {
-  const std::size_t at = std::size_t{layers_ - layer - visible_.first_row} * kept_.map.columns + token;
-  if (!cell || cell->known == 0) return;
-  kept_.map.values[at] = static_cast<float>(coloring(frame.state).value(*cell));
-  kept_.map.masked[at] = 0;
-  kept_.texts[at] = candidate_label(frame.result, cell->likeliest.front().id);
-}
-
-void LensGrid::draw_names(Frame& frame, const PredictionPosition& position, glm::vec2 corner, glm::vec2 room) const {
-  const shell::Theme& theme = frame.ui.theme();
-  ImFont* font = frame.ui.fonts().small;
-  ImGui::PushClipRect({corner.x, corner.y + kLensHeader}, {corner.x + kLensGutter, corner.y + room.y}, true);
-  for (std::uint32_t row = visible_.first_row; row < visible_.end_row; ++row) {
-    const float y = origin_.y + static_cast<float>(row) * cell_size_.y + text_drop(font, cell_size_.y);
-    put_text(font, {corner.x, y}, theme.text_dim, layer_label(layers_ - row, layers_));
-  }
-  ImGui::PopClipRect();
-  ImGui::PushClipRect({corner.x + kLensGutter, corner.y}, {corner.x + room.x, corner.y + kLensHeader}, true);
-  for (std::uint32_t column = visible_.first_column; column < visible_.end_column; ++column) {
-    const std::uint32_t token = position.first + column;
-    const std::string name = predicted_token_text(frame.result, position.batch, token);
-    frame.ui.ensure_glyphs(name);
-    put_text(font, {origin_.x + static_cast<float>(column) * cell_size_.x + 5.0F, corner.y},
-             token == position.token ? theme.accent : theme.text, fit_text(font, name, cell_size_.x - 10.0F));
-  }
-  ImGui::PopClipRect();
-}
-
-void LensGrid::draw_cells(Frame& frame, const PredictionPosition& position, float height) {
-  const std::uint32_t rows = layers_ + 1, columns = position.end - position.first;
-  const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
-  const glm::vec2 room(ImGui::GetContentRegionAvail().x, height);
-  const float inside = room.x - kLensGutter - ImGui::GetStyle().ScrollbarSize;
-  const float width = std::floor(inside / static_cast<float>(std::max(columns, 1U)));
-  const float high = std::floor((height - kLensHeader - ImGui::GetStyle().ScrollbarSize) / static_cast<float>(rows));
-  cell_size_ = {std::clamp(width, kMinLensCell, kMaxLensCell), std::clamp(high, kMinLensRow, kMaxLensRow)};
-  ImGui::SetCursorScreenPos({corner.x + kLensGutter, corner.y + kLensHeader});
-  ImGui::BeginChild("cells", {room.x - kLensGutter, room.y - kLensHeader}, false, ImGuiWindowFlags_HorizontalScrollbar);
-  if (shown_token_ != position.token) {  // moved by the arrows above, or from another view
-    shown_token_ = position.token;
-    const float left = static_cast<float>(position.token - position.first) * cell_size_.x;
-    const bool is_seen = left >= ImGui::GetScrollX() && left + cell_size_.x <= ImGui::GetScrollX() + ImGui::GetWindowWidth();
-    if (!is_seen) ImGui::SetScrollX(std::max(left - 0.5F * ImGui::GetWindowWidth(), 0.0F));
-  }
-  origin_ = to_glm(ImGui::GetCursorScreenPos());
-  const glm::vec2 scrolled = glm::max(to_glm(ImGui::GetWindowPos()) - origin_, 0.0F);
-  const glm::vec2 end = scrolled + to_glm(ImGui::GetWindowSize());
-  const auto index = [](float at, float size) { return static_cast<std::uint32_t>(std::max(at, 0.0F) / size); };
-  visible_ = {.first_row = std::min(index(scrolled.y, cell_size_.y), rows),
-              .end_row = std::min(index(end.y, cell_size_.y) + 1, rows),
-              .first_column = std::min(index(scrolled.x, cell_size_.x), columns),
-              .end_column = std::min(index(end.x, cell_size_.x) + 1, columns)};
-  const std::uint32_t shown_rows = visible_.end_row - visible_.first_row,
-                      shown_columns = visible_.end_column - visible_.first_column;
-  kept_.map.rows = shown_rows;
-  kept_.map.columns = shown_columns;
-  kept_.map.values.assign(std::size_t{shown_rows} * shown_columns, 0.0F);
-  kept_.map.masked.assign(kept_.map.values.size(), 1);
-  kept_.texts.assign(kept_.map.values.size(), "");
-  {
-    const shell::ControlGroup group(frame.ui.keyboard(), "lens grid");
-    for (std::uint32_t row = visible_.first_row; row < visible_.end_row; ++row) {
-      const std::uint32_t layer = layers_ - row;
-      question_.first = layer - layer % kLensLayers;
-      for (std::uint32_t column = visible_.first_column; column < visible_.end_column; ++column) {
-        question_.token = position.first + column;
-        const bool is_asked = row > visible_.first_row && question_.first + kLensLayers - 1 != layer;
-        const Analysed* answer = is_asked ? frame.result.analysed(question_) : frame.ask(question_);
-        if (answer && !answer->error.empty()) trouble_ = answer->error;
-        const LensCells* cells = answer ? answer->as<LensCells>() : nullptr;
-        const LensCell* cell =
-            cells && layer - question_.first < cells->layers.size() ? &cells->layers[layer - question_.first] : nullptr;
-        const chart::Rect box{.origin = origin_ + glm::vec2(column, row) * cell_size_, .size = cell_size_ - kCellGap};
-        draw_cell(frame, position, layer, question_.token, cell, box);
-        keep_cell(frame, layer, column - visible_.first_column, cell);
-      }
-    }
-  }
-  ImGui::SetCursorScreenPos(to_imgui(origin_));
-  ImGui::Dummy(to_imgui(glm::vec2(columns, rows) * cell_size_));
-  ImGui::EndChild();
-  draw_names(frame, position, corner, room);
+  choose_position(frame, question_.token);
+  state.selection.block.layer.value = std::max(layers_ - static_cast<std::uint32_t>(events.cell->row), 1U) - 1;
 }
 
 void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
@@ -305,37 +202,48 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
   question_ = {.batch = position.batch,
                .ranked = ranked && *ranked < vocabulary_ ? ranked : std::nullopt,
                .lens = frame.state[kPredictionsView.lens]};
-  is_hovered_ = is_opened_ = false;
+  is_opened_ = false;
   draw_controls(frame, position);
   draw_legend(frame);
   ImGui::Spacing();
+  show(frame, position);
   if (frame.transient.copies == frame.state.view.tab) copy_csv(frame, position);
   const std::string trouble = std::exchange(trouble_, {});
   if (!trouble.empty()) write_note(frame, trouble + ".", frame.ui.theme().warning, "lens.trouble");
-  const float height = ImGui::GetContentRegionAvail().y - kDetailRoom;
-  detail_.clear();
-  draw_cells(frame, position, std::max(height, 2.0F * kMinLensRow + kLensHeader));
+  const std::uint32_t chosen = std::min(frame.state.selection.block.layer.value + 1, layers_);
+  const GridCell selected{.row = layers_ - chosen, .column = position.token - position.first};
+  const auto about = [&](GridCell at) {
+    const LensCell& cell = *known(frame, at);
+    return fmt::format("{}: {}; entropy {:.2f}, KL {:.2f} nats, {} rank {}.", place(frame, at), lens_words(frame, cell),
+                       cell.entropy, cell.divergence, quoted(frame, cell.ranked), cell.rank);
+  };
+  begin_bare_region("grid", {0.0F, std::max(ImGui::GetContentRegionAvail().y - kDetailRoom, kLeastHeight)});
+  const GridEvents events = draw_grid(
+      frame,
+      {.grid = grid_,
+       .name = [&](GridCell at) { return fmt::format("lens.cell.{}.{}", layers_ - at.row, position.first + at.column); },
+       .about = about,
+       .missing = trouble.empty() ? "Being computed." : trouble,
+       .selected = selected,
+       .kind = GridKind::Texts,
+       .fill = [&](GridCell at, const GridPart& shown) { fill(frame, at, at.row == shown.first_row); }});
+  ImGui::EndChild();
+  choose_cell(frame, events);
+  const GridCell detailed = events.hovered.value_or(selected);
+  const LensCell* cell = known(frame, detailed);
+  const std::string detail =
+      cell ? place(frame, detailed) + ":  " + lens_words(frame, *cell) + "\n" + lens_numbers(frame, *cell) : "";
   if (trouble_ != trouble) frame.ui.request_redraw(2);
-  frame.ui.ensure_glyphs(detail_);
-  write_note(frame, detail_, frame.ui.theme().text, "lens.detail");
-  const Coloring& by = coloring(frame.state);
-  kept_.rows = {.title = "layer", .tokens = {}};
-  kept_.columns = {.title = "token", .tokens = {}};
-  for (std::uint32_t row = visible_.first_row; row < visible_.end_row; ++row)
-    kept_.rows.tokens.push_back(layer_label(layers_ - row, layers_));
-  for (std::uint32_t column = visible_.first_column; column < visible_.end_column; ++column)
-    kept_.columns.tokens.push_back(predicted_token_text(frame.result, position.batch, position.first + column));
-  kept_.title =
+  frame.ui.ensure_glyphs(detail);
+  write_note(frame, detail, frame.ui.theme().text, "lens.detail");
+  shown_ = events.shown;
+  page_.title =
       frame.state[kPredictionsView.lens].empty() ? "Logit lens" : fmt::format("Linear lens {}", lens_name(frame.state));
-  kept_.value_title = by.unit;
-  kept_.masked_title = "not computed";
-  kept_.subtitle = fmt::format("the likeliest token that each layer's state is read as{}",
+  page_.subtitle = fmt::format("the likeliest token that each layer's state is read as{}",
                                frame.state[kPredictionsView.lens_color] != LensColor::Rank ? ""
                                : question_.ranked ? fmt::format("; rank of {}", quoted(frame, *question_.ranked))
                                                   : "; rank of the last layer's likeliest");
-  kept_.marks_empty_rows = false;
-  kept_.style.limits = by.limits(vocabulary_);
-  kept_.style.color_map = frame.state[kMapView.color_map];
+  page_.style.color_map = frame.state[kMapView.color_map];
 }
 
 void LensGrid::copy_csv(Frame& frame, const PredictionPosition& position) {
@@ -363,8 +271,12 @@ void LensGrid::copy_csv(Frame& frame, const PredictionPosition& position) {
 }
 
 std::unique_ptr<exporting::Drawing> LensGrid::figure() const {
-  const bool has_any = std::ranges::find(kept_.map.masked, 0) != kept_.map.masked.end();
-  return has_any ? exporting::make_drawing(kept_, exporting::DrawingFormat::Svg) : nullptr;
+  exporting::HeatmapFigure figure = part_of(grid_, shown_).figure(page_.style.color_map);
+  if (std::ranges::find(figure.map.masked, 0) == figure.map.masked.end()) return nullptr;
+  figure.title = page_.title;
+  figure.subtitle = page_.subtitle;
+  figure.masked_title = "not computed";
+  return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
 }
 
 }  // namespace headlight::app

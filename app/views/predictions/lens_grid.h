@@ -3,7 +3,7 @@
 #include "app/engine/analyses/lens_cells.h"
 #include "app/engine/predictions.h"
 #include "app/frame.h"
-#include "export/figure.h"
+#include "app/widgets/cell_grid.h"
 
 namespace headlight::app {
 
@@ -19,28 +19,27 @@ class LensGrid {
   bool is_opened() const { return is_opened_; }
 
  private:
-  struct Visible {
-    std::uint32_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
-  };
   void draw_controls(Frame& frame, const PredictionPosition& position);
   void draw_legend(Frame& frame) const;
-  void draw_cells(Frame& frame, const PredictionPosition& position, float height);
-  void draw_names(Frame& frame, const PredictionPosition& position, glm::vec2 corner, glm::vec2 room) const;
-  void draw_cell(Frame& frame, const PredictionPosition& position, std::uint32_t layer, std::uint32_t token,
-                 const LensCell* cell, const chart::Rect& box);
-  void keep_cell(const Frame& frame, std::uint32_t layer, std::uint32_t token, const LensCell* cell);
+  /// Forgets the cells of another text or network.
+  void show(const Frame& frame, const PredictionPosition& position);
+  /// Null: it isn't known.
+  const LensCell* known(const Frame& frame, GridCell at);
+  void fill(Frame& frame, GridCell at, bool asks);
+  void choose_cell(Frame& frame, const GridEvents& events);
+  std::string place(const Frame& frame, GridCell at) const;
   void copy_csv(Frame& frame, const PredictionPosition& position);
 
   std::uint32_t layers_ = 0;  ///< of the stack: one row more
   std::uint32_t vocabulary_ = 1;
   LensQuestion question_;  ///< of the frame's choices
   std::string trouble_;    ///< why cells can't be computed
-  Visible visible_;
-  glm::vec2 origin_{0.0F}, cell_size_{0.0F};  ///< of all cells, on screen
-  std::optional<std::uint32_t> shown_token_;  ///< that was scrolled to
-  std::string detail_;                        ///< of the cell under the pointer, else of the chosen one
-  bool is_hovered_ = false, is_opened_ = false;
-  exporting::HeatmapFigure kept_;
+  bool is_opened_ = false;
+  Grid grid_{.is_signed = false};                   ///< of all cells that were in view
+  std::shared_ptr<const model::ModelInput> input_;  ///< of which it is, as the position
+  PredictionPosition of_;
+  GridPart shown_;                 ///< in the last frame, as what follows
+  exporting::HeatmapFigure page_;  ///< its titles and colours
 };
 
 }  // namespace headlight::app

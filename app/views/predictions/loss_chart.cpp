@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kBars = 64.0F;
+constexpr float kBars = 64.0F, kScaleLine = 16.0F;  // above the bars: what the highest is
 
 /// "loss 2.31 nats a token, perplexity 10.1; in-context score …".
 std::string losses_text(const TokenLosses& found, std::span<const double> means) {
@@ -59,7 +59,8 @@ std::optional<std::uint32_t> LossChart::draw_bars(Frame& frame, const Prediction
                                                   std::span<const double> means) const {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
-  const chart::Rect plot{.origin = to_glm(ImGui::GetCursorScreenPos()), .size = {ImGui::GetContentRegionAvail().x, kBars}};
+  const chart::Rect plot{.origin = to_glm(ImGui::GetCursorScreenPos()),
+                         .size = {ImGui::GetContentRegionAvail().x, kScaleLine + kBars}};
   const double most = std::max(*std::ranges::max_element(found.losses), 1e-9);
   if (!std::isfinite(most)) {
     write_note(frame, "A token has probability 0 or a logit that is no number: there is no chart.", theme.warning);

@@ -267,7 +267,7 @@ class PredictionsView final : public ViewPanel {
       return;
     }
     const std::optional<std::uint32_t> of_chart = losses_.draw(frame, position);
-    const std::optional<std::uint32_t> of_table = draw_every_position(frame, position, positions_);
+    const std::optional<std::uint32_t> of_table = positions_.draw(frame, position);
     if (!of_chart && !of_table) return;
     choose_position(frame, of_chart ? *of_chart : *of_table);
     frame.state.set(kPredictionsView.part, PredictionsPart::Position);
@@ -285,7 +285,7 @@ class PredictionsView final : public ViewPanel {
   PredictionMemory memory_;
   LensGrid grid_;
   LossChart losses_;
-  TableView positions_{"prediction.position"};
+  EveryPosition positions_;
   PredictionsPart part_ = PredictionsPart::Position;  ///< in the last frame, as what follows
   exporting::PredictionsFigure kept_;
 };

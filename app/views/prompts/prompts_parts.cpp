@@ -175,9 +175,9 @@ void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
     choose_metric(frame, "prompts.metric", "The metric of every head.", frame.state.edit(kPromptsView.metric));
 }
 
-Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question) {
+Grid means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question) {
   const bool has_names = has_named_columns(question);
-  Matrix matrix{.title = measure.title, .is_signed = measure.is_signed};
+  Grid matrix{.title = measure.title, .is_signed = measure.is_signed};
   exporting::FigureAxis layers{.title = question.experiment == PromptExperiment::Lens ? "layers passed" : "layer",
                                .tokens = {}},
       columns{.title = has_names ? "place" : "head", .tokens = {}};

@@ -4,7 +4,7 @@
 
 #include "app/data/prompts/prompt_room.h"
 #include "app/shapes/table.h"
-#include "app/widgets/matrix.h"
+#include "app/widgets/cell_grid.h"
 
 namespace headlight::app {
 
@@ -30,7 +30,7 @@ void draw_experiment_controls(Frame& frame, const PromptFindings* findings);
 
 /// The mean of every cell; and all of it as CSV: mean, deviation (none of one number), count, how many prompts have none,
 /// and the texts with the lowest and the highest number.
-Matrix means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question);
+Grid means_of(const PromptFindings& findings, const PromptMeasure& measure, const PromptQuestion& question);
 Table prompts_table(const PromptFindings& findings, const PromptMeasure& measure);
 
 /// The prompt as one line.

@@ -11,7 +11,6 @@ namespace headlight::app {
 namespace {
 
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
-constexpr float kNameRow = 20.0F;
 
 /// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
 std::string words_of(const PromptSpread& spread, const std::string& mean, double scale) {
@@ -59,7 +58,7 @@ class PromptsView final : public ViewPanel {
     measure_ = measure;
     if (is_same) return;
     const bool is_known = findings_ && findings_->error.empty();
-    matrix_ = is_known ? means_of(*findings_, measure_, question_) : Matrix();
+    matrix_ = is_known ? means_of(*findings_, measure_, question_) : Grid();
     strongest_ = is_known ? strongest_cell(*findings_, measure_.number) : std::nullopt;
   }
 
@@ -150,7 +149,7 @@ class PromptsView final : public ViewPanel {
                                              : std::min<std::size_t>(state.selection.head, last);
     return row * found.columns.size() + column;
   }
-  std::size_t cell_at(MatrixCell cell) const {
+  std::size_t cell_at(GridCell cell) const {
     return has_names() ? cell.column * findings_->columns.size() + cell.row
                        : cell.row * findings_->columns.size() + cell.column;
   }
@@ -190,6 +189,26 @@ class PromptsView final : public ViewPanel {
   void draw_prompts(Frame& frame, PromptRoom& room) {
     app::choose(frame, kPromptsView.order);
     const std::size_t cell = chosen_cell(frame.state);
+    if (std::pair now(findings_, measure_.title + cell_name(cell)); listed_ != now) {
+      listed_ = std::move(now);
+      list_prompts(frame, cell);
+    }
+    TableParts parts{.about = [&](std::size_t prompt) { return about_prompt(frame, prompt); }};
+    const auto& set = findings_->set->prompts;
+    const auto shown = std::ranges::find(set, frame.state.text(), &SetPrompt::text);
+    if (shown != set.end()) parts.chosen = shown - set.begin();
+    const PromptOrder by = frame.state[kPromptsView.order];
+    TableOrder order;
+    if (by != PromptOrder::File) order = {.column = "cell", .lowest_first = by == PromptOrder::Lowest};
+    prompts_.list(rows_, order);
+    const TableEvents events = prompts_.draw(frame, parts, order);
+    if (!order.column.empty())
+      frame.state.set(kPromptsView.order, order.lowest_first ? PromptOrder::Lowest : PromptOrder::Highest);
+    if (events.clicked) show(frame, room, *events.clicked, "");
+  }
+
+  /// Makes the list: those that are left out come last.
+  void list_prompts(Frame& frame, std::size_t cell) {
     Table table;
     table.columns = {{.title = "#"},
                      {.title = "answer \u2212 wrong", .bar = BarKind::Signed, .decimals = 3},
@@ -199,28 +218,17 @@ class PromptsView final : public ViewPanel {
                       .bar = measure_.is_signed ? BarKind::Signed : BarKind::None,
                       .decimals = 3},
                      {.title = "prompt", .is_wide = true}};
-    TableParts parts{.about = [&](std::size_t prompt) { return about_prompt(frame, prompt); }};
-    TableRows rows, left_out;
     for (std::size_t prompt = 0; prompt < findings_->prompts(); ++prompt) {
       const PromptNumbers* numbers = findings_->numbers[prompt].get();
       const std::string &out = why_out(prompt), line = prompt_line(findings_->set->prompts[prompt]);
-      (out.empty() ? rows : left_out).push_back(prompt);
-      if (frame.state.text() == findings_->set->prompts[prompt].text) parts.chosen = prompt;
       table.put(std::to_string(prompt), numbers && numbers->own ? CellNumber(numbers->own->logit) : std::nullopt,
                 out.empty() ? shown_value(prompt, cell) : std::nullopt,
                 frame.ui.shaped(out.empty() ? line : fmt::format("{}: {}", out, line)));
       table.columns.back().is_quiet.push_back(!out.empty());
     }
-    rows.insert(rows.end(), left_out.begin(), left_out.end());
+    rows_ = all_rows(table);
+    std::ranges::stable_partition(rows_, [&](std::size_t prompt) { return why_out(prompt).empty(); });
     prompts_.show(std::move(table));
-    const PromptOrder by = frame.state[kPromptsView.order];
-    TableOrder order;
-    if (by != PromptOrder::File) order = {.column = "cell", .lowest_first = by == PromptOrder::Lowest};
-    prompts_.list(std::move(rows), order);
-    const TableEvents events = prompts_.draw(frame, parts, order);
-    if (!order.column.empty())
-      frame.state.set(kPromptsView.order, order.lowest_first ? PromptOrder::Lowest : PromptOrder::Highest);
-    if (events.clicked) show(frame, room, *events.clicked, "");
   }
 
   /// Empty: it is in.
@@ -246,20 +254,20 @@ class PromptsView final : public ViewPanel {
       return write_note(frame, text, frame.ui.theme().warning, "prompts.no_value");
     }
     const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
-    const MatrixCell selected = has_names() ? MatrixCell{.row = cell % columns, .column = cell / columns}
-                                            : MatrixCell{.row = cell / columns, .column = cell % columns};
+    const GridCell selected = has_names() ? GridCell{.row = cell % columns, .column = cell / columns}
+                                          : GridCell{.row = cell / columns, .column = cell % columns};
     const float room_y = ImGui::GetContentRegionAvail().y;
-    const float whole = has_names() ? kNameRow * static_cast<float>(matrix_.cells.size() + 1) + 4.0F
-                                    : matrix_height(matrix_, ImGui::GetContentRegionAvail().x);
+    const GridKind kind = has_names() ? GridKind::TextRows : GridKind::Numbers;
+    const float whole = grid_height(matrix_, ImGui::GetContentRegionAvail().x, kind) + 4.0F;
     begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 120.0F))});
-    const MatrixClick click = draw_matrix(
+    const GridEvents click = draw_grid(
         frame,
-        {.matrix = matrix_,
-         .name = [&](MatrixCell at) { return fmt::format("prompts.cell.{}.{}", at.row, at.column); },
-         .about = [&](MatrixCell at) { return spread_text(cell_at(at)) + ". Double click: one prompt of it in its view."; },
+        {.grid = matrix_,
+         .name = [&](GridCell at) { return fmt::format("prompts.cell.{}.{}", at.row, at.column); },
+         .about = [&](GridCell at) { return spread_text(cell_at(at)) + ". Double click: one prompt of it in its view."; },
          .selected = selected,
          .least_end = measure_.is_signed ? kMinEnd : 0.0,
-         .has_text_rows = has_names()});
+         .kind = kind});
     ImGui::EndChild();
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
     write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
@@ -307,10 +315,12 @@ class PromptsView final : public ViewPanel {
   PromptQuestion question_;
   std::shared_ptr<const PromptFindings> findings_;
   PromptMeasure measure_;
-  Matrix matrix_;
+  Grid matrix_;
   TableView prompts_{"prompts"};
-  std::optional<std::size_t> strongest_;  ///< cell; none: no cell has a number
-  std::string whole_;                     ///< what the model says of the set
+  TableRows rows_;                                                        ///< of the list
+  std::pair<std::shared_ptr<const PromptFindings>, std::string> listed_;  ///< what it is of: numbers, and the cell
+  std::optional<std::size_t> strongest_;                                  ///< cell; none: no cell has a number
+  std::string whole_;                                                     ///< what the model says of the set
 };
 
 }  // namespace

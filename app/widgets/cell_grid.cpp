@@ -1,0 +1,181 @@
+#include "app/widgets/cell_grid.h"
+
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kScaleRoom = 200.0F, kScaleLine = 20.0F, kScaleBar = 120.0F;
+
+GridLayout grid_layout(const Frame& frame, const Grid& grid, GridKind kind, glm::vec2 room) {
+  ImFont* font = frame.ui.fonts().small;
+  return {grid,
+          {.width = [font](std::string_view name) { return text_width(font, std::string(name)); },
+           .room = room,
+           .line = font_size(font),
+           .kind = kind}};
+}
+
+/// A grid while it is drawn.
+class GridPainter {
+ public:
+  GridPainter(Frame& frame, const GridMap& map)
+      : frame_(frame),
+        map_(map),
+        ends_(map.grid.ends(map.least_end)),
+        colors_(map.grid.is_signed ? signed_colors() : weight_colors(frame.state)) {}
+
+  GridEvents draw() {
+    if (map_.kind != GridKind::Texts) draw_ends();
+    const bool scrolls = map_.kind != GridKind::Numbers;
+    const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0.0F;
+    const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
+    const GridLayout layout = grid_layout(frame_, map_.grid, map_.kind, to_glm(ImGui::GetContentRegionAvail()) - bar);
+    const glm::vec2 corner = start + layout.corner(), all = layout.size();
+    GridPart& shown = events_.shown = {0, map_.grid.cells.size(), 0, map_.grid.columns.tokens.size()};
+    ImGui::SetCursorScreenPos({start.x, corner.y});
+    if (scrolls)
+      ImGui::BeginChild("rows", {}, false,
+                        map_.kind == GridKind::Texts ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None);
+    const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(layout.corner().x, 0.0F);
+    const glm::vec2 end = to_glm(ImGui::GetWindowPos()) + to_glm(ImGui::GetWindowSize());
+    if (scrolls) {
+      shown = layout.part(corner - origin, end - origin);
+      ImGui::PushClipRect(to_imgui(corner), to_imgui(end), true);
+    }
+    draw_cells(layout, origin);
+    if (scrolls) ImGui::PopClipRect();
+    put_names(layout.names(shown, true), {corner.x, origin.y}, true);
+    if (scrolls) reveal(layout);
+    ImGui::SetCursorScreenPos({origin.x - layout.corner().x, origin.y});
+    ImGui::Dummy({layout.corner().x + all.x, all.y});
+    if (scrolls) ImGui::EndChild();
+    if (scrolls) ImGui::PushClipRect({corner.x, start.y}, {end.x, corner.y}, true);
+    put_names(layout.names(shown, false), {origin.x, corner.y}, false);
+    if (scrolls) ImGui::PopClipRect();
+    return events_;
+  }
+
+ private:
+  /// The scale, and what the numbers are.
+  void draw_ends() const {
+    if (ImGui::GetContentRegionAvail().x < kScaleRoom) return;
+    const ImVec2 start = ImGui::GetCursorScreenPos();
+    const auto written = [](double end) { return cell_number(static_cast<float>(end), 2); };
+    if (ends_.second > ends_.first) {
+      draw_scale(frame_, colors_, written(ends_.first), written(ends_.second));
+      ImFont* font = frame_.ui.fonts().small;
+      const float x = ImGui::GetItemRectMax().x, room = start.x + ImGui::GetContentRegionAvail().x - x;
+      if (room > kScaleLine) put_text(font, {x, start.y}, frame_.ui.theme().text_dim, fit_text(font, map_.grid.title, room));
+    }
+    ImGui::SetCursorScreenPos({start.x, start.y + kScaleLine});
+  }
+
+  void put_names(const std::vector<GridName>& names, glm::vec2 corner, bool are_rows) const {
+    const shell::Theme& theme = frame_.ui.theme();
+    const bool are_texts = map_.kind == (are_rows ? GridKind::TextRows : GridKind::Texts);
+    for (const GridName& name : names) {
+      const bool is_selected = map_.selected && (are_rows ? map_.selected->row : map_.selected->column) == name.index;
+      frame_.ui.ensure_glyphs(name.text);
+      put_text(frame_.ui.fonts().small, corner + name.at,
+               is_selected ? theme.accent
+               : are_texts ? theme.text
+                           : theme.text_dim,
+               name.text);
+    }
+  }
+
+  void draw_cells(const GridLayout& layout, glm::vec2 origin) {
+    const shell::ControlGroup group(frame_.ui.keyboard(), "map of numbers");
+    const GridPart& shown = events_.shown;
+    for (std::size_t row = shown.first_row; row < shown.end_row; ++row) {
+      const std::size_t end = std::min(shown.end_column, map_.grid.cells[row].size());
+      for (std::size_t column = shown.first_column; column < end; ++column) {
+        const GridCell at{.row = row, .column = column};
+        const chart::Rect box = layout.cell(at);
+        if (map_.fill) map_.fill(at, shown);
+        draw_cell(at, {.origin = origin + box.origin, .size = box.size});
+      }
+    }
+  }
+
+  void draw_cell(GridCell at, const chart::Rect& box) {
+    const Grid& grid = map_.grid;
+    const std::optional<double> number = grid.cells[at.row][at.column];
+    ImGui::SetCursorScreenPos(box.origin);
+    const std::string name = map_.name(at);
+    // Ctrl and a click ask where the number is from.
+    if (click_area(name.c_str(), box.size) && !ImGui::GetIO().KeyCtrl) events_.cell = at;
+    const bool is_selected = map_.selected == at, is_hovered = ImGui::IsItemHovered();
+    // A key has no double click: pressed again, the selected cell is opened.
+    if (events_.cell == at && is_selected && frame_.ui.keyboard().is_active()) events_.is_double = true;
+    if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+      events_.cell = at;
+      events_.is_double = true;
+    }
+    if (is_hovered) events_.hovered = at;
+    if (map_.drag) map_.drag(at);
+    const bool is_told = is_hovered || frame_.tips != nullptr;
+    const std::string words = !is_told             ? ""
+                              : number             ? map_.about(at)
+                              : grid.hides_missing ? "hidden by the mask"
+                                                   : map_.missing;
+    if (is_hovered) frame_.ui.ensure_glyphs(words);
+    mark_last_item(frame_, name, words.c_str());
+    if (is_selected) frame_.ui.keyboard().prefer_last();
+    const bool has_color = number && std::isfinite(*number);
+    draw_map_cell(frame_, {.box = box,
+                           .ground = has_color ? std::optional(color_in(colors_, grid.share(*number, ends_))) : std::nullopt,
+                           .number = grid.texts.empty() ? number : std::nullopt,
+                           .text = grid.texts.empty() ? "" : grid.texts[at.row][at.column],
+                           .is_hidden = !number && grid.hides_missing,
+                           .is_selected = is_selected,
+                           .is_hovered = is_hovered});
+  }
+
+  /// Scrolls to a cell that is selected from elsewhere.
+  void reveal(const GridLayout& layout) const {
+    int* revealed = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("revealed"), -1);
+    const std::optional<GridCell> at = events_.cell ? events_.cell : map_.selected;
+    const int now = at ? static_cast<int>(at->row * map_.grid.columns.tokens.size() + at->column) : -1;
+    if (std::exchange(*revealed, now) == now || !map_.selected || events_.cell) return;
+    const chart::Rect box = layout.cell(*at);
+    scroll_into_view(box.origin.y, box.end().y, ImGui::GetStyle().ScrollbarSize);
+    const float room = ImGui::GetWindowWidth() - layout.corner().x, left = ImGui::GetScrollX();
+    if (box.origin.x < left || box.end().x > left + room) ImGui::SetScrollX(std::max(box.origin.x - 0.5F * room, 0.0F));
+  }
+
+  Frame& frame_;
+  const GridMap& map_;
+  std::pair<double, double> ends_;
+  std::span<const std::uint32_t> colors_;
+  GridEvents events_;
+};
+
+}  // namespace
+
+float grid_height(const Grid& grid, float width, GridKind kind) {
+  const GridLayout layout(grid, {.width = {}, .room = {width, 0.0F}, .kind = kind});
+  return (width < kScaleRoom ? 0.0F : kScaleLine) + layout.corner().y + layout.size().y;
+}
+
+GridEvents draw_grid(Frame& frame, const GridMap& map) { return GridPainter(frame, map).draw(); }
+
+void draw_scale(const Frame& frame, std::span<const std::uint32_t> colors, const std::string& low, const std::string& high) {
+  ImFont* font = frame.ui.fonts().small;
+  const shell::Color ink = frame.ui.theme().text_dim;
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  put_text(font, at, ink, low);
+  constexpr float kGap = 6.0F, kSteps = 32.0F, kStep = kScaleBar / kSteps;
+  const float left = at.x + text_width(font, low) + kGap;
+  for (float i = 0.0F; i < kSteps; ++i) {
+    fill_rect({left + i * kStep, at.y + 2.0F}, {left + (i + 1.0F) * kStep, at.y + font_size(font)},
+              color_in(colors, (double{i} + 0.5) / double{kSteps}));
+  }
+  put_text(font, {left + kScaleBar + kGap, at.y}, ink, high);
+  ImGui::Dummy({left + kScaleBar + text_width(font, high) + 4.0F * kGap - at.x, font_size(font)});
+}
+
+}  // namespace headlight::app
