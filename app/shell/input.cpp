@@ -76,6 +76,36 @@ bool types_character(const KeyPress& press) {
   return is_character && !press.modifiers.control && !press.modifiers.alt && !press.modifiers.super;
 }
 
+std::optional<Key> key_of_character(std::string_view utf8) {
+  if (utf8.size() != 1) return std::nullopt;
+  const char character = utf8.front();
+  const auto offset = [&](Key first, char zero) { return static_cast<Key>(static_cast<int>(first) + character - zero); };
+  if (character >= 'a' && character <= 'z') return offset(Key::A, 'a');
+  if (character >= '0' && character <= '9') return offset(Key::Digit0, '0');
+  switch (character) {
+    case '-':
+      return Key::Minus;
+    case '+':
+    case '=':
+      return Key::Equal;
+    case ',':
+      return Key::Comma;
+    case '.':
+      return Key::Period;
+    case '/':
+      return Key::Slash;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<InputEvent> typed_character(std::string utf8, const KeyPress& before) {
+  const std::optional<Key> key = key_of_character(utf8);
+  const bool is_pressed = !key || *key >= Key::A || (before.key == *key && !before.modifiers.shift);
+  if (is_pressed) return {TextInput{std::move(utf8)}};
+  return {KeyPress{*key}, TextInput{std::move(utf8)}, KeyPress{*key, false}};
+}
+
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button, Modifiers modifiers) {
   return {MouseMove{position}, MouseClick{button, true, modifiers}, MouseClick{button, false, modifiers},
           kModifiersReleased};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -141,6 +142,12 @@ using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, K
 
 /// Does the key type a character, whose TextInput follows: a letter, a digit, Space, a sign of those above?
 bool types_character(const KeyPress& press);
+
+/// Returns the key of a character that the keyboard's layout has on it, wherever that key is; nullopt: none has a meaning.
+std::optional<Key> key_of_character(std::string_view utf8);
+/// Returns the events of a typed character. A sign or digit that is typed with another key or with Shift, as "/" is with
+/// Shift+7 in Germany, is a press of its own key as well. `before`: the key that was pressed last.
+std::vector<InputEvent> typed_character(std::string utf8, const KeyPress& before);
 
 /// Returns the events of moving there, press and release.
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
