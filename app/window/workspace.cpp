@@ -326,7 +326,7 @@ double Workspace::redraw_after_s() const {
   if (arrival_began_s_ || (stale_since_s_ && desk_.engine->is_busy())) wait_s = std::min(wait_s, kJobInterval_s);
   if (desk_.notice.is_shown()) wait_s = std::min(wait_s, std::max(notice_until_s_ - desk_.now_s, kJobInterval_s));
   if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - desk_.now_s, 0.0));
-  if (!waiting_.empty() || typed_row_.is_text()) wait_s = std::min(wait_s, typed_row_.wait_s(desk_.now_s));
+  if (!waiting_.empty()) wait_s = std::min(wait_s, typed_row_.wait_s(desk_.now_s));
   return wait_s;
 }
 
