@@ -189,8 +189,7 @@ void Workspace::build_begun(double now_s) {
   Frame panes = frame_of(arrives ? held : desk_.state);
   // The box moves when the model turns out to have two texts; who writes in it goes on.
   const bool has_two = has_two_texts(panes.state);
-  if (has_two != std::exchange(had_two_texts_, has_two) && desk_.ui.is_typing())
-    desk_.transient.text_focus = TextFocus::AtEnd;
+  if (has_two != std::exchange(had_two_texts_, has_two) && is_writing()) desk_.transient.text_focus = TextFocus::AtEnd;
   draw(menus, panes);
   desk_.transient.text_focus = TextFocus::None;
   is_mouse_held_ = ImGui::IsAnyMouseDown();

@@ -2,6 +2,7 @@
 
 #include "app/engine/continuation.h"
 #include "app/state/model_changes.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/second_text.h"
 #include "app/window/sidebar/panels.h"
 #include "app/window/workspace.h"
@@ -11,7 +12,8 @@ namespace headlight::app {
 
 void Workspace::follow_arrival(double now_s) {
   const bool arrives = desk_.is_arriving();
-  if (arrives && desk_.ui.is_typing() && !models_.browser().is_open()) {
+  types_in_dialog_ = desk_.ui.is_typing() && (types_in_dialog_ || has_popup());
+  if (arrives && is_writing()) {
     desk_.ui.leave_text_field();
     resumes_text_ = true;
   } else if (!arrives && std::exchange(resumes_text_, false)) {

@@ -350,6 +350,21 @@ TEST_SUITE("gpu") {
       CHECK(ui.ui().pixels_drawn() > before);
     }
   }
+
+  TEST_CASE("a model that was opened with Enter leaves the keyboard to the map, whoever had it before") {
+    UiDriver ui(with_text("one two three"));
+    ui.click("text.edit");
+    ui.press(Key::O, kControl);
+    ui.type(kGoldenModels + "gpt2");
+    ui.press(Key::Enter);
+    ui.settle();
+    REQUIRE_FALSE(ui.sees("browser.path"));
+    REQUIRE(is_model(ui.state().source));
+    CHECK_FALSE(ui.ui().is_typing());
+    const std::string text = ui.state().text();
+    ui.press(Key::Digit7);
+    CHECK(ui.state().text() == text);
+  }
 }
 
 }  // namespace viewer_keyboard_test
