@@ -88,6 +88,11 @@ enum class Key : std::uint8_t {
 };
 inline constexpr std::size_t kKeys = static_cast<std::size_t>(Key::F12) + 1;
 
+inline bool is_arrow(Key key) { return key == Key::Left || key == Key::Right || key == Key::Up || key == Key::Down; }
+inline bool is_backwards(Key arrow) { return arrow == Key::Left || arrow == Key::Up; }
+/// 0: x, 1: y.
+inline glm::length_t axis_of(Key arrow) { return arrow == Key::Up || arrow == Key::Down ? 1 : 0; }
+
 /// The modifier keys that are held.
 struct Modifiers {
   bool control = false;

@@ -94,6 +94,10 @@ void Ui::Impl::apply_input() {
   bool is_space_taken = false;
   for (const InputEvent& event : queue.take_frame()) {
     want_frames(kSettlingFrames, "input");
+    const auto* key = std::get_if<KeyPress>(&event);
+    const bool is_alt = key && key->key == Key::LeftAlt;
+    if (is_alt && key->down) is_alt_alone = !key->modifiers.control && !key->modifiers.shift && !key->modifiers.super;
+    if (!is_alt && !std::holds_alternative<MouseMove>(event)) is_alt_alone = false;
     quiet_s = 0.0;
     const bool is_move = std::holds_alternative<MouseMove>(event);
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
@@ -110,6 +114,8 @@ void Ui::Impl::apply_input() {
       // ends the editing.
       const bool leaves_field = press->key == Key::Escape && press->down && edited_field != 0;
       if (press->down && (!leaves_field || field_confirms)) pressed.push_back(*press);
+      // Alt alone is F10, as in other programs; Alt with something else is not.
+      if (press->key == Key::LeftAlt && !press->down && is_alt_alone) pressed.push_back({.key = Key::F10});
       if (leaves_field) {
         leaves_text_field = true;
         if (!field_confirms) keyboard.end();
@@ -122,6 +128,7 @@ void Ui::Impl::apply_input() {
     } else if (is_space_taken && std::holds_alternative<TextInput>(event)) {
       continue;  // what Space opened must not get it
     } else if (const auto* text = std::get_if<TextInput>(&event)) {
+      if (keyboard.take_text(text->utf8)) continue;
       typed += text->utf8;
     }
     layer.apply(event, scale);

@@ -76,6 +76,7 @@ struct Ui::Impl {
   std::vector<KeyPress> pressed;  ///< in this frame, without those that `keyboard` took
   std::string typed;              ///< in this frame, also into a text field
   Modifiers modifiers;
+  bool is_alt_alone = false;  ///< held, and nothing was pressed since
   int held_buttons = 0;
   double pointer_rest_s = 0.0;                               ///< since the pointer moved or something was pressed
   bool is_tooltip_shown = false, was_tooltip_shown = false;  ///< in this frame, in the one before

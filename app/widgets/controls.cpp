@@ -98,6 +98,13 @@ bool draw_small_button(Frame& frame, std::string name, const char* label, const 
   return is_clicked;
 }
 
+bool draw_entry(Frame& frame, std::string name, const char* label, bool is_chosen) {
+  const bool is_clicked = ImGui::MenuItem(label, nullptr, is_chosen);
+  mark_last_item(frame, std::move(name));
+  frame.ui.keyboard().name_last(label);
+  return is_clicked;
+}
+
 bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation, bool is_enabled) {
   ImGui::BeginDisabled(!is_enabled);
   const bool is_clicked = ImGui::ArrowButton(name.c_str(), direction);
@@ -216,6 +223,7 @@ OpenList::~OpenList() {
 bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen, const char* explanation) {
   const bool is_clicked = ImGui::Selectable(label, is_chosen);
   mark_last_item(frame_, name_ + "." + mark, explanation);
+  frame_.ui.keyboard().name_last(label);
   if (is_chosen) frame_.ui.keyboard().prefer_last();
   return is_clicked;
 }

@@ -56,6 +56,8 @@ bool draw_button(Frame& frame, std::string name, const char* label, const char* 
 bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation = nullptr);
 bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation = nullptr,
                        bool is_enabled = true);
+/// Draws an entry of a popup with its mark; its first letters find it.
+bool draw_entry(Frame& frame, std::string name, const char* label, bool is_chosen = false);
 /// Draws a check box with a border that is seen on any ground: nothing else shows an empty one.
 bool check_box(Frame& frame, std::string name, const char* label, bool& value, const char* explanation);
 

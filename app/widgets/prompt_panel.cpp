@@ -78,8 +78,7 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples) {
-    if (ImGui::MenuItem(example.title)) show_example(frame.state, example);
-    mark_last_item(frame, fmt::format("text.example.{}", index++));
+    if (draw_entry(frame, fmt::format("text.example.{}", index++), example.title)) show_example(frame.state, example);
   }
   ImGui::EndPopup();
 }

@@ -12,7 +12,7 @@ constexpr float kGroupGap = 20.0F;     // between them
 constexpr float kAroundLine = 14.0F;   // on either side of the line between groups and views
 constexpr float kViewPadding = 10.0F;  // on either side of a view's name
 constexpr float kArrow = 16.0F;        // of a list that opens
-constexpr float kRowInset = 6.0F;         // of grounds, above and below
+constexpr float kRowInset = 6.0F;      // of grounds, above and below
 constexpr float kRounding = 5.0F;
 constexpr float kHintPadding = 9.0F;
 constexpr float kAtEnd = kMargin + kFoldButtonEdge + 10.0F;
@@ -188,6 +188,7 @@ class RowPainter {
         frame_.state.view.tab = view.id;
       }
       mark_last_item(frame_, fmt::format("tab.{}", view.id), why.empty() ? std::string(view.help).c_str() : why.c_str());
+      frame_.ui.keyboard().name_last(view.title);
     }
   }
 

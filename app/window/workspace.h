@@ -231,6 +231,7 @@ class Workspace final : private CommandHost {
   void toggle_grid() override;
   bool is_presenting() const override { return desk_.is_presenting; }
   void toggle_presentation() override { desk_.is_presenting = !desk_.is_presenting; }
+  void toggle_menus() override;
   void toggle_welcome() override;
   PaintedMap selected_map() const override { return painted_map(desk_.result, desk_.state.selection); }
   bool verifies_head() const override { return desk_.settings.verifies_head; }
@@ -347,6 +348,7 @@ class Workspace final : private CommandHost {
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
   bool types_in_dialog_ = false;
+  bool opens_menus_ = false, has_open_menu_ = false;
   bool resumes_text_ = false;  ///< the text box has the keyboard again as soon as it is there
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
   std::string view_says_;       ///< the view's newest sentence in place of numbers, in the last frame

@@ -156,7 +156,8 @@ void Workspace::draw_menu(Frame& frame) {
                             .cards = [this] { return models_.welcome_cards(); },
                             .recent = [this] { return sessions_.recent(); }};
   row_form_ = row_form(desk_.ui, desk_.ui.size().x);
-  const MenuChoice choice = draw_menu_panel(frame, context, row_form_);
+  const MenuChoice choice = draw_menu_panel(frame, context, row_form_, std::exchange(opens_menus_, false));
+  has_open_menu_ = choice.is_open;
   if (choice.command) run(*choice.command);
   if (choice.card) models_.begin_with(*choice.card);
   if (choice.file) sessions_.open_recent(*choice.file);
