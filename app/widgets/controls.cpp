@@ -98,6 +98,16 @@ bool draw_small_button(Frame& frame, std::string name, const char* label, const 
   return is_clicked;
 }
 
+bool move_mark(const Frame& frame, std::size_t& marked, std::size_t rows, std::size_t page) {
+  if (rows == 0) return false;
+  const std::size_t before = marked, last = rows - 1;
+  if (frame.ui.is_pressed(shell::Key::Down)) marked = marked >= last ? 0 : marked + 1;
+  if (frame.ui.is_pressed(shell::Key::Up)) marked = marked == 0 ? last : marked - 1;
+  if (frame.ui.is_pressed(shell::Key::PageDown)) marked = std::min(marked + page, last);
+  if (frame.ui.is_pressed(shell::Key::PageUp)) marked -= std::min(marked, page);
+  return marked != before;
+}
+
 bool draw_entry(Frame& frame, std::string name, const char* label, bool is_chosen) {
   const bool is_clicked = ImGui::MenuItem(label, nullptr, is_chosen);
   mark_last_item(frame, std::move(name));

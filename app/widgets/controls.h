@@ -56,6 +56,9 @@ bool draw_button(Frame& frame, std::string name, const char* label, const char* 
 bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation = nullptr);
 bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation = nullptr,
                        bool is_enabled = true);
+/// Moves the mark of a list of so many rows by the keys that the text field above it passes on: round about by one, to the
+/// ends by a page. Returns whether it moved.
+bool move_mark(const Frame& frame, std::size_t& marked, std::size_t rows, std::size_t page = 10);
 /// Draws an entry of a popup with its mark; its first letters find it.
 bool draw_entry(Frame& frame, std::string name, const char* label, bool is_chosen = false);
 /// Draws a check box with a border that is seen on any ground: nothing else shows an empty one.

@@ -18,7 +18,8 @@ constexpr Line kLines[] = {
     Line{"browser.close", "Leaves the model as it is (Esc)."},
     Line{"browser.open", "Opens what the field names."},
     Line{"browser.path",
-         "A folder as Hugging Face writes it, a .gguf, .safetensors, .bin or .pt file, or organisation/name."},
+         "Finds models by name (arrows choose, Enter opens), or is a path: a folder as Hugging Face writes it, a .gguf, "
+         ".safetensors, .bin or .pt file, or organisation/name."},
     Line{"capture.close", "Goes back to the playground; the file stays as it is."},
     Line{"capture.open", "Asks for another .safetensors or .npz file."},
     Line{"compare.freeze", "From now on maps show how the run differs from what it is now (Ctrl+D)."},

@@ -162,7 +162,7 @@ void Models::dialog(Frame& frame) {
                             .is_looking = jobs_.is_looking(),
                             .opening = jobs_.is_opening() ? jobs_.path_being_opened() : std::string(),
                             .shown = model_path(frame.state.source)});
-  if (choice.path) open(*choice.path);
+  if (choice.path) open(named_model(*choice.path));
 }
 
 void Models::show_capture(const fs::path& path) {

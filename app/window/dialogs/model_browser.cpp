@@ -36,7 +36,7 @@ std::string about(const ListedModel& model) {
 }
 
 /// Draws a row of the list: name and facts at the left, size at the right. Returns whether it was clicked.
-bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is_shown, bool is_opening) {
+bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is_shown, bool is_opening, bool is_marked) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const bool can_open = model.problem.empty();
@@ -50,6 +50,7 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   mark_last_item(frame, fmt::format("browser.model.{}", index));
   if (is_shown) frame.ui.keyboard().prefer_last();
   ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_marked) list->AddRect(low, high, theme.accent, 6.0F);
   if (is_shown || (is_hovered && can_open)) list->AddRectFilled(low, high, is_shown ? theme.active : theme.hover, 6.0F);
   if (is_hovered && can_open) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   const std::string path = utf8(model.path);
@@ -74,9 +75,11 @@ void draw_small(Frame& frame, const char* text, shell::Color color) { write_wrap
 }  // namespace
 
 void ModelBrowser::open() {
-  if (!is_open_) focus_ = shell::FieldFocus::SelectAll;
+  focus_ = shell::FieldFocus::SelectAll;
   is_open_ = true;
   trouble_.clear();
+  marked_.reset();
+  if (!is_path(typed_)) typed_.clear();
 }
 
 ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& context) {
@@ -101,14 +104,18 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
     frame.ui.ensure_glyphs(model.name);
     frame.ui.ensure_glyphs(model.problem);
   }
-  draw_path(frame, choice);
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < context.models.size(); ++i) {
+    if (is_in_name(typed_, context.models[i].name)) shown.push_back(i);
+  }
+  draw_path(frame, context, shown, choice);
   if (!trouble_.empty()) {
     frame.ui.ensure_glyphs(trouble_);
     draw_small(frame, trouble_.c_str(), frame.ui.theme().warning);
     frame.mark("browser.trouble", last_item_rect());
   }
   ImGui::Spacing();
-  draw_list(frame, context, choice);
+  draw_list(frame, context, shown, choice);
   ImGui::Spacing();
   if (draw_button(frame, "browser.close", "Close")) {
     is_open_ = false;
@@ -126,10 +133,13 @@ void ModelBrowser::browse() {
   }
 }
 
-void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
+void ModelBrowser::draw_path(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
+                             ModelBrowserChoice& choice) {
   draw_small(frame,
-             "A folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or organisation/name from the cache",
+             "A name from the list, a folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or "
+             "organisation/name from the cache",
              frame.ui.theme().text_dim);
+  const std::string before = typed_;
   const ImGuiStyle& style = ImGui::GetStyle();
   const float buttons = ImGui::CalcTextSize("BrowseOpen").x + 4.0F * style.FramePadding.x;
   const float field = ImGui::GetContentRegionAvail().x - buttons - 2.0F * style.ItemSpacing.x;
@@ -137,9 +147,16 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
                                                 {.width = field,
                                                  .focus = std::exchange(focus_, shell::FieldFocus::None),
                                                  .passes_escape = true,
-                                                 .hint = "Path, or organisation/name",
+                                                 .passes_list_keys = true,
+                                                 .hint = "Part of a name, a path, or organisation/name",
                                                  .enter_confirms = true});
   mark_last_item(frame, "browser.path");
+  if (typed_ != before) marked_ = is_path(typed_) || typed_.empty() ? std::nullopt : std::optional<std::size_t>(0);
+  std::size_t mark = marked_.value_or(shown.size() - 1);  // Down comes to the first
+  if (move_mark(frame, mark, shown.size())) {
+    marked_ = mark;
+    follows_mark_ = true;
+  }
   ImGui::SameLine();
   if (draw_button(frame, "browser.browse", "Browse")) browse();
   ImGui::SameLine();
@@ -147,24 +164,32 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
   const bool is_clicked = ImGui::Button("Open");
   ImGui::EndDisabled();
   mark_last_item(frame, "browser.open");
-  if ((is_confirmed || is_clicked) && !typed_.empty()) choice.path = typed_;
+  if (!is_confirmed && !is_clicked) return;
+  if (marked_ && *marked_ < shown.size()) {
+    choice.path = utf8(context.models[shown[*marked_]].path);
+  } else if (!typed_.empty()) {
+    choice.path = typed_;
+  }
 }
 
-void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice) {
+void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
+                             ModelBrowserChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
   const float most = std::max(frame.ui.size().y - 260.0F, 120.0F);
   ImGui::BeginChild("models", {0.0F, std::min(kListHeight, most)});
   const shell::ControlGroup group(frame.ui.keyboard(), "models");
   std::optional<ListedModel::Origin> origin;
-  for (std::size_t i = 0; i < context.models.size(); ++i) {
-    const ListedModel& model = context.models[i];
+  for (std::size_t row = 0; row < shown.size(); ++row) {
+    const ListedModel& model = context.models[shown[row]];
     if (origin != model.origin) {
       if (origin) ImGui::Dummy({1.0F, 6.0F});
       draw_small(frame, heading_of(model.origin), theme.text_dim);
       origin = model.origin;
     }
     const std::string path = utf8(model.path);
-    if (draw_row(frame, model, i, path == context.shown, path == context.opening)) choice.path = path;
+    const bool is_marked = marked_ == row;
+    if (draw_row(frame, model, shown[row], path == context.shown, path == context.opening, is_marked)) choice.path = path;
+    if (is_marked && std::exchange(follows_mark_, false)) ImGui::SetScrollHereY();
   }
   if (context.is_looking) {
     draw_small(frame, "Looking for models\u2026", theme.text_dim);
@@ -176,6 +201,8 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
                "or drop a model's folder or .gguf file on the window.",
                theme.text_dim);
     frame.mark("browser.empty", last_item_rect());
+  } else if (shown.empty()) {
+    draw_small(frame, "No model of this list has that in its name.", theme.text_dim);
   }
   ImGui::EndChild();
 }
