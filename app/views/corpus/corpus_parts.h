@@ -7,6 +7,7 @@
 #include "app/data/survey/survey_room.h"
 #include "app/figures/running_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/folder_list.h"
 #include "app/widgets/table_view.h"
 #include "export/drawing.h"
 
@@ -131,7 +132,13 @@ class SurveyForm {
   static void draw_progress(Frame& frame);
 
  private:
-  bool is_open_ = false;
+  /// Says below the fields why something failed.
+  template <typename Action>
+  void attempt(const Action& action);
+
+  bool is_open_ = false, browses_folder_ = false;
+  FolderList files_{{".txt", ".jsonl", ".gz"}};
+  shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the first field, in the next frame
   std::string corpus_, folder_, trouble_;
   int limit_ = 0;
 };
