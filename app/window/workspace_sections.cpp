@@ -73,9 +73,9 @@ void Workspace::draw_text_section(Frame& frame) {
   if (has_two_texts(frame.state)) {
     draw_prompt_switches(frame);
   } else if (!is_model(frame.state.source)) {
-    draw_text_panel(frame, text_memory_, error_of(ErrorSection::Text));
+    draw_text_panel(frame, text_memory_);
   } else {
-    draw_prompt_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
+    draw_prompt_panel(frame, prompt_memory_);
   }
   if (can_open_second_text()) draw_second_text(frame);
 }

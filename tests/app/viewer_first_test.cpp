@@ -218,10 +218,10 @@ TEST_SUITE("gpu") {
     show_marian(ui);
     REQUIRE_FALSE(ui.result().translated->lines.front().empty());
     ui.fill_in("text.edit", "");
-    CHECK(ui.sees("text.warning"));
+    CHECK(ui.sees("stale.error"));
     CHECK(ui.window().shown_translation().empty());
     ui.fill_in("text.edit", "b");
-    CHECK_FALSE(ui.sees("text.warning"));
+    CHECK_FALSE(ui.sees("stale.error"));
     CHECK(ui.window().shown_translation() == ui.result().translated->lines.front());
     ui.click("model.close");
     CHECK_FALSE(ui.sees("text.target"));

@@ -315,7 +315,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("text.stretch"));
     ui.fill_in("text.edit", text);
     CHECK(ui.result().error.find("the model has positions for 32") != std::string::npos);
-    CHECK(ui.sees("text.warning"));
+    CHECK(ui.sees("stale.error"));
     REQUIRE(ui.sees("text.stretch"));
     check_tips(ui);
     ui.click("text.stretch");
@@ -327,7 +327,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("text.stretch"));
     ui.click("text.to_ids");
     ui.fill_in("text.ids", "999");  // refused, but not for its length
-    CHECK(ui.sees("text.warning"));
+    CHECK(ui.sees("stale.error"));
     CHECK_FALSE(ui.sees("text.stretch"));
   }
 
