@@ -98,6 +98,8 @@ void Ui::Impl::apply_input() {
     const bool is_alt = key && key->key == Key::LeftAlt;
     if (is_alt && key->down) is_alt_alone = !key->modifiers.control && !key->modifiers.shift && !key->modifiers.super;
     if (!is_alt && !std::holds_alternative<MouseMove>(event)) is_alt_alone = false;
+    if (std::holds_alternative<TextInput>(event)) was_typed = true;
+    if (std::holds_alternative<MouseMove>(event)) was_typed = false;
     quiet_s = 0.0;
     const bool is_move = std::holds_alternative<MouseMove>(event);
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
@@ -290,7 +292,7 @@ std::string Ui::redraw_reason() const {
 
 bool Ui::wants_tooltip() {
   Impl& self = *impl_;
-  if (self.held_buttons > 0) return false;
+  if (self.held_buttons > 0 || self.was_typed) return false;
   const bool has_rested = self.pointer_rest_s >= kTooltipRest_s;
   (has_rested ? self.is_tooltip_shown : self.is_tooltip_awaited) = true;
   // Dear ImGui measures a tooltip in its first frame and shows it in the next.

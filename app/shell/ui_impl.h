@@ -78,7 +78,8 @@ struct Ui::Impl {
   Modifiers modifiers;
   bool is_alt_alone = false;  ///< held, and nothing was pressed since
   int held_buttons = 0;
-  double pointer_rest_s = 0.0;                               ///< since the pointer moved or something was pressed
+  bool was_typed = false;       ///< since the pointer moved: what it was left on needs no tooltip
+  double pointer_rest_s = 0.0;  ///< since the pointer moved or something was pressed
   bool is_tooltip_shown = false, was_tooltip_shown = false;  ///< in this frame, in the one before
   bool is_tooltip_awaited = false;
 

@@ -20,15 +20,28 @@ void show_tooltip(Frame& frame, std::string_view text) {
   draw_tooltip(frame, last_item_rect(), text);
 }
 
+chart::Rect drawn_dialog;  ///< empty: none is being drawn
+
 float label_width(ImFont* font, const std::string& label, float padding) {
   return std::ceil(text_width(font, label)) + 2.0F * padding;
 }
 
 }  // namespace
 
-Tooltip::Tooltip(Frame& frame, const chart::Rect& explained) : frame_(frame) {
-  constexpr float kAway = 8.0F, kWide = 0.25F, kHigh = 0.4F;  // parts of the window
+Tooltip::Tooltip(Frame& frame, const chart::Rect& explained, const chart::Rect& around) : frame_(frame) {
+  constexpr float kAway = 8.0F, kRoom = 310.0F;  // of most tooltips
+  constexpr float kWide = 0.25F, kHigh = 0.4F;   // parts of the window
   const glm::vec2 window = frame.ui.size(), middle = explained.center();
+  const chart::Rect& clear = around.is_empty() ? drawn_dialog : around;
+  const bool fits_right = window.x - clear.end().x >= kRoom, fits_left = clear.origin.x >= kRoom;
+  if (!clear.is_empty() && (fits_right || fits_left)) {
+    const bool goes_down = middle.y < 0.6F * window.y;
+    const glm::vec2 at(fits_right ? clear.end().x + kAway : clear.origin.x - kAway,
+                       goes_down ? explained.origin.y : explained.end().y);
+    ImGui::SetNextWindowPos(at, ImGuiCond_Always, {fits_right ? 0.0F : 1.0F, goes_down ? 0.0F : 1.0F});
+    ImGui::BeginTooltip();
+    return;
+  }
   const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
   if (explained.size.y <= kHigh * window.y) {
     // The side on which there is more room: the pivot is the tooltip's corner or edge that comes to the place.
@@ -292,10 +305,13 @@ Dialog::Dialog(Frame& frame, const char* title, bool& is_open, float width) {
   is_visible_ = ImGui::BeginPopupModal(title, &is_open, ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar();
   if (!is_open && is_visible_) ImGui::CloseCurrentPopup();
+  if (is_visible_) drawn_dialog = window_rect();
 }
 
 Dialog::~Dialog() {
-  if (is_visible_) ImGui::EndPopup();
+  if (!is_visible_) return;
+  drawn_dialog = {};
+  ImGui::EndPopup();
 }
 
 bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin) {

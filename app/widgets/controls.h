@@ -32,10 +32,11 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation =
 void explain_last_item(Frame& frame, const char* text);
 
 /// The only way to a tooltip: it stands beside `explained`, or below or above it where it is wide, and covers nothing of it.
-/// It is marked as "tooltip" when the scope ends.
+/// Where the window has the room it stands beside `around` instead, a map, or else the dialog that is drawn. It is marked as
+/// "tooltip" when the scope ends.
 class Tooltip {
  public:
-  Tooltip(Frame& frame, const chart::Rect& explained);
+  Tooltip(Frame& frame, const chart::Rect& explained, const chart::Rect& around = {});
   ~Tooltip();
   Tooltip(const Tooltip&) = delete;
   Tooltip& operator=(const Tooltip&) = delete;
