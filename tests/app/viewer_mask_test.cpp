@@ -255,10 +255,12 @@ TEST_SUITE("gpu") {
     ui.click("welcome.notebook-001");
     ui.press(Key::P);
     CHECK(ui.sees("status.reset.button"));
+    ui.press(Key::F2);
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));
     ui.press(Key::P);
+    ui.press(Key::F2);
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));
