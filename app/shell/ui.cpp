@@ -322,6 +322,8 @@ bool Ui::take_key(Key key) {
 
 void Ui::skip_text_of_key() { impl_->queue.drop_text(); }
 
+std::optional<std::size_t> Ui::take_cut() { return std::exchange(impl_->cut_at, std::nullopt); }
+
 void Ui::leave_text_field() { impl_->leaves_text_field = true; }
 
 bool Ui::is_typing() const { return ImGui::GetIO().WantTextInput; }

@@ -8,6 +8,7 @@
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
 #include "app/state/corpus_settings.h"
+#include "app/widgets/size_text.h"
 #include "app/window/frame_guard.h"
 #include "core/error.h"
 #include "platform/clock.h"
@@ -145,6 +146,9 @@ void Workspace::build_begun(double now_s) {
   // chosen comes back unless the user chooses anew.
   follow_arrival(now_s);
   follow_staleness(now_s);
+  if (const std::optional<std::size_t> most = desk_.ui.take_cut()) {
+    desk_.warn(fmt::format("The text box takes {}: what comes after that was left out.", short_bytes(*most)));
+  }
   const bool shows_state = desk_.is_current() && desk_.requested_inputs == run_inputs(desk_.state);
   const Shown chosen = shown_of(desk_.state);
   if (!desk_.is_arriving()) clamp_selection(desk_.state, desk_.result.shapes);

@@ -222,6 +222,23 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().gains.size() == 1);
   }
 
+  TEST_CASE("every menu fits into a window of 800 lines") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    ui.resize(1280, 800);
+    for (const char* menu : {"menu.File", "menu.Edit", "menu.View", "menu.Help"}) {
+      CAPTURE(menu);
+      ui.click(menu);
+      std::size_t entries = 0;
+      for (const auto& [name, tip] : ui.window().item_tips()) {
+        if (!name.starts_with("menu.")) continue;
+        ++entries;
+        CHECK(ui.rect(name).end().y <= 800.0F);
+      }
+      CHECK(entries > 8);
+      ui.press(Key::Escape);
+    }
+  }
+
   TEST_CASE("tooltips cover nothing of what they explain") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
