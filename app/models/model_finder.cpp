@@ -115,6 +115,11 @@ class Search {
 
 }  // namespace
 
+std::string ListedModel::about() const {
+  const std::string both = decoder_layers > 0 ? fmt::format("{} + {}", layers, decoder_layers) : std::to_string(layers);
+  return fmt::format("{} \u00B7 {} layers \u00D7 {} heads", family, both, heads);
+}
+
 std::vector<ListedModel> list_models(const ModelSearch& wanted, const std::atomic<bool>& stops) {
   Search search(stops);
   search.add_folder(shared_folder() / "models", ListedModel::Origin::Bundled);

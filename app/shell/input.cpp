@@ -77,26 +77,10 @@ bool types_character(const KeyPress& press) {
 }
 
 std::optional<Key> key_of_character(std::string_view utf8) {
-  if (utf8.size() != 1) return std::nullopt;
-  const char character = utf8.front();
-  const auto offset = [&](Key first, char zero) { return static_cast<Key>(static_cast<int>(first) + character - zero); };
-  if (character >= 'a' && character <= 'z') return offset(Key::A, 'a');
-  if (character >= '0' && character <= '9') return offset(Key::Digit0, '0');
-  switch (character) {
-    case '-':
-      return Key::Minus;
-    case '+':
-    case '=':
-      return Key::Equal;
-    case ',':
-      return Key::Comma;
-    case '.':
-      return Key::Period;
-    case '/':
-      return Key::Slash;
-    default:
-      return std::nullopt;
-  }
+  constexpr std::string_view kInOrderOfKeys = "-=,./0123456789abcdefghijklmnopqrstuvwxyz";
+  const std::size_t at = kInOrderOfKeys.find(utf8 == "+" ? "=" : utf8);
+  if (utf8.size() != 1 || at == std::string_view::npos) return std::nullopt;
+  return static_cast<Key>(static_cast<std::size_t>(Key::Minus) + at);
 }
 
 std::vector<InputEvent> typed_character(std::string utf8, const KeyPress& before) {

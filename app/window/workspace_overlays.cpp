@@ -95,8 +95,8 @@ bool lacks_text(const State& state) {
 }
 
 /// Dims the whole current window, which covers what belongs to other inputs than the present ones, and says at its top why
-/// that is still there: `error`, or how far the computation is. Returns the box, with room for a button below the error.
-chart::Rect draw_stale_panel(Frame& frame, const std::string& error, const EngineProgress& progress) {
+/// that is still there: `error`, or how far the computation is.
+void draw_stale_panel(Frame& frame, const std::string& error, const EngineProgress& progress) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const bool has_failed = !error.empty();
@@ -124,7 +124,8 @@ chart::Rect draw_stale_panel(Frame& frame, const std::string& error, const Engin
     y += line_height;
   }
   if (!has_failed && advance.share) draw_bar(frame, box, box.end().y - 16.0F, advance.share);
-  return box;
+  ImGui::SetCursorScreenPos({left, box.end().y - 12.0F - ImGui::GetFrameHeight()});
+  if (has_failed && has_cure(frame)) draw_cure(frame);
 }
 
 /// Unlike panes they come to the front.
@@ -171,22 +172,13 @@ void Workspace::draw_staleness(Frame& frame) {
     ImGui::SetNextWindowPos(rect.origin);
     ImGui::SetNextWindowSize(rect.size);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-    ImGui::Begin(name, nullptr, kOverlayFlags | ImGuiWindowFlags_NoInputs);
+    ImGui::Begin(name, nullptr, has_cure(frame) ? kOverlayFlags : kOverlayFlags | ImGuiWindowFlags_NoInputs);
     ImGui::PopStyleVar();
     draw_content();
     ImGui::End();
   };
-  chart::Rect box;
   dim("stale center", desk_.layout.center,
-      [&] { box = draw_stale_panel(frame, has_failed ? desk_.result.error : std::string(), desk_.engine->progress()); });
-  if (has_failed && has_cure(frame) && !box.is_empty()) {  // a window of its own, which takes the pointer
-    ImGui::SetNextWindowPos({box.origin.x + kInset, box.end().y - 12.0F - ImGui::GetFrameHeight()});
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-    ImGui::Begin("cure", nullptr, kOverlayFlags | ImGuiWindowFlags_AlwaysAutoResize);
-    ImGui::PopStyleVar();
-    draw_cure(frame);
-    ImGui::End();
-  }
+      [&] { draw_stale_panel(frame, has_failed ? desk_.result.error : std::string(), desk_.engine->progress()); });
   dim("stale grid", desk_.layout.grid, [&] {
     ImGui::GetWindowDrawList()->AddRectFilled(desk_.layout.grid.origin, desk_.layout.grid.end(),
                                               shell::with_alpha(desk_.ui.theme().panel, kDim));

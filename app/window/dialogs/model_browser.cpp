@@ -2,6 +2,7 @@
 
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
 
@@ -24,15 +25,6 @@ const char* heading_of(ListedModel::Origin origin) {
       return "Hugging Face cache";
   }
   return "";
-}
-
-/// Returns "GPT-2 · 12 layers × 12 heads · 124 M parameters".
-std::string about(const ListedModel& model) {
-  if (!model.problem.empty()) return model.problem;
-  const std::string layers =
-      model.decoder_layers > 0 ? fmt::format("{} + {}", model.layers, model.decoder_layers) : std::to_string(model.layers);
-  return fmt::format("{} · {} layers × {} heads · {} parameters", model.family, layers, model.heads,
-                     short_count(model.parameters));
 }
 
 /// Draws a row of the list: name and facts at the left, size at the right. Returns whether it was clicked.
@@ -64,13 +56,13 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   const float room = width - size_width - 3.0F * kEdge;
   const std::string name = fit_text(fonts.strong, model.name, room);
   put_text(fonts.strong, {low.x + kEdge, low.y + 6.0F}, can_open ? theme.text : theme.text_dim, name);
-  const std::string facts = fit_text(fonts.small, about(model), room);
+  const std::string facts = fit_text(
+      fonts.small,
+      can_open ? fmt::format("{} \u00B7 {} parameters", model.about(), short_count(model.parameters)) : model.problem, room);
   put_text(fonts.small, {low.x + kEdge, high.y - 6.0F - font_size(fonts.small)}, can_open ? theme.text_dim : theme.warning,
            facts);
   return was_clicked && can_open;
 }
-
-void draw_small(Frame& frame, const char* text, shell::Color color) { write_wrapped(frame.ui.fonts().small, color, text); }
 
 }  // namespace
 
@@ -109,11 +101,7 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
     if (is_in_name(typed_, context.models[i].name)) shown.push_back(i);
   }
   draw_path(frame, context, shown, choice);
-  if (!trouble_.empty()) {
-    frame.ui.ensure_glyphs(trouble_);
-    draw_small(frame, trouble_.c_str(), frame.ui.theme().warning);
-    frame.mark("browser.trouble", last_item_rect());
-  }
+  if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, "browser.trouble");
   ImGui::Spacing();
   draw_list(frame, context, shown, choice);
   ImGui::Spacing();
@@ -135,10 +123,9 @@ void ModelBrowser::browse() {
 
 void ModelBrowser::draw_path(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
                              ModelBrowserChoice& choice) {
-  draw_small(frame,
+  write_note(frame,
              "A name from the list, a folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or "
-             "organisation/name from the cache",
-             frame.ui.theme().text_dim);
+             "organisation/name from the cache");
   const std::string before = typed_;
   const ImGuiStyle& style = ImGui::GetStyle();
   const float buttons = ImGui::CalcTextSize("BrowseOpen").x + 4.0F * style.FramePadding.x;
@@ -183,7 +170,7 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, c
     const ListedModel& model = context.models[shown[row]];
     if (origin != model.origin) {
       if (origin) ImGui::Dummy({1.0F, 6.0F});
-      draw_small(frame, heading_of(model.origin), theme.text_dim);
+      write_note(frame, heading_of(model.origin));
       origin = model.origin;
     }
     const std::string path = utf8(model.path);
@@ -192,17 +179,16 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, c
     if (is_marked && std::exchange(follows_mark_, false)) ImGui::SetScrollHereY();
   }
   if (context.is_looking) {
-    draw_small(frame, "Looking for models\u2026", theme.text_dim);
+    write_note(frame, "Looking for models\u2026");
   } else if (context.models.empty()) {
     ImGui::Dummy({1.0F, 12.0F});
     write_text(frame.ui.fonts().strong, theme.text, "No models on this computer yet");
-    draw_small(frame,
+    write_note(frame,
                "Download one, for instance with  hf download openai-community/gpt2  and open this list again, "
-               "or drop a model's folder or .gguf file on the window.",
-               theme.text_dim);
+               "or drop a model's folder or .gguf file on the window.");
     frame.mark("browser.empty", last_item_rect());
   } else if (shown.empty()) {
-    draw_small(frame, "No model of this list has that in its name.", theme.text_dim);
+    write_note(frame, "No model of this list has that in its name.");
   }
   ImGui::EndChild();
 }
