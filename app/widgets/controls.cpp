@@ -33,21 +33,16 @@ Tooltip::Tooltip(Frame& frame, const chart::Rect& explained, const chart::Rect& 
   constexpr float kWide = 0.25F, kHigh = 0.4F;   // parts of the window
   const glm::vec2 window = frame.ui.size(), middle = explained.center();
   const chart::Rect& clear = around.is_empty() ? drawn_dialog : around;
-  const bool fits_right = window.x - clear.end().x >= kRoom, fits_left = clear.origin.x >= kRoom;
-  if (!clear.is_empty() && (fits_right || fits_left)) {
-    const bool goes_down = middle.y < 0.6F * window.y;
-    const glm::vec2 at(fits_right ? clear.end().x + kAway : clear.origin.x - kAway,
-                       goes_down ? explained.origin.y : explained.end().y);
-    ImGui::SetNextWindowPos(at, ImGuiCond_Always, {fits_right ? 0.0F : 1.0F, goes_down ? 0.0F : 1.0F});
-    ImGui::BeginTooltip();
-    return;
-  }
-  const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
-  if (explained.size.y <= kHigh * window.y) {
+  const bool fits_right = window.x - clear.end().x >= kRoom;
+  const bool is_clear = !clear.is_empty() && (fits_right || clear.origin.x >= kRoom);
+  const chart::Rect& free = is_clear ? clear : explained;
+  const bool is_wide = !is_clear && (explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y);
+  if (is_clear || explained.size.y <= kHigh * window.y) {
     // The side on which there is more room: the pivot is the tooltip's corner or edge that comes to the place.
     const float near_pointer = std::clamp(pointer_position().x, explained.origin.x, explained.end().x);
-    const bool goes_right = (is_wide ? near_pointer : middle.x) < 0.5F * window.x, goes_down = middle.y < 0.6F * window.y;
-    const float beside = goes_right ? explained.end().x + kAway : explained.origin.x - kAway;
+    const bool has_more_right = (is_wide ? near_pointer : middle.x) < 0.5F * window.x;
+    const bool goes_right = is_clear ? fits_right : has_more_right, goes_down = middle.y < 0.6F * window.y;
+    const float beside = goes_right ? free.end().x + kAway : free.origin.x - kAway;
     const float below = goes_down ? explained.end().y + kAway : explained.origin.y - kAway;
     const glm::vec2 at =
         is_wide ? glm::vec2(near_pointer, below) : glm::vec2(beside, goes_down ? explained.origin.y : explained.end().y);

@@ -47,7 +47,7 @@ fs::path nearest_folder(const fs::path& folder) {
 
 }  // namespace
 
-void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recent) {
+void FolderList::open(const std::string& typed, const std::vector<fs::path>& recent) {
   is_open_ = true;
   focus_ = shell::FieldFocus::AtEnd;
   places_.clear();
@@ -56,12 +56,14 @@ void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recen
     const bool is_new = std::ranges::none_of(places_, [&](const Place& known) { return known.folder == place; });
     if (is_new && fs::is_directory(place, failure)) places_.push_back({.name = std::move(name), .folder = place});
   };
+  std::error_code failure;
+  fs::path folder = fs::current_path(failure);
   try {
     add("Home", expand_home("~"));
     add("Downloads", expand_home("~/Downloads"));
+    folder = expand_home(typed.empty() ? "~" : typed);
   } catch (const Error&) {  // without HOME there are no such places
   }
-  std::error_code failure;
   add("Working folder", fs::current_path(failure));
   add("Model cache", model::hub_cache_folder());
   add("Whole disk", fs::current_path(failure).root_path());

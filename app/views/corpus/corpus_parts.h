@@ -132,10 +132,6 @@ class SurveyForm {
   static void draw_progress(Frame& frame);
 
  private:
-  /// Says below the fields why something failed.
-  template <typename Action>
-  void attempt(const Action& action);
-
   bool is_open_ = false, browses_folder_ = false;
   FolderList files_{{".txt", ".jsonl", ".gz"}};
   shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the first field, in the next frame

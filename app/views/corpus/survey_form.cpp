@@ -24,17 +24,6 @@ void SurveyForm::open(const Frame& /*frame*/) {
   trouble_.clear();
 }
 
-template <typename Action>
-void SurveyForm::attempt(const Action& action) {
-  try {
-    trouble_.clear();
-    action();
-  } catch (const std::exception& error) {
-    trouble_ = error.what();
-    focus_ = shell::FieldFocus::AtEnd;  // to mend it
-  }
-}
-
 void SurveyForm::draw(Frame& frame) {
   const Dialog dialog(frame, "Survey a text", is_open_, kFormWidth);
   if (!dialog.is_visible()) return files_.close();
@@ -67,7 +56,7 @@ void SurveyForm::draw(Frame& frame) {
     ImGui::SameLine();
     if (!draw_button(frame, name + ".browse", "Browse", "Goes through folders.")) return;
     browses_folder_ = &text == &folder_;
-    attempt([&] { files_.open(expand_home(text.empty() ? "~" : text)); });
+    files_.open(text);
   };
   write_note(frame, model.empty()
                         ? "What every head does over a whole corpus. Open a language model first (Ctrl+O)."
@@ -92,13 +81,16 @@ void SurveyForm::draw(Frame& frame) {
   ImGui::SameLine();
   if (draw_button(frame, "corpus.form.cancel", "Cancel", "Leaves everything as it is.", 96.0F)) is_open_ = false;
   if (can_begin && (is_confirmed || is_clicked)) {
-    attempt([&] {
+    try {
       frame.surveys->start({.corpus = fs::absolute(expand_home(corpus_)),
                             .folder = fs::absolute(expand_home(folder_)).lexically_normal(),
                             .model = model,
                             .limit = static_cast<std::uint32_t>(limit_)});
       is_open_ = false;
-    });
+    } catch (const std::exception& error) {
+      trouble_ = error.what();
+      focus_ = shell::FieldFocus::AtEnd;  // to mend it
+    }
   }
   if (!is_open_) ImGui::CloseCurrentPopup();
 }

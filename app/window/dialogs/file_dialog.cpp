@@ -181,7 +181,7 @@ void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
     trouble_.clear();
   }
   ImGui::SameLine();
-  if (draw_button(frame, words.prefix + "browse", "Browse")) browse();
+  if (draw_button(frame, words.prefix + "browse", "Browse")) files_.open(typed_);
 }
 
 std::optional<fs::path> FileDialog::confirm() {
@@ -198,14 +198,6 @@ std::optional<fs::path> FileDialog::confirm() {
     trouble_ = error.what();
   }
   return std::nullopt;
-}
-
-void FileDialog::browse() {
-  try {
-    files_.open(expand_home(typed_.empty() ? "~" : typed_));
-  } catch (const Error& error) {
-    trouble_ = error.what();
-  }
 }
 
 }  // namespace headlight::app

@@ -113,14 +113,6 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
   return choice;
 }
 
-void ModelBrowser::browse() {
-  try {
-    files_.open(typed_.empty() ? expand_home("~") : expand_home(typed_), recent_folders_);
-  } catch (const Error& error) {
-    trouble_ = error.what();
-  }
-}
-
 void ModelBrowser::draw_path(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
                              ModelBrowserChoice& choice) {
   write_note(frame,
@@ -145,7 +137,7 @@ void ModelBrowser::draw_path(Frame& frame, const ModelBrowserContext& context, c
     follows_mark_ = true;
   }
   ImGui::SameLine();
-  if (draw_button(frame, "browser.browse", "Browse")) browse();
+  if (draw_button(frame, "browser.browse", "Browse")) files_.open(typed_, recent_folders_);
   ImGui::SameLine();
   ImGui::BeginDisabled(typed_.empty());
   const bool is_clicked = ImGui::Button("Open");

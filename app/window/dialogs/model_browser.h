@@ -37,8 +37,6 @@ class ModelBrowser {
   ModelBrowserChoice draw(Frame& frame, const ModelBrowserContext& context);
 
  private:
-  /// Goes through folders, from the typed path on.
-  void browse();
   /// `shown`: the models that what is typed finds.
   void draw_path(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
                  ModelBrowserChoice& choice);
