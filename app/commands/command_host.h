@@ -86,6 +86,8 @@ class CommandHost {
   virtual void go_on_in_lesson() = 0;
   virtual void go_back_in_lesson() = 0;
   virtual void toggle_palette() = 0;
+  /// Opens the first menu for the keyboard, or closes those that are open.
+  virtual void toggle_menus() = 0;
   virtual void show_about() = 0;
   /// Opens the dialog in which every device is checked.
   virtual void check_machine() = 0;

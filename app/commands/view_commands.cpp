@@ -26,10 +26,7 @@ float previous_scale(float scale) {
 
 /// Adds one command for each line of the table of views.
 void add_views(std::vector<Command>& list) {
-  std::string_view group = views().front().group;
-  int section = -static_cast<int>(views().size());  // of the menu, one for each group, before all others
   for (const View& view : views()) {
-    if (std::exchange(group, view.group) != view.group) ++section;
     const std::string id(view.id);
     Command& command = list.emplace_back();
     command.id = "view." + id;
@@ -38,9 +35,7 @@ void add_views(std::vector<Command>& list) {
     command.help = view.help;
     command.words = view.words;
     command.keys = {view.key};
-    command.menu.menu = "View";
-    command.menu.label = view.title;
-    command.menu.section = section;
+    command.menu = {.menu = "View", .submenu = std::string(view.group), .label = std::string(view.title), .section = 0};
     command.menus_of = view.menus_of;
     command.run = [id](const CommandContext& context) { context.state.view.tab = id; };
     command.is_checked = [id](const CommandContext& context) { return context.state.view.tab == id; };

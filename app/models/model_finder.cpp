@@ -21,15 +21,30 @@ bool is_done(const std::future<Value>& future) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-bool holds_models(const std::filesystem::path& path) {
+namespace fs = std::filesystem;
+
+/// Returns the models of a folder, and those of the folders in it, such as the checkpoints of a training.
+std::vector<model::FoundModel> models_below(const fs::path& folder) {
+  std::vector<model::FoundModel> all = model::find_models(folder);
+  std::error_code failure;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    std::error_code unreadable;
+    if (!entry->is_directory(unreadable)) continue;
+    for (model::FoundModel& found : model::find_models(entry->path())) {
+      if (found.path.parent_path() == entry->path()) found.name = utf8(entry->path().filename()) + "/" + found.name;
+      all.push_back(std::move(found));  // again, where it is the folder's own: that is listed once
+    }
+  }
+  return all;
+}
+
+bool holds_models(const fs::path& path) {
   try {
-    return std::filesystem::is_directory(path) && !model::find_models(path).empty();
+    return fs::is_directory(path) && !models_below(path).empty();
   } catch (const std::exception&) {
     return false;
   }
 }
-
-namespace fs = std::filesystem;
 
 fs::path real_path(const fs::path& path) {
   std::error_code failure;
@@ -72,7 +87,9 @@ class Search {
     std::error_code failure;
     if (!fs::is_directory(folder, failure)) return;
     try {
-      for (const model::FoundModel& found : model::find_models(folder)) add(found, origin);
+      const bool is_chosen = origin == ListedModel::Origin::Folder;
+      for (const model::FoundModel& found : is_chosen ? models_below(folder) : model::find_models(folder))
+        add(found, origin);
     } catch (const Error& error) {
       ListedModel unread;
       unread.origin = origin;
@@ -97,6 +114,11 @@ class Search {
 };
 
 }  // namespace
+
+std::string ListedModel::about() const {
+  const std::string both = decoder_layers > 0 ? fmt::format("{} + {}", layers, decoder_layers) : std::to_string(layers);
+  return fmt::format("{} \u00B7 {} layers \u00D7 {} heads", family, both, heads);
+}
 
 std::vector<ListedModel> list_models(const ModelSearch& wanted, const std::atomic<bool>& stops) {
   Search search(stops);

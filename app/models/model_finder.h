@@ -22,6 +22,9 @@ struct ListedModel {
   std::uint32_t decoder_layers = 0;         ///< 0 without a second stack
   std::uint64_t parameters = 0, bytes = 0;  ///< bytes of its tensors as stored
   std::string problem;                      ///< one line why it can't be shown; empty when it can
+
+  /// Returns "GPT-2 · 12 layers × 12 heads".
+  std::string about() const;
 };
 
 /// Folders to search besides the bundled models and the local Hugging Face cache.

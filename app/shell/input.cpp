@@ -76,6 +76,20 @@ bool types_character(const KeyPress& press) {
   return is_character && !press.modifiers.control && !press.modifiers.alt && !press.modifiers.super;
 }
 
+std::optional<Key> key_of_character(std::string_view utf8) {
+  constexpr std::string_view kInOrderOfKeys = "-=,./0123456789abcdefghijklmnopqrstuvwxyz";
+  const std::size_t at = kInOrderOfKeys.find(utf8 == "+" ? "=" : utf8);
+  if (utf8.size() != 1 || at == std::string_view::npos) return std::nullopt;
+  return static_cast<Key>(static_cast<std::size_t>(Key::Minus) + at);
+}
+
+std::vector<InputEvent> typed_character(std::string utf8, const KeyPress& before) {
+  const std::optional<Key> key = key_of_character(utf8);
+  const bool is_pressed = !key || *key >= Key::A || (before.key == *key && !before.modifiers.shift);
+  if (is_pressed) return {TextInput{std::move(utf8)}};
+  return {KeyPress{*key}, TextInput{std::move(utf8)}, KeyPress{*key, false}};
+}
+
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button, Modifiers modifiers) {
   return {MouseMove{position}, MouseClick{button, true, modifiers}, MouseClick{button, false, modifiers},
           kModifiersReleased};

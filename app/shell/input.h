@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -87,6 +88,11 @@ enum class Key : std::uint8_t {
 };
 inline constexpr std::size_t kKeys = static_cast<std::size_t>(Key::F12) + 1;
 
+inline bool is_arrow(Key key) { return key == Key::Left || key == Key::Right || key == Key::Up || key == Key::Down; }
+inline bool is_backwards(Key arrow) { return arrow == Key::Left || arrow == Key::Up; }
+/// 0: x, 1: y.
+inline glm::length_t axis_of(Key arrow) { return arrow == Key::Up || arrow == Key::Down ? 1 : 0; }
+
 /// The modifier keys that are held.
 struct Modifiers {
   bool control = false;
@@ -142,6 +148,12 @@ using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, K
 
 /// Does the key type a character, whose TextInput follows: a letter, a digit, Space, a sign of those above?
 bool types_character(const KeyPress& press);
+
+/// Returns the key of a character that the keyboard's layout has on it, wherever that key is; nullopt: none has a meaning.
+std::optional<Key> key_of_character(std::string_view utf8);
+/// Returns the events of a typed character. A sign or digit that is typed with another key or with Shift, as "/" is with
+/// Shift+7 in Germany, is a press of its own key as well. `before`: the key that was pressed last.
+std::vector<InputEvent> typed_character(std::string utf8, const KeyPress& before);
 
 /// Returns the events of moving there, press and release.
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button = MouseButton::Left, Modifiers modifiers = {});

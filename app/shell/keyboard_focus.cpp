@@ -10,20 +10,13 @@
 namespace headlight::shell {
 namespace {
 
-bool is_arrow(Key key) { return key == Key::Left || key == Key::Right || key == Key::Up || key == Key::Down; }
-bool is_backwards(Key arrow) { return arrow == Key::Left || arrow == Key::Up; }
-glm::length_t axis_of(Key arrow) { return arrow == Key::Up || arrow == Key::Down ? 1 : 0; }
-
-/// Returns ImGui's window of the popup that has the keys; null: none.
-const ImGuiWindow* top_popup() {
-  const ImVector<ImGuiPopupData>& open = GImGui->OpenPopupStack;
-  for (int i = open.Size - 1; i >= 0; --i) {
-    if (open[i].Window != nullptr) return open[i].Window;
+/// Returns the window of the popup that a window is in; 0: none. ImGui makes a menu a child of the menu that it is beside.
+ImGuiID popup_around(const ImGuiWindow* window) {
+  while (window != nullptr && (window->Flags & ImGuiWindowFlags_Popup) == 0) {
+    window = (window->Flags & ImGuiWindowFlags_ChildWindow) != 0 ? window->ParentWindow : nullptr;
   }
-  return nullptr;
+  return window != nullptr ? window->ID : 0;
 }
-
-bool is_modal(const ImGuiWindow& window) { return (window.Flags & ImGuiWindowFlags_Modal) != 0; }
 
 /// Scrolls the nearest window around an item that can go further, by the item's size; false: there is none.
 bool scroll_on(ImGuiWindow* window, Key arrow, glm::vec2 size) {
@@ -55,6 +48,8 @@ void KeyboardFocus::add(std::uint32_t id, const chart::Rect& rect, Kind kind) {
                       .group = group_,
                       .area = area_,
                       .kind = kind,
+                      .label = {},
+                      .popup = popup_around(ImGui::GetCurrentWindow()),
                       .window = ImGui::GetCurrentWindow(),
                       .rect = rect,
                       .clip = {.origin = low, .size = glm::max(high - low, 0.0F)}});
@@ -94,9 +89,7 @@ const KeyboardFocus::Stop* KeyboardFocus::find(std::uint32_t id) const {
   return id == 0 || found == stops_.end() ? nullptr : &*found;
 }
 
-bool KeyboardFocus::is_in_scope(const Stop& stop) const {
-  return scope_.popup == 0 || stop.window->RootWindow->ID == scope_.popup;
-}
+bool KeyboardFocus::is_in_scope(const Stop& stop) const { return scope_.popup == 0 || stop.popup == scope_.window; }
 
 std::optional<chart::Rect> KeyboardFocus::rect() const {
   const Stop* stop = is_active_ ? find(scope_.focused) : nullptr;
@@ -104,6 +97,10 @@ std::optional<chart::Rect> KeyboardFocus::rect() const {
 }
 
 void KeyboardFocus::end() { is_active_ = false; }
+
+void KeyboardFocus::begin() {
+  if (!std::exchange(is_active_, true)) scope_.focused = 0;
+}
 
 void KeyboardFocus::start_at(glm::vec2 point) {
   is_active_ = false;
@@ -243,9 +240,9 @@ void KeyboardFocus::move(Key arrow, bool may_scroll) {
 
 /// Handles Esc. Only a list that is open is closed; a dialog is closed by the program.
 bool KeyboardFocus::leave() {
-  const ImGuiWindow* popup = top_popup();
-  if (popup && is_modal(*popup)) return false;
-  popup ? closes_popup_ = true : is_active_ = false;
+  const bool is_list = top_list() != nullptr;
+  if (!is_list && top_popup()) return false;
+  is_list ? closes_popup_ = true : is_active_ = false;
   return true;
 }
 
@@ -259,7 +256,13 @@ bool KeyboardFocus::take(const KeyPress& press, bool is_typing) {
     if (stop) focus(*stop);
     return stop != nullptr;
   }
-  const Stop* focused = is_active_ && !is_typing && press.modifiers == Modifiers{} ? find(scope_.focused) : nullptr;
+  const bool is_plain = !is_typing && press.modifiers == Modifiers{};
+  const Stop* focused = is_active_ && is_plain ? find(scope_.focused) : nullptr;
+  if (is_plain && is_arrow(press.key)) {
+    letters_.clear();
+    if (const std::optional<bool> is_taken = take_in_menu(press.key, focused)) return *is_taken;
+    if (!focused) return enter_list(press.key);
+  }
   if (!focused) return false;
   if (press.key == Key::Escape) return leave();
   if (press.key == Key::Space || press.key == Key::Enter) {
@@ -286,12 +289,13 @@ void KeyboardFocus::begin_frame() {
 
 /// Follows popups that opened or closed. Returns whether something did.
 bool KeyboardFocus::follow_scope() {
-  const ImGuiWindow* popup = top_popup();
-  const ImGuiID now = popup ? popup->ID : 0;
+  const ImGuiPopupData* popup = top_popup();
+  const ImGuiID now = popup ? popup->PopupId : 0;
   if (now == scope_.popup) return false;
+  letters_.clear();
   const auto known = std::ranges::find(below_, now, &Scope::popup);
   if (known == below_.end()) {
-    below_.push_back(std::exchange(scope_, Scope{.popup = now}));
+    below_.push_back(std::exchange(scope_, Scope{.popup = now, .window = popup ? popup->Window->ID : 0}));
   } else {
     scope_ = *known;
     below_.erase(known, below_.end());

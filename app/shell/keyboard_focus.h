@@ -7,13 +7,15 @@
 #include "app/shell/theme.h"
 #include "chart/viewport.h"
 
+struct ImGuiPopupData;
 struct ImGuiWindow;
 
 namespace headlight::shell {
 
 /// Knows which control has the keyboard. Tab and Shift+Tab walk through the controls that the last frame has drawn, in the
 /// order of areas and in each as they were drawn; Space and Enter press the control, arrows move to the one beside it or
-/// change a slider, Esc ends the walk, and so does a click. Keys that this uses reach nothing else; all others do.
+/// change a slider, Esc ends the walk, and so does a click. In a list or menu that is open, however that came about, arrows
+/// and the first letters of an entry choose it. Keys that this uses reach nothing else; all others do.
 ///
 /// Dear ImGui's own navigation stays off: it never leaves a window, differs between versions in what Tab reaches, and knows
 /// no controls that aren't its items.
@@ -30,6 +32,10 @@ class KeyboardFocus {
   int steps_of_last(bool is_typed);
   /// Makes the last control the chosen one: its group, or the list that it is in, is entered here.
   void prefer_last();
+  /// Names the last control, an entry of a list: its first letters find it.
+  void name_last(std::string_view label);
+  /// Notes that the last control opens a menu beside it: Right presses it.
+  void note_submenu();
 
   bool is_active() const { return is_active_; }
   /// Returns the focused control in the last frame; none where it isn't on screen.
@@ -37,9 +43,13 @@ class KeyboardFocus {
   /// Lets Tab go on from this control of the last frame, as after a click on it.
   void start_at(glm::vec2 point);
   void end();
+  /// Gives the keyboard to what is opened in this frame.
+  void begin();
 
   /// Called by Ui. Takes a key away from the program: true where the walk or the focused control uses it.
   bool take(const KeyPress& press, bool is_typing);
+  /// Takes typed characters away where a list is open: true where they chose an entry.
+  bool take_text(std::string_view utf8);
   /// Called after ImGui's frame has begun.
   void begin_frame();
   /// Called before ImGui renders: draws the outline. Returns whether a frame must follow.
@@ -58,17 +68,23 @@ class KeyboardFocus {
     std::uint32_t group = 0;  ///< 0: none
     int area = 0;
     Kind kind = Kind::Button;
-    bool is_preferred = false;
+    bool is_preferred = false, opens_menu = false;
+    std::string label;        ///< empty: it isn't found by letters
+    std::uint32_t popup = 0;  ///< ImGui's window of the popup that it is in; 0: none
     ImGuiWindow* window = nullptr;
     chart::Rect rect, clip;
   };
   /// The window, or the popup above it that has all keys.
   struct Scope {
-    std::uint32_t popup = 0;         ///< its ImGui window; 0: the whole window
+    std::uint32_t popup = 0;         ///< its ImGui identifier; 0: the whole window
+    std::uint32_t window = 0;        ///< its ImGui window: menus beside each other have the same one
     std::uint32_t focused = 0;       ///< 0: none
     std::optional<Stop> place = {};  ///< where the next Tab goes on from
   };
 
+  /// Returns the popup that has the keys; null: none. The second function: where it is a list or a menu, no dialog.
+  static const ImGuiPopupData* top_popup();
+  static const ImGuiPopupData* top_list();
   void add(std::uint32_t id, const chart::Rect& rect, Kind kind);
   const Stop* find(std::uint32_t id) const;
   bool is_in_scope(const Stop& stop) const;
@@ -80,6 +96,8 @@ class KeyboardFocus {
   void edit(const Stop& stop);
   void press(const Stop& stop, Key key);
   void move(Key arrow, bool may_scroll);
+  bool enter_list(Key arrow);
+  std::optional<bool> take_in_menu(Key arrow, const Stop* focused);
   bool leave();
   bool follow_scope();
   void draw_outline(const Theme& theme) const;
@@ -95,6 +113,7 @@ class KeyboardFocus {
   std::optional<Key> held_;      ///< the key that pressed a control
   std::optional<Key> moves_on_;  ///< an arrow at the end of what a list shows, once it is scrolled
   std::optional<std::uint32_t> field_;
+  std::string letters_;                               ///< that found an entry
   bool closes_popup_ = false, leaves_field_ = false;  ///< with the next frame
 };
 

@@ -143,6 +143,7 @@ struct Field {
   std::size_t limit;
   float width;
   std::vector<std::string> typed_private;  ///< ImGuiLayer::take_typed_private()
+  bool is_cut = false;                     ///< more came than the limit allows
 };
 
 /// Puts the typed characters in the place of the last U+FFFD before the caret.
@@ -191,7 +192,9 @@ void follow(ImGuiInputTextCallbackData& data, Field& field) {
   if (is_edited) {
     WrappedText::Edit edit = memory.live.edited(now, static_cast<std::size_t>(data.CursorPos), memory.caret);
     put_typed(edit, field.typed_private);
-    edit.text.resize(whole_characters(edit.text, field.limit));
+    const std::size_t whole = whole_characters(edit.text, field.limit);
+    field.is_cut = whole < edit.text.size();
+    edit.text.resize(whole);
     field.text = std::move(edit.text);
     return show(data, field, edit.caret, edit.caret, edit.caret);
   }
@@ -327,7 +330,8 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
               .changed_to = changed_to,
               .limit = options.limit,
               .width = size.wrap_width,
-              .typed_private = was_editing ? self.layer.take_typed_private() : std::vector<std::string>()};
+              .typed_private = was_editing ? self.layer.take_typed_private() : std::vector<std::string>(),
+              .is_cut = false};
   self.layer.filter_copies([&](std::string_view piece) { return unshaped(memory.live.copied(piece, memory.selection)); });
   bool is_confirmed = false;
   if (is_multiline) {
@@ -337,6 +341,7 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     is_confirmed = ImGui::InputText(id, buffer.data(), buffer.size() + 1, flags, &on_edit, &field);
   }
   self.layer.filter_copies({});
+  if (field.is_cut && is_multiline) self.cut_at = options.limit;
   self.keyboard.offer_field(widget, {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())});
   if (edited != narrow.text()) {
     text = unshaped(edited);

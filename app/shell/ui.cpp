@@ -94,6 +94,12 @@ void Ui::Impl::apply_input() {
   bool is_space_taken = false;
   for (const InputEvent& event : queue.take_frame()) {
     want_frames(kSettlingFrames, "input");
+    const auto* key = std::get_if<KeyPress>(&event);
+    const bool is_alt = key && key->key == Key::LeftAlt;
+    if (is_alt && key->down) is_alt_alone = !key->modifiers.control && !key->modifiers.shift && !key->modifiers.super;
+    if (!is_alt && !std::holds_alternative<MouseMove>(event)) is_alt_alone = false;
+    if (std::holds_alternative<TextInput>(event)) was_typed = true;
+    if (std::holds_alternative<MouseMove>(event)) was_typed = false;
     quiet_s = 0.0;
     const bool is_move = std::holds_alternative<MouseMove>(event);
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
@@ -110,6 +116,8 @@ void Ui::Impl::apply_input() {
       // ends the editing.
       const bool leaves_field = press->key == Key::Escape && press->down && edited_field != 0;
       if (press->down && (!leaves_field || field_confirms)) pressed.push_back(*press);
+      // Alt alone is F10, as in other programs; Alt with something else is not.
+      if (press->key == Key::LeftAlt && !press->down && is_alt_alone) pressed.push_back({.key = Key::F10});
       if (leaves_field) {
         leaves_text_field = true;
         if (!field_confirms) keyboard.end();
@@ -122,6 +130,7 @@ void Ui::Impl::apply_input() {
     } else if (is_space_taken && std::holds_alternative<TextInput>(event)) {
       continue;  // what Space opened must not get it
     } else if (const auto* text = std::get_if<TextInput>(&event)) {
+      if (keyboard.take_text(text->utf8)) continue;
       typed += text->utf8;
     }
     layer.apply(event, scale);
@@ -283,7 +292,7 @@ std::string Ui::redraw_reason() const {
 
 bool Ui::wants_tooltip() {
   Impl& self = *impl_;
-  if (self.held_buttons > 0) return false;
+  if (self.held_buttons > 0 || self.was_typed) return false;
   const bool has_rested = self.pointer_rest_s >= kTooltipRest_s;
   (has_rested ? self.is_tooltip_shown : self.is_tooltip_awaited) = true;
   // Dear ImGui measures a tooltip in its first frame and shows it in the next.
@@ -312,6 +321,8 @@ bool Ui::take_key(Key key) {
 }
 
 void Ui::skip_text_of_key() { impl_->queue.drop_text(); }
+
+std::optional<std::size_t> Ui::take_cut() { return std::exchange(impl_->cut_at, std::nullopt); }
 
 void Ui::leave_text_field() { impl_->leaves_text_field = true; }
 

@@ -135,6 +135,8 @@ class Ui {
   bool take_key(Key key);
   /// Called for a key that opens a text field: the character of that key press isn't typed into the field.
   void skip_text_of_key();
+  /// Returns the limit of a field of several lines into which more was typed or pasted, once.
+  std::optional<std::size_t> take_cut();
   /// Ends the editing of a text field with the next frame; its text stays.
   void leave_text_field();
   /// Is a text field being edited?

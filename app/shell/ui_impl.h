@@ -76,8 +76,10 @@ struct Ui::Impl {
   std::vector<KeyPress> pressed;  ///< in this frame, without those that `keyboard` took
   std::string typed;              ///< in this frame, also into a text field
   Modifiers modifiers;
+  bool is_alt_alone = false;  ///< held, and nothing was pressed since
   int held_buttons = 0;
-  double pointer_rest_s = 0.0;                               ///< since the pointer moved or something was pressed
+  bool was_typed = false;       ///< since the pointer moved: what it was left on needs no tooltip
+  double pointer_rest_s = 0.0;  ///< since the pointer moved or something was pressed
   bool is_tooltip_shown = false, was_tooltip_shown = false;  ///< in this frame, in the one before
   bool is_tooltip_awaited = false;
 
@@ -87,6 +89,7 @@ struct Ui::Impl {
   bool field_confirms = false;  ///< … by Enter: its Escape is the caller's key, too
   ImGuiID walked_field = 0;     ///< that follow_walk() has left to be edited
   bool leaves_text_field = false;
+  std::optional<std::size_t> cut_at;  ///< bytes of a text of lines of which the user gave more
   bool passes_escape = false;                                  ///< of the field that was edited in the last frame
   bool will_pass_escape = false;                               ///< … in this one
   bool passes_list_keys = false, will_pass_list_keys = false;  ///< in the last frame, in this one

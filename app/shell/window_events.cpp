@@ -1,4 +1,6 @@
 #include <array>
+#include <cctype>
+#include <cstring>
 
 #include "app/shell/window_impl.h"
 
@@ -31,27 +33,23 @@ constexpr std::array kNamedKeys{
     std::pair{GLFW_KEY_LEFT_ALT, Key::LeftAlt},
     std::pair{GLFW_KEY_LEFT_SUPER, Key::LeftSuper},
     std::pair{GLFW_KEY_RIGHT_SUPER, Key::LeftSuper},
-    std::pair{GLFW_KEY_MINUS, Key::Minus},
     std::pair{GLFW_KEY_KP_SUBTRACT, Key::Minus},
-    std::pair{GLFW_KEY_EQUAL, Key::Equal},
     std::pair{GLFW_KEY_KP_ADD, Key::Equal},
-    std::pair{GLFW_KEY_COMMA, Key::Comma},
-    std::pair{GLFW_KEY_PERIOD, Key::Period},
-    std::pair{GLFW_KEY_SLASH, Key::Slash},
 };
 
 Key offset(Key first, int steps) { return static_cast<Key>(static_cast<int>(first) + steps); }
 
 std::optional<Key> to_key(int code, int scancode) {
-  // Letters and digits by the keyboard's layout, so that Ctrl+Z is at its Z key.
-  if (code >= GLFW_KEY_SPACE && code < GLFW_KEY_ESCAPE) {
+  // By the keyboard's layout, so that Ctrl+Z is at its Z key, and Ctrl++ at its plus.
+  if (code > GLFW_KEY_SPACE && code < GLFW_KEY_ESCAPE) {
     const char* name = glfwGetKeyName(code, scancode);
-    const char letter = name != nullptr && name[1] == '\0' ? name[0] : '\0';
-    if (letter >= 'a' && letter <= 'z') return offset(Key::A, letter - 'a');
-    if (letter >= '0' && letter <= '9') return offset(Key::Digit0, letter - '0');
-    if (letter == '\0' && code >= GLFW_KEY_A && code <= GLFW_KEY_Z) return offset(Key::A, code - GLFW_KEY_A);
+    if (const auto key = key_of_character(name != nullptr ? name : "")) return key;
+    // The place counts for digits that are typed with Shift, and for letters of other scripts. GLFW's code is the character
+    // that an American keyboard has there.
+    const bool is_script = std::isalpha(code) != 0 && name != nullptr && std::strlen(name) > 1;
+    if (name != nullptr && std::isdigit(code) == 0 && !is_script) return std::nullopt;
+    return key_of_character(std::string(1, static_cast<char>(std::tolower(code))));
   }
-  if (code >= GLFW_KEY_0 && code <= GLFW_KEY_9) return offset(Key::Digit0, code - GLFW_KEY_0);
   if (code >= GLFW_KEY_KP_0 && code <= GLFW_KEY_KP_9) return offset(Key::Digit0, code - GLFW_KEY_KP_0);
   if (code >= GLFW_KEY_F1 && code <= GLFW_KEY_F12) return offset(Key::F1, code - GLFW_KEY_F1);
   for (const auto& [glfw, key] : kNamedKeys) {
@@ -88,10 +86,14 @@ void feed(GLFWwindow* window, InputEvent event) {
 
 void on_key(GLFWwindow* window, int code, int scancode, int action, int) {
   const std::optional<Key> key = to_key(code, scancode);
-  if (key) feed(window, KeyPress{*key, action != GLFW_RELEASE, self(window).held_modifiers()});
+  const KeyPress press{key.value_or(Key::Escape), action != GLFW_RELEASE, self(window).held_modifiers()};
+  if (action != GLFW_RELEASE) self(window).last_press = press;
+  if (key) feed(window, press);
 }
 
-void on_character(GLFWwindow* window, unsigned int code) { feed(window, TextInput{to_utf8(code)}); }
+void on_character(GLFWwindow* window, unsigned int code) {
+  for (InputEvent& event : typed_character(to_utf8(code), self(window).last_press)) feed(window, std::move(event));
+}
 
 void on_mouse_button(GLFWwindow* window, int button, int action, int) {
   if (button > GLFW_MOUSE_BUTTON_5) return;

@@ -106,6 +106,8 @@ struct Transient {
   bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
   bool focuses_second_text = false;         ///< its box takes the keyboard in the next frame, and clears this
+  bool takes_path = false;                  ///< a dialog uses the path of a dropped file; set by it in each frame
+  std::string dropped = {};                 ///< that path; cleared by the dialog
   std::string copies = {};                  ///< id of the view whose numbers are copied as soon as they are known
   std::string in_place = {};                ///< why the view lacks numbers; of this frame, newest
   bool shows_nothing = false;               ///< `in_place` is all that the view shows
@@ -116,6 +118,7 @@ struct Transient {
     hovered.reset();
     visible.reset();
     pointed_number.reset();
+    takes_path = false;
   }
   /// Returns the row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned
   /// one.

@@ -20,21 +20,29 @@ void show_tooltip(Frame& frame, std::string_view text) {
   draw_tooltip(frame, last_item_rect(), text);
 }
 
+chart::Rect drawn_dialog;  ///< empty: none is being drawn
+
 float label_width(ImFont* font, const std::string& label, float padding) {
   return std::ceil(text_width(font, label)) + 2.0F * padding;
 }
 
 }  // namespace
 
-Tooltip::Tooltip(Frame& frame, const chart::Rect& explained) : frame_(frame) {
-  constexpr float kAway = 8.0F, kWide = 0.25F, kHigh = 0.4F;  // parts of the window
+Tooltip::Tooltip(Frame& frame, const chart::Rect& explained, const chart::Rect& around) : frame_(frame) {
+  constexpr float kAway = 8.0F, kRoom = 310.0F;  // of most tooltips
+  constexpr float kWide = 0.25F, kHigh = 0.4F;   // parts of the window
   const glm::vec2 window = frame.ui.size(), middle = explained.center();
-  const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
-  if (explained.size.y <= kHigh * window.y) {
+  const chart::Rect& clear = around.is_empty() ? drawn_dialog : around;
+  const bool fits_right = window.x - clear.end().x >= kRoom;
+  const bool is_clear = !clear.is_empty() && (fits_right || clear.origin.x >= kRoom);
+  const chart::Rect& free = is_clear ? clear : explained;
+  const bool is_wide = !is_clear && (explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y);
+  if (is_clear || explained.size.y <= kHigh * window.y) {
     // The side on which there is more room: the pivot is the tooltip's corner or edge that comes to the place.
     const float near_pointer = std::clamp(pointer_position().x, explained.origin.x, explained.end().x);
-    const bool goes_right = (is_wide ? near_pointer : middle.x) < 0.5F * window.x, goes_down = middle.y < 0.6F * window.y;
-    const float beside = goes_right ? explained.end().x + kAway : explained.origin.x - kAway;
+    const bool has_more_right = (is_wide ? near_pointer : middle.x) < 0.5F * window.x;
+    const bool goes_right = is_clear ? fits_right : has_more_right, goes_down = middle.y < 0.6F * window.y;
+    const float beside = goes_right ? free.end().x + kAway : free.origin.x - kAway;
     const float below = goes_down ? explained.end().y + kAway : explained.origin.y - kAway;
     const glm::vec2 at =
         is_wide ? glm::vec2(near_pointer, below) : glm::vec2(beside, goes_down ? explained.origin.y : explained.end().y);
@@ -95,6 +103,23 @@ bool draw_button(Frame& frame, std::string name, const char* label, const char* 
 bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation) {
   const bool is_clicked = ImGui::SmallButton(label);
   mark_last_item(frame, std::move(name), explanation);
+  return is_clicked;
+}
+
+bool move_mark(const Frame& frame, std::size_t& marked, std::size_t rows, std::size_t page) {
+  if (rows == 0) return false;
+  const std::size_t before = marked, last = rows - 1;
+  if (frame.ui.is_pressed(shell::Key::Down)) marked = marked >= last ? 0 : marked + 1;
+  if (frame.ui.is_pressed(shell::Key::Up)) marked = marked == 0 ? last : marked - 1;
+  if (frame.ui.is_pressed(shell::Key::PageDown)) marked = std::min(marked + page, last);
+  if (frame.ui.is_pressed(shell::Key::PageUp)) marked -= std::min(marked, page);
+  return marked != before;
+}
+
+bool draw_entry(Frame& frame, std::string name, const char* label, bool is_chosen) {
+  const bool is_clicked = ImGui::MenuItem(label, nullptr, is_chosen);
+  mark_last_item(frame, std::move(name));
+  frame.ui.keyboard().name_last(label);
   return is_clicked;
 }
 
@@ -222,6 +247,7 @@ OpenList::~OpenList() {
 bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen, const char* explanation) {
   const bool is_clicked = ImGui::Selectable(label, is_chosen);
   mark_last_item(frame_, name_ + "." + mark, explanation);
+  frame_.ui.keyboard().name_last(label);
   if (is_chosen) frame_.ui.keyboard().prefer_last();
   return is_clicked;
 }
@@ -295,10 +321,13 @@ Dialog::Dialog(Frame& frame, const char* title, bool& is_open, float width) {
   is_visible_ = ImGui::BeginPopupModal(title, &is_open, ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar();
   if (!is_open && is_visible_) ImGui::CloseCurrentPopup();
+  if (is_visible_) drawn_dialog = window_rect();
 }
 
 Dialog::~Dialog() {
-  if (is_visible_) ImGui::EndPopup();
+  if (!is_visible_) return;
+  drawn_dialog = {};
+  ImGui::EndPopup();
 }
 
 bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin) {

@@ -32,10 +32,11 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation =
 void explain_last_item(Frame& frame, const char* text);
 
 /// The only way to a tooltip: it stands beside `explained`, or below or above it where it is wide, and covers nothing of it.
-/// It is marked as "tooltip" when the scope ends.
+/// Where the window has the room it stands beside `around` instead, a map, or else the dialog that is drawn. It is marked as
+/// "tooltip" when the scope ends.
 class Tooltip {
  public:
-  Tooltip(Frame& frame, const chart::Rect& explained);
+  Tooltip(Frame& frame, const chart::Rect& explained, const chart::Rect& around = {});
   ~Tooltip();
   Tooltip(const Tooltip&) = delete;
   Tooltip& operator=(const Tooltip&) = delete;
@@ -56,6 +57,11 @@ bool draw_button(Frame& frame, std::string name, const char* label, const char* 
 bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation = nullptr);
 bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation = nullptr,
                        bool is_enabled = true);
+/// Moves the mark of a list of so many rows by the keys that the text field above it passes on: round about by one, to the
+/// ends by a page. Returns whether it moved.
+bool move_mark(const Frame& frame, std::size_t& marked, std::size_t rows, std::size_t page = 10);
+/// Draws an entry of a popup with its mark; its first letters find it.
+bool draw_entry(Frame& frame, std::string name, const char* label, bool is_chosen = false);
 /// Draws a check box with a border that is seen on any ground: nothing else shows an empty one.
 bool check_box(Frame& frame, std::string name, const char* label, bool& value, const char* explanation);
 

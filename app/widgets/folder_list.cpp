@@ -24,11 +24,6 @@ bool holds_model(const fs::path& folder) {
   return fs::exists(folder / "config.json", failure) || fs::is_directory(folder / "snapshots", failure);
 }
 
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// Folders that something was chosen in since the program was started, the newest first.
 std::vector<fs::path>& chosen_before() {
   static std::vector<fs::path> folders;
@@ -52,7 +47,7 @@ fs::path nearest_folder(const fs::path& folder) {
 
 }  // namespace
 
-void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recent) {
+void FolderList::open(const std::string& typed, const std::vector<fs::path>& recent) {
   is_open_ = true;
   focus_ = shell::FieldFocus::AtEnd;
   places_.clear();
@@ -61,17 +56,22 @@ void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recen
     const bool is_new = std::ranges::none_of(places_, [&](const Place& known) { return known.folder == place; });
     if (is_new && fs::is_directory(place, failure)) places_.push_back({.name = std::move(name), .folder = place});
   };
+  std::error_code failure;
+  fs::path folder = fs::current_path(failure);
   try {
     add("Home", expand_home("~"));
-  } catch (const Error&) {  // without HOME there is no such place
+    add("Downloads", expand_home("~/Downloads"));
+    folder = expand_home(typed.empty() ? "~" : typed);
+  } catch (const Error&) {  // without HOME there are no such places
   }
-  std::error_code failure;
   add("Working folder", fs::current_path(failure));
   add("Model cache", model::hub_cache_folder());
+  add("Whole disk", fs::current_path(failure).root_path());
+  const std::size_t fixed = places_.size();
   std::vector<fs::path> folders = chosen_before();
   folders.insert(folders.end(), recent.begin(), recent.end());
   for (const fs::path& one : folders) {
-    if (places_.size() < 3 + kMaxRecentFolders && !one.empty()) add(utf8(one.filename()), one.lexically_normal());
+    if (places_.size() < fixed + kMaxRecentFolders && !one.empty()) add(utf8(one.filename()), one.lexically_normal());
   }
   enter(nearest_folder(folder));
 }
@@ -104,16 +104,20 @@ void FolderList::enter(const fs::path& folder) {
   marked_ = 0;
 }
 
-bool FolderList::is_path_typed() const {
-  return typed_.find('/') != std::string::npos || typed_.starts_with('~') || typed_ == ".." || typed_ == ".";
+bool is_path(std::string_view typed) {
+  return typed.find('/') != std::string_view::npos || typed.starts_with('~') || typed == ".." || typed == ".";
+}
+
+bool is_in_name(std::string_view typed, std::string_view name) {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return is_path(typed) || !std::ranges::search(name, typed, {}, lower, lower).empty() || typed.empty();
 }
 
 std::vector<std::size_t> FolderList::listed() const {
-  const std::string wanted = is_path_typed() ? std::string() : lower_case(typed_);
-  const bool shows_hidden = shows_hidden_ || is_hidden_name(wanted);
+  const bool shows_hidden = shows_hidden_ || (!is_path(typed_) && is_hidden_name(typed_));
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const bool is_found = lower_case(entries_[i].name).find(wanted) != std::string::npos;
+    const bool is_found = is_in_name(typed_, entries_[i].name);
     if (is_found && (shows_hidden || !is_hidden_name(entries_[i].name))) shown.push_back(i);
   }
   return shown;
@@ -171,16 +175,10 @@ std::optional<fs::path> FolderList::draw_field(Frame& frame, const std::vector<s
     marked_ = 0;
     trouble_.clear();
   }
-  const std::size_t last = shown.empty() ? 0 : shown.size() - 1;
-  const std::size_t marked = marked_;
-  if (frame.ui.is_pressed(shell::Key::Down)) marked_ = std::min(marked_ + 1, last);
-  if (frame.ui.is_pressed(shell::Key::Up)) marked_ -= std::min<std::size_t>(marked_, 1);
-  if (frame.ui.is_pressed(shell::Key::PageDown)) marked_ = std::min(marked_ + 10, last);
-  if (frame.ui.is_pressed(shell::Key::PageUp)) marked_ -= std::min<std::size_t>(marked_, 10);
-  follows_mark_ = marked != marked_;
+  follows_mark_ = move_mark(frame, marked_, shown.size());
   if (!is_entered) return std::nullopt;
   focus_ = shell::FieldFocus::AtEnd;  // Enter ends the editing
-  if (is_path_typed()) return take_path();
+  if (is_path(typed_)) return take_path();
   if (marked_ >= shown.size()) return std::nullopt;
   const bool takes_models = std::ranges::find(extensions_, ".gguf") != extensions_.end();
   const Entry entry = entries_[shown[marked_]];
@@ -219,7 +217,9 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
   }
   if (shown.empty()) {
     write_text(frame.ui.fonts().small, theme.text_dim,
-               typed_.empty() ? "Nothing to choose in here" : "Nothing has this in its name");
+               typed_.empty()    ? "Nothing to choose in here"
+               : is_path(typed_) ? "Nothing to choose in here; Enter goes to what is typed"
+                                 : "Nothing has this in its name");
   }
   ImGui::EndChild();
   ImGui::PopStyleColor();

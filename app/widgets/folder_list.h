@@ -5,6 +5,11 @@
 
 namespace headlight::app {
 
+/// Is what was typed a path, and no part of a name?
+bool is_path(std::string_view typed);
+/// Is a name listed where this was typed: has it that in it, in either case? A path lists all names.
+bool is_in_name(std::string_view typed, std::string_view name);
+
 /// A list of a folder's folders, and optionally its files, to browse to the wanted one, by pointer or by keys: what is typed
 /// finds names or is a path, arrows move, Enter opens, Ctrl+Enter takes the folder. Draws into the current window.
 class FolderList {
@@ -12,9 +17,9 @@ class FolderList {
   /// Shows files with one of these extensions (".gguf") as well.
   explicit FolderList(std::vector<std::string> extensions = {}) : extensions_(std::move(extensions)) {}
 
-  /// Starts at `folder`, or at its nearest existing parent. `recent`: folders to offer beside the home folder, the working
+  /// Starts at the typed path ("~": the home folder; also where it is empty), or at its nearest existing parent. `recent`: folders to offer beside the home folder, the working
   /// folder and the cache of models.
-  void open(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& recent = {});
+  void open(const std::string& typed, const std::vector<std::filesystem::path>& recent = {});
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   const std::filesystem::path& folder() const { return folder_; }
@@ -35,7 +40,6 @@ class FolderList {
   void enter(const std::filesystem::path& folder);
   /// Entries that are shown: those that what is typed finds.
   std::vector<std::size_t> listed() const;
-  bool is_path_typed() const;
   void draw_places(Frame& frame);
   /// Returns what Enter chose in the field.
   std::optional<std::filesystem::path> draw_field(Frame& frame, const std::vector<std::size_t>& shown);

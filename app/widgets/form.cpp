@@ -259,6 +259,7 @@ bool Form::choose(const char* name, const char* label, std::span<const char* con
         has_changed = true;
       }
       mark_choice(name, i, explanation, options);
+      frame_.ui.keyboard().name_last(choices[i]);
       if (static_cast<int>(i) == choice) frame_.ui.keyboard().prefer_last();
     }
     ImGui::EndCombo();

@@ -228,7 +228,7 @@ class AxisPainter {
     const std::string label = tokens.label(index);
     // The label is a number where a capture has no tokens, or where labels are numbered already.
     const bool is_number = !tokens.texts || tokens.has_indices || label == std::to_string(index);
-    return fit_text(font_, is_thinned && !is_number ? fmt::format("{} {}", index, label) : label, room);
+    return fit_text(font_, is_thinned && !is_number ? fmt::format("{}: {}", index, label) : label, room);
   }
 
   void draw(const DrawnLabel& label, shell::Color marked_ground) const {
@@ -276,7 +276,7 @@ float widest(ImFont* font, const AxisTokens& tokens) {
 
 std::string AxisTokens::label(std::uint32_t index) const {
   if (!texts || index >= texts->size()) return fmt::format("{}", index);
-  return has_indices ? fmt::format("{} {}", index, (*texts)[index]) : (*texts)[index];
+  return has_indices ? fmt::format("{}: {}", index, (*texts)[index]) : (*texts)[index];
 }
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,

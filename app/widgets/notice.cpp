@@ -104,7 +104,9 @@ StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
   constexpr float kEdge = 8.0F;
   StatusChoice choice{.end = 12.0F};
   RemarkLine line(frame, kEdge);
-  if (!model_changes.empty()) {
+  // The undo of what has just made the model another one is its reset as well.
+  const bool is_one = toast.can_undo && remarks.was_unchanged;
+  if (!model_changes.empty() && !is_one) {
     choice.resets_model =
         line.draw({.name = "status.reset",
                    .text = model_changes,
@@ -139,9 +141,20 @@ StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
                                .button = toast.can_undo ? "Undo" : "",
                                .explanation = "Esc closes this",
                                .role = frame.ui.theme().accent});
+    if (is_one) frame.mark("status.reset.button", last_item_rect());
   }
   choice.end = std::max(choice.end, line.end());
   return choice;
+}
+
+bool has_cure(const Frame& frame) { return frame.result.error_kind == ErrorKind::TooFewPositions; }
+
+void draw_cure(Frame& frame) {
+  if (draw_button(frame, "text.stretch", "Take the whole text",
+                  "Takes the whole text: the model's table of positions is interpolated (stretched positions). It wasn't "
+                  "trained for that.")) {
+    frame.start_command("text.stretch");
+  }
 }
 
 void draw_empty_panel(Frame& frame, bool is_computing) {
@@ -161,6 +174,8 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
     frame.mark("empty.error", last_item_rect());
   }
   ImGui::PopTextWrapPos();
+  ImGui::SetCursorPosX(left);
+  if (has_failed && has_cure(frame)) draw_cure(frame);
 }
 
 }  // namespace headlight::app

@@ -36,6 +36,7 @@ struct StatusRemarks {
   const std::string& compared_with;  ///< what the run is compared with; empty: nothing
   const std::string& fixed_range;    ///< of colours, which the user has chosen for all texts; empty: each map has its own
   const Toast& toast;
+  bool was_unchanged = false;  ///< the model was as it was trained before what the toast reports
 };
 /// Draws, at the left of the status line, which is the current window, chips that stay while the model differs from its
 /// training and while the run is compared, and beside them the toast.
@@ -46,6 +47,10 @@ float notice_width(const Frame& frame, const Notice& notice, float most);
 inline constexpr float kNoticeHeight = 36.0F;
 /// Draws it into the whole current window; clears it when it is closed.
 void draw_notice_panel(Frame& frame, Notice& notice);
+
+/// Is there a button that makes the refused text one that can be shown? And draw it.
+bool has_cure(const Frame& frame);
+void draw_cure(Frame& frame);
 
 /// Draws, instead of the map while there is no run, that it is being computed, or the error.
 void draw_empty_panel(Frame& frame, bool is_computing);

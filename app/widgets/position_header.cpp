@@ -79,9 +79,9 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
   if (copied) draw_copy_button(frame, name + ".copy", copied);
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);
-  const std::string about = fmt::format("{} \u201C{}\u201D, position {} of 0 to {}",
+  const std::string about = fmt::format("{} \u201C{}\u201D, position {} of {}, counted from 0",
                                         position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
-                                        position.token - position.first, position.end - position.first - 1);
+                                        position.token - position.first, position.end - position.first);
   ImFont* font = frame.ui.fonts().body;
   write_text(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
 }

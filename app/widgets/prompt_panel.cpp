@@ -79,8 +79,7 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples) {
-    if (ImGui::MenuItem(example.title)) show_example(frame.state, example);
-    mark_last_item(frame, fmt::format("text.example.{}", index++));
+    if (draw_entry(frame, fmt::format("text.example.{}", index++), example.title)) show_example(frame.state, example);
   }
   ImGui::EndPopup();
 }
@@ -124,17 +123,6 @@ void draw_chat_switches(Frame& frame, Form& form) {
   }
 }
 
-/// Writes why the text was refused, and where its length is the reason draws a button that takes the whole of it.
-void warn_of(Frame& frame, Form& form, const std::string& error) {
-  if (error.empty()) return;
-  form.warning(error);
-  if (frame.result.error_kind != ErrorKind::TooFewPositions) return;
-  if (form.button("stretch", "Take the whole text")) frame.state.model().stretches_positions = true;
-  explain_last_item(frame,
-                    "Takes the whole text: the model's table of positions is interpolated (stretched positions). It wasn't "
-                    "trained for that.");
-}
-
 }  // namespace
 
 std::string ids_text(const IdLines& lines) {
@@ -145,7 +133,7 @@ std::string ids_text(const IdLines& lines) {
   return text;
 }
 
-void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+void draw_prompt_source(Frame& frame, PromptPanelMemory& memory) {
   State& state = frame.state;
   const inference::LanguageModel* model = frame.result.model.get();
   const bool has_target = model && model->description.is_encoder_decoder;
@@ -155,7 +143,6 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
   Form form(frame, no_numbers, "text");
   if (!state.model().ids.empty()) {
     draw_ids(frame, memory, form);
-    warn_of(frame, form, error);
     if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
     return;
   }
@@ -174,7 +161,6 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
                       source ? &*source : nullptr, memory.pointed_source);
   // A typed or pasted text is one text; a batch, whose lines were there before, stays one.
   if (!had_lines && has_lines(state.text())) state.model().joins_lines = true;
-  warn_of(frame, form, error);
   if (has_pairs && !is_chat) {
     draw_prompt_caption(frame, "Second sentence; may be empty");
     const std::optional<ChipTarget> in_pair = draw_prompt_box(
@@ -219,8 +205,8 @@ void draw_prompt_switches(Frame& frame) {
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
 }
 
-void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
-  draw_prompt_source(frame, memory, error);
+void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory) {
+  draw_prompt_source(frame, memory);
   memory.next.draw(frame);
   draw_prompt_switches(frame);
 }

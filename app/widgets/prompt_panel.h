@@ -15,13 +15,13 @@ struct PromptPanelMemory {
 };
 
 /// Draws a model's text: the box, its tokens as chips, a second sentence where the model accepts one. Pointing at a token
-/// marks its characters, pointing at characters their token. `error`: why the text can't be shown, or empty.
-void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error);
+/// marks its characters, pointing at characters their token.
+void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory);
 
 // The panel's parts, for a panel with another layout.
 
 /// Draws box and chips of the text, or of the ids given instead.
-void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error);
+void draw_prompt_source(Frame& frame, PromptPanelMemory& memory);
 /// Draws the number of tokens, and the option to add special ones.
 void draw_prompt_switches(Frame& frame);
 

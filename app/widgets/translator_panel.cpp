@@ -100,7 +100,7 @@ float column(const char* name, float x, float width, float height, Draw&& draw) 
 
 }  // namespace
 
-float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, bool has_error) {
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
@@ -108,8 +108,8 @@ float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::
   const float right = kEdge + half + kGap;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory, error); });
-  const float target = column("target", right, half, height, [&] { draw_target(frame, memory, !error.empty()); });
+  const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory); });
+  const float target = column("target", right, half, height, [&] { draw_target(frame, memory, has_error); });
   ImGui::PopStyleVar(2);
   const float middle = std::round(origin.x + kEdge + half + kGap * 0.5F);
   draw_line({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);

@@ -46,32 +46,55 @@ class Menus {
     return std::move(choice_);
   }
 
-  MenuChoice draw(bool is_one) {
-    const auto draw_all = [this](float padding) {
-      for (const char* title : kMenus)
-        menu(
-            title, [this, title] { draw_commands(title); }, padding);
-    };
+  MenuChoice draw(bool is_one, bool opens) {
+    if (opens) open(is_one ? kOneMenu : kMenus.front());
     if (is_one) {
-      menu(
-          kOneMenu, [&] { draw_all(ImGui::GetStyle().FramePadding.y); }, row_padding());
-    } else {
-      draw_all(row_padding());
+      const auto draw_all = [this] {
+        for (const char* title : kMenus) menu(title, [this, title] { draw_commands(title); });
+      };
+      choice_.is_open = menu(kOneMenu, draw_all, row_padding());
+      return std::move(choice_);
     }
+    std::optional<std::size_t> shown;
+    for (std::size_t i = 0; i < kMenus.size(); ++i) {
+      if (menu(
+              kMenus[i], [this, i] { draw_commands(kMenus[i]); }, row_padding()))
+        shown = i;
+    }
+    choice_.is_open = shown.has_value();
+    const bool goes_right = frame_.ui.is_pressed(shell::Key::Right), goes_left = frame_.ui.is_pressed(shell::Key::Left);
+    if (shown && goes_right != goes_left) open(kMenus[(*shown + (goes_right ? 1 : kMenus.size() - 1)) % kMenus.size()]);
     return std::move(choice_);
   }
 
  private:
   /// `padding`: of the line that the title is in; popups have their own.
   template <typename Draw>
-  void menu(const char* title, const Draw& draw_entries, float padding = ImGui::GetStyle().FramePadding.y) {
+  bool menu(const char* title, const Draw& draw_entries, float padding = ImGui::GetStyle().FramePadding.y) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ImGui::GetStyle().FramePadding.x, padding));
     const bool is_open = ImGui::BeginMenu(title);
     ImGui::PopStyleVar();
-    mark_last_item(frame_, fmt::format("menu.{}", title));
-    if (!is_open) return;
-    draw_entries();
+    mark(fmt::format("menu.{}", title), title);
+    frame_.ui.keyboard().note_submenu();
+    if (!is_open) return false;
+    {
+      const shell::ControlArea area(frame_.ui.keyboard(), 0);
+      draw_entries();
+    }
     ImGui::EndMenu();
+    return true;
+  }
+
+  void mark(std::string name, std::string_view label, const char* help = nullptr) {
+    mark_last_item(frame_, std::move(name), help);
+    frame_.ui.keyboard().name_last(label);
+  }
+
+  /// Opens a menu of the line for the keyboard.
+  void open(const char* title) {
+    frame_.ui.keyboard().begin();
+    ImGui::OpenPopup(title);
+    frame_.ui.request_redraw(2);
   }
 
   void entry(const Command& command) { entry(command, command.menu.label); }
@@ -87,8 +110,7 @@ class Menus {
                         is_enabled(command, context))) {
       choice_.command = &command;
     }
-    mark_last_item(frame_, fmt::format("menu.{}", command.menu.label.empty() ? command.id : command.menu.label),
-                   command.help.c_str());
+    mark(fmt::format("menu.{}", command.menu.label.empty() ? command.id : command.menu.label), label, command.help.c_str());
   }
 
   void draw_commands(const char* title) {
@@ -137,7 +159,7 @@ class Menus {
       if (!is_model) continue;
       has_any = true;
       if (ImGui::MenuItem(card.title.c_str(), nullptr, card.is_shown)) choice_.card = card;
-      mark_last_item(frame_, "menu." + card.title);
+      mark("menu." + card.title, card.title);
     }
     if (!has_any) heading("None are installed.");
   }
@@ -148,7 +170,7 @@ class Menus {
       const std::string name = utf8(std::filesystem::path(path).filename());
       frame_.ui.ensure_glyphs(name);
       if (ImGui::MenuItem(fmt::format("{}###{}", frame_.ui.shaped(name), path).c_str())) choice_.file = path;
-      mark_last_item(frame_, "menu.recent." + name, path.c_str());
+      mark("menu.recent." + name, name, path.c_str());
     }
     if (files.empty()) heading("None was opened, or is still there.");
   }
@@ -157,13 +179,13 @@ class Menus {
     if (ImGui::MenuItem("Playground", nullptr, is_playground(frame_.state.source))) {
       select_preset(frame_.state, "");
     }
-    mark_last_item(frame_, "menu.Playground");
+    mark("menu.Playground", "Playground");
     ImGui::Separator();
     for (const PresetInfo& preset : context_.presets()) {
       if (ImGui::MenuItem(preset.title.c_str(), nullptr, notebook_name(frame_.state.source) == preset.name)) {
         select_preset(frame_.state, preset.name);
       }
-      mark_last_item(frame_, "menu." + preset.name, preset.summary.c_str());
+      mark("menu." + preset.name, preset.title, preset.summary.c_str());
     }
   }
 
@@ -181,7 +203,7 @@ class Menus {
         const bool is_unique = std::ranges::count_if(devices, is_namesake) == 1;
         choice_.device = is_unique ? device.name : std::to_string(device.index);
       }
-      mark_last_item(frame_, fmt::format("menu.device.{}", device.index));
+      mark(fmt::format("menu.device.{}", device.index), device.name);
       if (!device.is_usable()) heading(fmt::format("    lacks: {}", fmt::join(device.lacks, "; ")).c_str());
     }
   }
@@ -212,10 +234,10 @@ float menus_width(const shell::Ui& ui, bool is_one) {
   return is_one ? width_of(kOneMenu) : width;
 }
 
-MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form) {
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form, bool opens) {
   if (!begin_top_row()) return {};
   ImGui::SetCursorPosX(row_start());
-  MenuChoice choice = Menus(frame, context).draw(form >= RowForm::OneMenu);
+  MenuChoice choice = Menus(frame, context).draw(form >= RowForm::OneMenu, opens);
   end_top_row();
   return choice;
 }

@@ -23,7 +23,8 @@ std::vector<WelcomeCard> Models::welcome_cards() {
   const auto add_model = [&](Kind kind, const StarterView& starter, const char* title, const char* summary) {
     const std::optional<std::string> path = desk_.catalog.bundled_model(starter.model);
     if (!path) return;
-    cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = model_path(desk_.state.source) == *path});
+    const bool is_shown = model_path(desk_.state.source) == *path && desk_.state.text() == starter.text;
+    cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = is_shown});
   };
   add_model(Kind::Captions, kCaptionsStarter, "Repeated captions", "One sentence twice: what a head finds again");
   add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Which German word each English word comes from");
@@ -46,6 +47,7 @@ std::vector<WelcomeCard> Models::welcome_cards() {
 }
 
 void Models::begin_with(const WelcomeCard& card) {
+  if (card.kind != WelcomeCard::Kind::Browse) desk_.settings.shows_welcome = false;  // what is begun gets its room
   const auto show = [&](const StarterView& starter) {
     const std::optional<std::string> path = desk_.catalog.bundled_model(starter.model);
     if (!path) return;
@@ -162,7 +164,7 @@ void Models::dialog(Frame& frame) {
                             .is_looking = jobs_.is_looking(),
                             .opening = jobs_.is_opening() ? jobs_.path_being_opened() : std::string(),
                             .shown = model_path(frame.state.source)});
-  if (choice.path) open(*choice.path);
+  if (choice.path) open(named_model(*choice.path));
 }
 
 void Models::show_capture(const fs::path& path) {

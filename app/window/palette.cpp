@@ -10,13 +10,6 @@
 namespace headlight::app {
 namespace {
 
-/// Returns "GPT-2 · 12 layers × 12 heads".
-std::string about(const ListedModel& model) {
-  const std::string layers =
-      model.decoder_layers > 0 ? fmt::format("{} + {}", model.layers, model.decoder_layers) : std::to_string(model.layers);
-  return fmt::format("{} \u00B7 {} layers \u00D7 {} heads", model.family, layers, model.heads);
-}
-
 /// Puts the entries that were chosen last first, the newest at the top; the others keep their order.
 void put_recent_first(std::vector<PaletteEntry>& entries, const std::vector<std::string>& recent) {
   auto next = entries.begin();
@@ -79,7 +72,7 @@ void Palette::add_models(std::vector<PaletteEntry>& entries) {
                        .run = [this, path] { sessions_.open_recent(path); }});
   };
   for (const ListedModel& model : models_.jobs().found()) {
-    if (model.problem.empty()) add(utf8(model.path), model.name, about(model));
+    if (model.problem.empty()) add(utf8(model.path), model.name, model.about());
   }
   for (const char* name : {kCaptionWriter, kTranslator}) {  // known before the search for the others has ended
     if (const std::optional<std::string>& path = desk_.catalog.bundled_model(name)) add(*path, name, "comes along");

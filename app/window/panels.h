@@ -90,10 +90,11 @@ struct MenuChoice {
   std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
   std::optional<WelcomeCard> card;    ///< what to begin with
   std::optional<std::string> file;    ///< a recent one
+  bool is_open = false;               ///< a menu is
 };
 
-/// Draws the menus, with which the window's first row begins.
-MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form);
+/// Draws the menus, with which the window's first row begins. `opens`: the first one, for the keyboard.
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form, bool opens);
 
 /// Draws the entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
 MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title);

@@ -16,6 +16,11 @@ namespace fs = std::filesystem;
 void Sessions::open_files(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
   const fs::path path = paths.front();
+  desk_.ui.request_redraw(2);
+  if (desk_.transient.takes_path) {
+    desk_.transient.dropped = utf8(path);
+    return;
+  }
   desk_.attempt([&] {
     const FileKind kind = kind_of_file(path);
     if (kind == FileKind::Capture) return models_.open_capture(path);

@@ -106,7 +106,6 @@ void draw_verification(Frame& frame, StatusLine& line) {
 
 Remark remark_of(const Frame& frame, const StatusContext& context) {
   const shell::Theme& theme = frame.ui.theme();
-  if (!frame.result.error.empty()) return {frame.result.error, theme.warning};
   if (!context.job.empty()) return {context.job, theme.accent};
   if (frame.transient.seeks_strongest) return {"looking for the next strongest cell\u2026", theme.accent};
   if (frame.transient.seeks_head) return {"measuring what the heads do\u2026", theme.accent};

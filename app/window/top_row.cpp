@@ -207,6 +207,7 @@ class RowPainter {
         frame_.state.view.tab = view.id;
       }
       mark_last_item(frame_, fmt::format("tab.{}", view.id), why.empty() ? std::string(view.help).c_str() : why.c_str());
+      frame_.ui.keyboard().name_last(view.title);
     }
   }
 

@@ -28,7 +28,7 @@ std::string_view character_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-bool TypedRow::has_ended(double now_s) const { return now_s - last_s_ > (is_text_ ? kOffer_s : kRow_s); }
+bool TypedRow::has_ended(double now_s) const { return !is_text_ && now_s - last_s_ > kRow_s; }
 
 void TypedRow::add(std::string_view typed, std::size_t shortcuts, double now_s) {
   const double gap_s = now_s - last_s_;
@@ -69,8 +69,8 @@ bool TypedRow::may_run(double now_s) const {
 }
 
 double TypedRow::wait_s(double now_s) const {
-  if (is_empty()) return std::numeric_limits<double>::infinity();
-  return std::max((is_text_ ? last_s_ + kOffer_s : letter_s_ + kSecondLetter_s) - now_s, 0.0);
+  if (is_empty() || is_text_) return std::numeric_limits<double>::infinity();
+  return std::max(letter_s_ + kSecondLetter_s - now_s, 0.0);
 }
 
 TypedOfferChoice draw_typed_offer_panel(Frame& frame, const std::string& typed, bool has_text_box) {

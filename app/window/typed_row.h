@@ -21,10 +21,10 @@ namespace headlight::app {
 class TypedRow {
  public:
   static constexpr double kSecondLetter_s = 0.2, kQuickRow_s = 0.5, kRow_s = 1.0;
-  static constexpr double kOffer_s = 15.0;  ///< how long a text is kept after its last character
 
   bool is_empty() const { return text_.empty(); }
-  /// Was the last character so long ago that the next one begins another row? Any steady clock.
+  /// Was the last character so long ago that the next one begins another row? A text never ends: it waits for an answer. Any
+  /// steady clock.
   bool has_ended(double now_s) const;
   /// Adds the characters of one frame, `shortcuts` of which start something. Spaces at the beginning are ignored.
   void add(std::string_view typed, std::size_t shortcuts, double now_s);

@@ -8,6 +8,7 @@
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
 #include "app/state/corpus_settings.h"
+#include "app/widgets/size_text.h"
 #include "app/window/frame_guard.h"
 #include "core/error.h"
 #include "platform/clock.h"
@@ -145,6 +146,9 @@ void Workspace::build_begun(double now_s) {
   // chosen comes back unless the user chooses anew.
   follow_arrival(now_s);
   follow_staleness(now_s);
+  if (const std::optional<std::size_t> most = desk_.ui.take_cut()) {
+    desk_.warn(fmt::format("The text box takes {}: what comes after that was left out.", short_bytes(*most)));
+  }
   const bool shows_state = desk_.is_current() && desk_.requested_inputs == run_inputs(desk_.state);
   const Shown chosen = shown_of(desk_.state);
   if (!desk_.is_arriving()) clamp_selection(desk_.state, desk_.result.shapes);
@@ -192,8 +196,7 @@ void Workspace::build_begun(double now_s) {
   Frame panes = frame_of(arrives ? held : desk_.state);
   // The box moves when the model turns out to have two texts; who writes in it goes on.
   const bool has_two = has_two_texts(panes.state);
-  if (has_two != std::exchange(had_two_texts_, has_two) && desk_.ui.is_typing())
-    desk_.transient.text_focus = TextFocus::AtEnd;
+  if (has_two != std::exchange(had_two_texts_, has_two) && is_writing()) desk_.transient.text_focus = TextFocus::AtEnd;
   draw(menus, panes);
   desk_.transient.text_focus = TextFocus::None;
   is_mouse_held_ = ImGui::IsAnyMouseDown();
@@ -330,7 +333,7 @@ double Workspace::redraw_after_s() const {
   if (arrival_began_s_ || (stale_since_s_ && desk_.engine->is_busy())) wait_s = std::min(wait_s, kJobInterval_s);
   if (desk_.notice.is_shown()) wait_s = std::min(wait_s, std::max(notice_until_s_ - desk_.now_s, kJobInterval_s));
   if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - desk_.now_s, 0.0));
-  if (!waiting_.empty() || typed_row_.is_text()) wait_s = std::min(wait_s, typed_row_.wait_s(desk_.now_s));
+  if (!waiting_.empty()) wait_s = std::min(wait_s, typed_row_.wait_s(desk_.now_s));
   return wait_s;
 }
 

@@ -238,6 +238,7 @@ class Workspace final : private CommandHost {
   void toggle_grid() override;
   bool is_presenting() const override { return desk_.is_presenting; }
   void toggle_presentation() override { desk_.is_presenting = !desk_.is_presenting; }
+  void toggle_menus() override;
   void toggle_welcome() override;
   PaintedMap selected_map() const override { return painted_map(desk_.result, desk_.state.selection); }
   bool verifies_head() const override { return desk_.settings.verifies_head; }
@@ -292,6 +293,8 @@ class Workspace final : private CommandHost {
   void request_what_is_seen();
   void save_screenshot();
   // workspace_sections.cpp
+  /// Is a text being edited that isn't a dialog's? The dialog may be closed already.
+  bool is_writing() const { return desk_.ui.is_typing() && !types_in_dialog_; }
   /// Frames that begin and end what is_arriving() means for the keyboard.
   void follow_arrival(double now_s);
   std::string arriving_name();
@@ -352,7 +355,9 @@ class Workspace final : private CommandHost {
   float texts_height_ = 150.0F;            ///< that the two texts wanted in the last frame
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
-  bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
+  bool types_in_dialog_ = false;
+  bool opens_menus_ = false, has_open_menu_ = false;
+  bool resumes_text_ = false;  ///< the text box has the keyboard again as soon as it is there
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
   std::string view_says_;       ///< the view's newest sentence in place of numbers, in the last frame
   bool is_view_empty_ = false;  ///< it shows nothing else

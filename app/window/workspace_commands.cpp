@@ -185,6 +185,14 @@ void Workspace::toggle_palette() {
   palette_.open();
 }
 
+void Workspace::toggle_menus() {
+  if (has_open_menu_) {
+    close_popups();
+  } else {
+    opens_menus_ = !has_popup();
+  }
+}
+
 void Workspace::toggle_welcome() {
   desk_.settings.shows_welcome = !desk_.settings.shows_welcome;
   welcome_memory_ = {};

@@ -123,7 +123,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     if (!frame.transient.pointed_number) frame.transient.pointed_number = of_view;
   });
   pane("texts", desk_.layout.texts, theme.panel, false, [&] {
-    float wanted = draw_translator_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
+    float wanted = draw_translator_panel(frame, prompt_memory_, !error_of(ErrorSection::Text).empty());
     // The items below a growing translation must not move with each of its lines.
     const bool is_growing = !desk_.is_current() || (desk_.result.translated && !desk_.result.translated->is_done);
     if (is_growing) wanted = std::max(wanted, texts_height_);
@@ -156,7 +156,8 @@ void Workspace::draw_menu(Frame& frame) {
                             .cards = [this] { return models_.welcome_cards(); },
                             .recent = [this] { return sessions_.recent(); }};
   row_form_ = row_form(desk_.ui, desk_.ui.size().x);
-  const MenuChoice choice = draw_menu_panel(frame, context, row_form_);
+  const MenuChoice choice = draw_menu_panel(frame, context, row_form_, std::exchange(opens_menus_, false));
+  has_open_menu_ = choice.is_open;
   if (choice.command) run(*choice.command);
   if (choice.card) models_.begin_with(*choice.card);
   if (choice.file) sessions_.open_recent(*choice.file);
@@ -307,7 +308,8 @@ void Workspace::draw_status(Frame& frame) {
         draw_remarks(frame, {.model_changes = model_changes(frame.state),
                              .compared_with = frame.state.compare.baseline ? compared_with(frame.state) : std::string(),
                              .fixed_range = fixed_range_text(frame.state),
-                             .toast = toast_});
+                             .toast = toast_,
+                             .was_unchanged = model_changes(told_before_).empty()});
     if (choice.resets_model) run("head.reset_model");
     if (choice.stops_comparing) run("compare.stop");
     if (choice.fits_colors) run("map.fit");

@@ -88,6 +88,12 @@ bool draw_loading_panel(Frame& frame, const std::string& name, const EngineProgr
   return draw_button(frame, "loading.cancel", "Cancel", "Back to what was shown before (Esc)");
 }
 
+/// Is the text that is to be typed missing?
+bool lacks_text(const State& state) {
+  const bool is_typed = is_playground(state.source) || (is_model(state.source) && state.model().ids.empty());
+  return is_typed && state.text().find_first_not_of(" \n\t") == std::string::npos;
+}
+
 /// Dims the whole current window, which covers what belongs to other inputs than the present ones, and says at its top why
 /// that is still there: `error`, or how far the computation is.
 void draw_stale_panel(Frame& frame, const std::string& error, const EngineProgress& progress) {
@@ -95,23 +101,31 @@ void draw_stale_panel(Frame& frame, const std::string& error, const EngineProgre
   const shell::FontSet& fonts = frame.ui.fonts();
   const bool has_failed = !error.empty();
   const Advance advance = advance_of(progress);
-  const std::string title = has_failed ? "The present text and settings can't be shown" : advance.remark;
-  const std::string note = has_failed ? error : "What is dimmed is of the text or settings before. Esc stops.";
+  const bool is_empty = has_failed && lacks_text(frame.state);  // which is no fault
+  const shell::Color border = has_failed && !is_empty ? theme.warning : theme.border;
+  const std::string title = is_empty     ? "There is no text yet"
+                            : has_failed ? "The present text and settings can't be shown"
+                                         : advance.remark;
+  const std::string note = is_empty     ? "Type some words, or choose one of the examples."
+                           : has_failed ? error
+                                        : "What is dimmed is of the text or settings before. Esc stops.";
   frame.ui.ensure_glyphs(note);
   const std::vector<std::string> lines = break_lines(fonts.body, note, box_width(ImGui::GetWindowWidth()) - 2.0F * kInset);
   const float line_height = font_size(fonts.body) + 4.0F;
-  const float height = 44.0F + line_height * static_cast<float>(lines.size()) + (has_failed ? 12.0F : 24.0F);
-  const chart::Rect box =
-      draw_box(frame, height, std::min(72.0F, ImGui::GetWindowHeight() * 0.2F), has_failed ? theme.warning : theme.border);
+  const float below = !has_failed ? 24.0F : has_cure(frame) ? 24.0F + ImGui::GetFrameHeight() : 12.0F;
+  const float height = 44.0F + line_height * static_cast<float>(lines.size()) + below;
+  const chart::Rect box = draw_box(frame, height, std::min(72.0F, ImGui::GetWindowHeight() * 0.2F), border);
   frame.mark(has_failed ? "stale.error" : "stale.progress", box);
   const float left = box.origin.x + kInset;
   put_text(fonts.strong, {left, box.origin.y + 14.0F}, theme.text, title);
   float y = box.origin.y + 40.0F;
   for (const std::string& line : lines) {
-    put_text(fonts.body, {left, y}, has_failed ? theme.warning : theme.text_dim, line);
+    put_text(fonts.body, {left, y}, has_failed && !is_empty ? theme.warning : theme.text_dim, line);
     y += line_height;
   }
   if (!has_failed && advance.share) draw_bar(frame, box, box.end().y - 16.0F, advance.share);
+  ImGui::SetCursorScreenPos({left, box.end().y - 12.0F - ImGui::GetFrameHeight()});
+  if (has_failed && has_cure(frame)) draw_cure(frame);
 }
 
 /// Unlike panes they come to the front.
@@ -158,7 +172,7 @@ void Workspace::draw_staleness(Frame& frame) {
     ImGui::SetNextWindowPos(rect.origin);
     ImGui::SetNextWindowSize(rect.size);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-    ImGui::Begin(name, nullptr, kOverlayFlags | ImGuiWindowFlags_NoInputs);
+    ImGui::Begin(name, nullptr, has_cure(frame) ? kOverlayFlags : kOverlayFlags | ImGuiWindowFlags_NoInputs);
     ImGui::PopStyleVar();
     draw_content();
     ImGui::End();

@@ -2,6 +2,7 @@
 
 #include "app/engine/continuation.h"
 #include "app/state/model_changes.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/second_text.h"
 #include "app/window/sidebar/panels.h"
 #include "app/window/workspace.h"
@@ -11,7 +12,8 @@ namespace headlight::app {
 
 void Workspace::follow_arrival(double now_s) {
   const bool arrives = desk_.is_arriving();
-  if (arrives && desk_.ui.is_typing() && !models_.browser().is_open()) {
+  types_in_dialog_ = desk_.ui.is_typing() && (types_in_dialog_ || has_popup());
+  if (arrives && is_writing()) {
     desk_.ui.leave_text_field();
     resumes_text_ = true;
   } else if (!arrives && std::exchange(resumes_text_, false)) {
@@ -71,9 +73,9 @@ void Workspace::draw_text_section(Frame& frame) {
   if (has_two_texts(frame.state)) {
     draw_prompt_switches(frame);
   } else if (!is_model(frame.state.source)) {
-    draw_text_panel(frame, text_memory_, error_of(ErrorSection::Text));
+    draw_text_panel(frame, text_memory_);
   } else {
-    draw_prompt_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
+    draw_prompt_panel(frame, prompt_memory_);
   }
   if (can_open_second_text()) draw_second_text(frame);
 }

@@ -55,6 +55,7 @@ class FakeHost final : public CommandHost {
   void toggle_grid() override { calls.emplace_back("grid"); }
   bool is_presenting() const override { return presents; }
   void toggle_presentation() override { calls.emplace_back("presentation"); }
+  void toggle_menus() override { calls.emplace_back("menus"); }
   void toggle_welcome() override { calls.emplace_back("welcome"); }
   bool verifies_head() const override { return verifies; }
   void toggle_verification() override { calls.emplace_back("verification"); }

@@ -30,6 +30,29 @@ TEST_CASE("only scripts whose letters depend on their neighbours are shaped") {
   }
 }
 
+TEST_CASE("a character is the press of its own key, on whatever key of the layout it is typed") {
+  const auto keys = [](const std::string& typed, const KeyPress& before) {
+    std::vector<Key> pressed;
+    for (const InputEvent& event : typed_character(typed, before)) {
+      const auto* press = std::get_if<KeyPress>(&event);
+      if (press && press->down && press->modifiers == Modifiers{}) pressed.push_back(press->key);
+    }
+    return pressed;
+  };
+  CHECK(keys("/", {.key = Key::Slash}).empty());  // pressed already
+  CHECK(keys("/", {.key = Key::Digit7, .modifiers = kShift}) == std::vector{Key::Slash});  // German
+  CHECK(keys("6", {.key = Key::Minus, .modifiers = kShift}) == std::vector{Key::Digit6});  // French
+  CHECK(keys("1", {.key = Key::Digit1, .modifiers = kShift}) == std::vector{Key::Digit1});
+  CHECK(keys("A", {.key = Key::A, .modifiers = kShift}).empty());
+  CHECK(keys("a", {.key = Key::A, .modifiers = kShift}).empty());  // with Caps Lock
+  CHECK(keys("\u00DF", {.key = Key::Escape}).empty());
+  CHECK(typed_character("/", {.key = Key::Digit7, .modifiers = kShift}).size() == 3);
+  CHECK(key_of_character("+") == Key::Equal);
+  CHECK(key_of_character("-") == Key::Minus);
+  CHECK(key_of_character("z") == Key::Z);
+  CHECK_FALSE(key_of_character("#"));
+}
+
 TEST_CASE("a shaped text is one character, the same each time, and can be told again") {
   ShapedTexts texts;
   CHECK(texts.replace("the") == "the");

@@ -216,6 +216,22 @@ TEST_CASE("a text field keeps its limit and cuts no character") {
   CHECK(text == "ab猫");
 }
 
+TEST_CASE("a text of lines that is cut at its limit says so") {
+  Stage stage;
+  std::string text;
+  const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300, .height = 60, .limit = 6}); };
+  stage.settle(content);
+  stage.ui.feed(click_at({100, 20}));
+  stage.ui.feed(TextInput{"123456"});
+  stage.settle(content);
+  CHECK_FALSE(stage.ui.take_cut());
+  stage.ui.feed(TextInput{"7"});
+  stage.settle(content);
+  CHECK(text == "123456");
+  CHECK(stage.ui.take_cut() == 6U);
+  CHECK_FALSE(stage.ui.take_cut());
+}
+
 TEST_CASE("copy and paste go through the clipboard") {
   Stage stage;
   std::string text = "copied";

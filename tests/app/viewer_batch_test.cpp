@@ -203,6 +203,10 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("head.map"));
     ui.fill_in("text.edit", "the cat");
     CHECK_FALSE(ui.sees("stale.error"));
+    ui.fill_in("text.edit", "");  // no fault: nothing warns
+    REQUIRE(ui.sees("stale.error"));
+    CHECK(ui.count_pixels("stale.error", ui.ui().theme().warning) == 0);
+    CHECK(text_on_screen(ui.rect("stale.error")).find("There is no text yet") != std::string::npos);
   }
 
   TEST_CASE("a pass that takes long dims what is of the text before, and says how far it is") {

@@ -16,6 +16,8 @@ namespace viewer_corpus_test {
 
 using namespace headlight;
 using namespace headlight::app;
+using shell::kControl;
+using shell::Key;
 
 /// gpt2 with a survey of it in the view.
 struct OpenSurvey {
@@ -285,6 +287,33 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().file_dialog().is_open());
   }
 
+  TEST_CASE("the dialog of a survey is a door like others: typed into at once, Browse, a dropped file, Enter") {
+    const TemporaryDirectory folder;
+    const std::string text = (folder.path() / "few.txt").string();
+    std::ofstream(text) << "the cat sat on the mat\n";
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.show("corpus");
+    ui.click("corpus.begin");
+    CHECK(ui.ui().is_typing());
+    ui.type(folder.path().string() + "/");
+    ui.click("corpus.form.file.browse");
+    REQUIRE(ui.sees("folder.file.0"));
+    ui.click("folder.file.0");
+    REQUIRE(ui.sees("corpus.form.file"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("corpus.form.file"));
+    ui.click("corpus.begin");
+    const std::string before = ui.state().text();
+    ui.window().open_files({text});
+    ui.settle();
+    CHECK(ui.state().text() == before);
+    ui.click("corpus.form.file");
+    ui.press(Key::Enter);
+    REQUIRE(becomes(ui, [&] { return ui.window().surveys().survey() != nullptr; }));
+    CHECK(ui.state()[kCorpusView.folder] == (folder.path() / "few-survey").string());
+  }
+
   TEST_CASE("a survey that the window makes is paused, goes on, and is open when it is whole") {
     // kMany texts are more than can be measured until "Pause" is clicked, however slow the window is beside other
     // processes, and are never measured to the end, since that time would have no limit; kFew are.
@@ -303,12 +332,17 @@ TEST_SUITE("gpu") {
     };
     const std::filesystem::path made = folder.path() / "made";
     UiDriver ui;
+    const auto fill = [&](const char* field, const std::string& text) {
+      ui.click(field);
+      ui.press(Key::A, kControl);
+      ui.type(text);
+    };
     show_golden_model(ui, "gpt2");
     ui.show("corpus");
     ui.click("corpus.begin");
     check_tips(ui);
-    ui.fill_in("corpus.form.file", write("many.txt", kMany));
-    ui.fill_in("corpus.form.folder", (folder.path() / "large").string());
+    fill("corpus.form.file", write("many.txt", kMany));
+    fill("corpus.form.folder", (folder.path() / "large").string());
     ui.click("corpus.form.start");
     REQUIRE(becomes(ui, [&] { return ui.sees("corpus.pause") && texts_of(ui) > 0; }));
     ui.click("corpus.pause");
@@ -320,8 +354,8 @@ TEST_SUITE("gpu") {
     ui.click("corpus.pause");
     REQUIRE(becomes(ui, [&] { return ui.sees("corpus.resume"); }));
     ui.click("corpus.begin");
-    ui.fill_in("corpus.form.file", write("few.txt", kFew));
-    ui.fill_in("corpus.form.folder", made.string());
+    fill("corpus.form.file", write("few.txt", kFew));
+    fill("corpus.form.folder", made.string());
     ui.click("corpus.form.all");  // the options, which are the command's
     check_tips(ui);
     ui.click("corpus.form.top.more");
@@ -338,8 +372,8 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("corpus.progress"));
     // A corpus that can't be measured is refused in the program's own words.
     ui.click("corpus.begin");
-    ui.fill_in("corpus.form.file", (folder.path() / "nothing.txt").string());
-    ui.fill_in("corpus.form.folder", (folder.path() / "other").string());
+    fill("corpus.form.file", (folder.path() / "nothing.txt").string());
+    fill("corpus.form.folder", (folder.path() / "other").string());
     ui.click("corpus.form.start");
     CHECK(becomes(ui, [&] { return ui.sees("corpus.resume"); }));
     CHECK(ui.sees("corpus.progress"));

@@ -352,6 +352,87 @@ TEST_SUITE("gpu") {
       CHECK(ui.ui().pixels_drawn() > before);
     }
   }
+
+  TEST_CASE("F10, or Alt alone, opens the menus; arrows walk them, letters find entries, Esc leaves") {
+    UiDriver ui(with_text("one two three"));
+    const State before = ui.state();
+    ui.press(Key::F10);
+    REQUIRE(ui.sees("menu.Open model\u2026"));
+    CHECK(has_outline(ui));
+    ui.press(Key::Right);
+    CHECK_FALSE(ui.sees("menu.Open model\u2026"));
+    CHECK(ui.sees("menu.Undo"));
+    ui.press(Key::Left);
+    ui.press(Key::Left);
+    CHECK(ui.sees("menu.About"));
+    ui.type("a");
+    CHECK(is_at(ui, "menu.About"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("menu.About"));
+    CHECK_FALSE(has_outline(ui));
+    CHECK(ui.state() == before);
+    const shell::Modifiers alt{.alt = true};
+    ui.feed({shell::KeyPress{Key::LeftAlt, true, alt}, shell::KeyPress{Key::LeftAlt, false}});
+    REQUIRE(ui.sees("menu.Open model\u2026"));
+    ui.press(Key::F10);
+    CHECK_FALSE(ui.sees("menu.Open model\u2026"));
+    ui.feed({shell::KeyPress{Key::LeftAlt, true, alt}, shell::KeyPress{Key::Left, true, alt},
+             shell::KeyPress{Key::Left, false, alt}, shell::KeyPress{Key::LeftAlt, false}});
+    CHECK_FALSE(ui.sees("menu.Open model\u2026"));
+  }
+
+  TEST_CASE("Right opens a menu beside its title, Left closes it, and Enter chooses in it") {
+    UiDriver ui(with_text("one two three"));
+    ui.press(Key::F10);
+    ui.press(Key::Right);
+    ui.press(Key::Right);
+    ui.type("interf");
+    REQUIRE(is_at(ui, "menu.Interface scale"));
+    ui.press(Key::Right);
+    REQUIRE(ui.sees("menu.Larger"));
+    CHECK(is_at(ui, "menu.Larger"));
+    ui.press(Key::Left);
+    CHECK_FALSE(ui.sees("menu.Larger"));
+    CHECK(is_at(ui, "menu.Interface scale"));
+    ui.press(Key::Right);
+    const float scale = ui.state().view.ui_scale;
+    ui.press(Key::Enter);
+    CHECK(ui.state().view.ui_scale != scale);
+    CHECK_FALSE(ui.sees("menu.Interface scale"));
+    CHECK_FALSE(has_outline(ui));
+  }
+
+  TEST_CASE("a list that the pointer has opened takes arrows, letters and Enter") {
+    UiDriver ui(with_text("one two three"));
+    const Selection before = ui.state().selection;
+    ui.click("head.mean");
+    ui.press(Key::Down);
+    ui.press(Key::Enter);
+    CHECK(ui.state().selection.mean != before.mean);
+    CHECK(ui.state().selection.head == before.head);
+    ui.click("head.mean");
+    ui.type("h");
+    ui.press(Key::Enter);
+    CHECK(ui.state().selection.mean == before.mean);
+    ui.click("head.mean");
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("head.mean.layer"));
+  }
+
+  TEST_CASE("a model that was opened with Enter leaves the keyboard to the map, whoever had it before") {
+    UiDriver ui(with_text("one two three"));
+    ui.click("text.edit");
+    ui.press(Key::O, kControl);
+    ui.type(kGoldenModels + "gpt2");
+    ui.press(Key::Enter);
+    ui.settle();
+    REQUIRE_FALSE(ui.sees("browser.path"));
+    REQUIRE(is_model(ui.state().source));
+    CHECK_FALSE(ui.ui().is_typing());
+    const std::string text = ui.state().text();
+    ui.press(Key::Digit7);
+    CHECK(ui.state().text() == text);
+  }
 }
 
 }  // namespace viewer_keyboard_test

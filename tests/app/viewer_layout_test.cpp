@@ -11,8 +11,10 @@
 
 #include "app/engine/analyses/head_similarity.h"
 #include "app/models/starter_view.h"
+#include "app/state/comparison.h"
 #include "app/state/map_settings.h"
 #include "app/state/side_by_side_settings.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 
@@ -221,6 +223,23 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().gains.size() == 1);
   }
 
+  TEST_CASE("every menu fits into a window of 800 lines") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    ui.resize(1280, 800);
+    for (const char* menu : {"menu.File", "menu.Edit", "menu.View", "menu.Help"}) {
+      CAPTURE(menu);
+      ui.click(menu);
+      std::size_t entries = 0;
+      for (const auto& [name, tip] : ui.window().item_tips()) {
+        if (!name.starts_with("menu.")) continue;
+        ++entries;
+        CHECK(ui.rect(name).end().y <= 800.0F);
+      }
+      CHECK(entries > 8);
+      ui.press(Key::Escape);
+    }
+  }
+
   TEST_CASE("tooltips cover nothing of what they explain") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
@@ -246,6 +265,38 @@ TEST_SUITE("gpu") {
         }
       }
     }
+  }
+
+  TEST_CASE("a cell's card leaves the map free, a dialog's tooltips the dialog; typing sends them away") {
+    State state = of_captions();
+    compare_with_text(state, "A man in a red shirt rides a bike.");
+    UiDriver ui(state, open_gpu_runner);
+    const auto is_apart = [&](const std::string& name) {
+      const chart::Rect tip = ui.rect("tooltip"), of = ui.rect(name);
+      return tip.end().x <= of.origin.x || tip.origin.x >= of.end().x;
+    };
+    const auto rest = [&] {
+      ui.wait(2.0);
+      ui.settle();
+    };
+    ui.show("head");
+    ui.feed({shell::MouseMove{ui.at("head.map", 0.3F, 0.8F)}});
+    rest();
+    REQUIRE(ui.sees("tooltip"));
+    CHECK(is_apart("head.map"));
+    CHECK(text_on_screen(ui.rect("tooltip")).find("first \u2212 second text") != std::string::npos);
+    ui.press(Key::O, shell::kControl);
+    ui.move_to("browser.path");
+    rest();
+    REQUIRE(ui.sees("tooltip"));
+    CHECK(is_apart("browser.path"));
+    CHECK(is_apart("browser.open"));
+    ui.type("c");
+    rest();
+    CHECK_FALSE(ui.sees("tooltip"));
+    ui.move_to("browser.browse");
+    rest();
+    CHECK(ui.sees("tooltip"));
   }
 
   TEST_CASE("tooltips of tokens, predictions, words, nodes and products stand beside them as well") {

@@ -226,10 +226,13 @@ TEST_SUITE("gpu") {
     show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("status.reset"));
     ui.press(Key::K);
+    CHECK(ui.sees("toast"));  // whose Undo is the Reset of the one change
+    CHECK_FALSE(ui.sees("status.reset"));
     ui.press(Key::P);
     ui.wait(60.0);
     ui.settle();
     REQUIRE(ui.sees("status.reset"));
+    CHECK_FALSE(ui.sees("toast"));
     CHECK(model_changes(ui.state()) == "L0H0 knocked out · padding off");
     for (const Key tab : {Key::Digit1, Key::Digit2, Key::Digit3}) {
       ui.press(tab);
@@ -252,11 +255,13 @@ TEST_SUITE("gpu") {
     ui.click("welcome.3");
     ui.click("welcome.notebook-001");
     ui.press(Key::P);
-    CHECK(ui.sees("status.reset"));
+    CHECK(ui.sees("status.reset.button"));
+    ui.press(Key::F2);
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));
     ui.press(Key::P);
+    ui.press(Key::F2);
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));

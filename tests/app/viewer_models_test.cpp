@@ -240,6 +240,46 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("browser.path"));  // not in the middle of going through folders
   }
 
+  TEST_CASE("the field of Open model finds names of the list, and arrows choose from it") {
+    UiDriver ui(with_text("the cat"));
+    ui.press(Key::O, kControl);
+    REQUIRE(ui.sees("browser.model.1"));
+    ui.type("multi");
+    CHECK_FALSE(ui.sees("browser.model.0"));
+    CHECK(ui.sees("browser.model.1"));
+    ui.press(Key::A, kControl);
+    ui.type("captions-gpt2");
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.window().model_browser().is_open());
+    CHECK(model_path(ui.state().source).ends_with("/captions-gpt2"));
+    ui.press(Key::O, kControl);
+    ui.press(Key::Down);
+    ui.press(Key::Down);
+    ui.press(Key::Enter);
+    CHECK(model_path(ui.state().source).ends_with("/multi30k-de-en"));
+    ui.press(Key::O, kControl);
+    ui.type("no such name");
+    CHECK_FALSE(ui.sees("browser.model.0"));
+    ui.press(Key::Enter);
+    CHECK(ui.sees("browser.trouble"));
+    ui.press(Key::Escape);
+  }
+
+  TEST_CASE("a folder lists the checkpoints of the trainings in it") {
+    const TemporaryDirectory directory;
+    std::filesystem::create_directories(directory.path() / "my-run");
+    std::filesystem::copy(kGoldenModels + "gpt2", directory.path() / "my-run" / "checkpoint-10");
+    UiDriver ui(with_text("the cat"));
+    ui.press(Key::O, kControl);
+    ui.type(directory.path().string());
+    ui.press(Key::Enter);
+    REQUIRE(ui.window().model_browser().is_open());
+    ui.type("checkpoint");  // in place of the folder
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.window().model_browser().is_open());
+    CHECK(model_path(ui.state().source) == (directory.path() / "my-run" / "checkpoint-10").string());
+  }
+
   TEST_CASE("a load can be given up in the window, and what was shown comes back") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui(with_text("the cat"), fake_factory(log));
@@ -275,7 +315,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("text.stretch"));
     ui.fill_in("text.edit", text);
     CHECK(ui.result().error.find("the model has positions for 32") != std::string::npos);
-    CHECK(ui.sees("text.warning"));
+    CHECK(ui.sees("stale.error"));
     REQUIRE(ui.sees("text.stretch"));
     check_tips(ui);
     ui.click("text.stretch");
@@ -287,7 +327,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("text.stretch"));
     ui.click("text.to_ids");
     ui.fill_in("text.ids", "999");  // refused, but not for its length
-    CHECK(ui.sees("text.warning"));
+    CHECK(ui.sees("stale.error"));
     CHECK_FALSE(ui.sees("text.stretch"));
   }
 

@@ -17,6 +17,9 @@
 #include "app/state/logits_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/patching/patching_parts.h"
+#include "core/file.h"
+#include "support/svg_words.h"
+#include "support/temporary_directory.h"
 
 namespace viewer_patching_test {
 
@@ -284,6 +287,25 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().patching.receiver.input == PathInput::Value);
   }
 
+  TEST_CASE("patching: where both runs find the same token likeliest it asks for others; the figure names model and texts") {
+    const TemporaryDirectory folder;
+    UiDriver ui(with_text("the cat sat on the mat"), open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.press(Key::K);  // one head of many
+    ui.press(Key::A);
+    REQUIRE(ui.state().view.tab == "patching");
+    REQUIRE(ui.sees("patching.shared"));
+    ui.click("patching.both");
+    CHECK_FALSE(ui.sees("patching.shared"));
+    CHECK(ui.state()[kLogitsView.other]);
+    ui.window().write_figure(folder.path() / "patching.svg");
+    const std::string words = test::svg_words(read_file(folder.path() / "patching.svg"));
+    CHECK(words.find("gpt2") != std::string::npos);
+    CHECK(words.find("the cat sat on the mat") != std::string::npos);
+  }
+
   TEST_CASE("patching: a map says what it finds in a sentence") {
     const std::vector<PatchCell> cells = {{.row = 0, .column = 4, .recovery = 0.31},
                                           {.row = 1, .column = 2, .recovery = 0.01}};
@@ -295,6 +317,14 @@ TEST_SUITE("gpu") {
           "L0 H4 (31 %) carries the most of the difference into L1 H4\u2019s values.");
     CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = all.subspan(1), .place = place}) ==
           "No single head carries the difference.");
+    // What goes the other way carries nothing, however large it is.
+    const std::vector<PatchCell> signs = {{.row = 1, .column = 3, .recovery = -1.56},
+                                          {.row = 0, .column = 4, .recovery = 0.31},
+                                          {.row = 0, .column = 1, .recovery = 0.2}};
+    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = signs, .place = place}) ==
+          "L0 H4 (31 %) carries the most of the difference, then L0 H1 (20 %); L1 H3 (\u2212156 %) works against it.");
+    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = std::span(signs).first(1), .place = place}) ==
+          "No single head carries the difference; L1 H3 (\u2212156 %) works against it.");
     CHECK(conclusion_text({.map = PatchMap::Paths,
                            .strongest = all.subspan(1),
                            .place = place,

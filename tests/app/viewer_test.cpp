@@ -113,7 +113,8 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.result().error.empty());
     CHECK(ui.result().error.find('\n') == std::string::npos);
     CHECK(ui.sees("model.warning"));
-    CHECK(ui.sees("status.remark"));
+    CHECK(ui.sees("stale.error"));
+    CHECK_FALSE(ui.sees("status.remark"));  // it is said once
     CHECK(ui.sees("tabs.stale"));
     CHECK(ui.sees("head.map"));
     ui.press(Key::Z, kControl);

@@ -86,7 +86,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("text.edit", "");
     CHECK(ui.state().text().empty());
     CHECK(ui.result().is_stale);
-    CHECK(ui.sees("text.warning"));
+    CHECK(ui.sees("stale.error"));
     ui.fill_in("text.edit", "again");
     CHECK(ui.result().error.empty());
     CHECK(ui.result().input->source.length == 1);

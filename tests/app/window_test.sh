@@ -130,6 +130,23 @@ grep -q '"text": "the dog sat on the cat"' "$settings" || fail "what was typed i
 grep -q '"theme": "light"' "$settings" || fail "a typed sentence changed the theme"
 grep -q '"tab": "head"' "$settings" && fail "the key 2 did not show the second view"
 
+# Keys are known by their characters: on a German keyboard "/" is Shift+7 and "+" has a key of its own.
+if command -v setxkbmap >/dev/null; then
+  open_window
+  setxkbmap de
+  xdotool key ctrl+plus
+  sleep 1
+  xdotool key slash
+  sleep 1
+  xdotool type --delay 40 ' here'
+  sleep 1
+  close_window
+  setxkbmap us
+  grep -q '"text": "the dog sat on the cat here"' "$settings" || fail "/ leads to no text on a German keyboard: $(cat "$settings")"
+  grep -q '"ui_scale": [1-9]' "$settings" || fail "Ctrl++ does nothing on a German keyboard: $(cat "$settings")"
+  sed -i 's/"ui_scale": [0-9.]*/"ui_scale": 0.0/' "$settings"
+fi
+
 # Moved, resized, and with files dropped on it as a file manager drops them: a text, and a model that can't be one.
 open_window
 if [ -n "$manager" ]; then

@@ -7,6 +7,7 @@
 #include "app/data/survey/survey_room.h"
 #include "app/figures/running_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/folder_list.h"
 #include "app/widgets/form.h"
 #include "app/widgets/table_view.h"
 #include "export/drawing.h"
@@ -132,7 +133,9 @@ class SurveyForm {
   static void draw_progress(Frame& frame);
 
  private:
-  bool is_open_ = false;
+  bool is_open_ = false, browses_folder_ = false;
+  FolderList files_{{".txt", ".jsonl", ".gz"}};
+  shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the first field, in the next frame
   std::string corpus_, folder_, trouble_;
   Choices choices_;  ///< of kSurveySettings
   NumberBeingTyped typed_;

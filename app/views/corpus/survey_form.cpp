@@ -20,30 +20,51 @@ std::string proposed_folder(const std::string& corpus) {
 
 void SurveyForm::open(const Frame& /*frame*/) {
   is_open_ = true;
+  focus_ = shell::FieldFocus::SelectAll;
   trouble_.clear();
 }
 
 void SurveyForm::draw(Frame& frame) {
   const Dialog dialog(frame, "Survey a text", is_open_, kFormWidth);
-  if (!dialog.is_visible()) return;
+  if (!dialog.is_visible()) return files_.close();
   const std::string model = model_path(frame.state.source);
-  const auto field = [&](const char* name, const char* label, std::string& text, const char* hint, const char* explanation) {
+  const std::string proposed = proposed_folder(corpus_);
+  const bool is_proposed = folder_.empty() || folder_ == proposed;
+  frame.transient.takes_path = true;
+  if (std::string dropped = std::exchange(frame.transient.dropped, {}); !dropped.empty()) corpus_ = std::move(dropped);
+  if (files_.is_open()) {
+    constexpr float kListHeight = 320.0F;
+    if (const auto chosen = files_.draw(frame, kListHeight)) (browses_folder_ ? folder_ : corpus_) = utf8(*chosen);
+    if (!browses_folder_ && is_proposed) folder_ = proposed_folder(corpus_);
+    if (!files_.is_open()) focus_ = shell::FieldFocus::AtEnd;
+    return;
+  }
+  bool is_confirmed = false;
+  const auto field = [&](const std::string& name, const char* label, std::string& text, const char* hint,
+                         const char* explanation) {
     write_note(frame, label);
-    const bool is_changed = frame.ui.text_field(fmt::format("##{}", name).c_str(), text, {.hint = hint});
+    const float button = button_width("Browse") + ImGui::GetStyle().ItemSpacing.x;
+    const bool is_entered = frame.ui.text_field(
+        fmt::format("##{}", name).c_str(), text,
+        {.width = ImGui::GetContentRegionAvail().x - button,
+         .focus = &text == &corpus_ ? std::exchange(focus_, shell::FieldFocus::None) : shell::FieldFocus::None,
+         .passes_escape = true,
+         .hint = hint,
+         .enter_confirms = true});
+    is_confirmed = is_confirmed || is_entered;
     mark_last_item(frame, name, explanation);
-    return is_changed;
+    ImGui::SameLine();
+    if (!draw_button(frame, name + ".browse", "Browse", "Goes through folders.")) return;
+    browses_folder_ = &text == &folder_;
+    files_.open(text);
   };
   write_note(frame, model.empty()
                         ? "What every head does over a whole corpus. Open a language model first (Ctrl+O)."
                         : fmt::format("What every head of {} does over a whole corpus, measured in the background.",
                                       utf8(fs::path(model).filename())));
-  const std::string proposed = proposed_folder(corpus_);
-  const bool is_proposed = folder_.empty() || folder_ == proposed;
-  if (field("corpus.form.file", "Text file, a text a line; .jsonl and .gz too", corpus_, "~/captions.txt",
-            "The corpus: a text a line, UTF-8, plain or .gz.") &&
-      is_proposed) {
-    folder_ = proposed_folder(corpus_);
-  }
+  field("corpus.form.file", "Text file, a text a line; .jsonl and .gz too", corpus_, "~/captions.txt",
+        "The corpus: a text a line, UTF-8, plain or .gz. A file that is dropped on the window comes here.");
+  if (is_proposed) folder_ = proposed_folder(corpus_);
   field("corpus.form.folder", "Folder to write into, and to go on in", folder_, "~/captions-survey",
         "Where the survey is written; one that was interrupted there goes on.");
   Form form(frame, typed_, "corpus.form");
@@ -55,13 +76,14 @@ void SurveyForm::draw(Frame& frame) {
   }
   if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, "corpus.form.trouble");
   ImGui::Spacing();
-  ImGui::BeginDisabled(model.empty() || corpus_.empty() || folder_.empty());
-  const bool is_begun = draw_button(frame, "corpus.form.start", "Start",
-                                    "Measures in a process of its own; the window goes on meanwhile.", 96.0F);
+  const bool can_begin = !model.empty() && !corpus_.empty() && !folder_.empty();
+  ImGui::BeginDisabled(!can_begin);
+  const bool is_clicked = draw_button(frame, "corpus.form.start", "Start",
+                                      "Measures in a process of its own; the window goes on meanwhile (Enter).", 96.0F);
   ImGui::EndDisabled();
   ImGui::SameLine();
   if (draw_button(frame, "corpus.form.cancel", "Cancel", "Leaves everything as it is.", 96.0F)) is_open_ = false;
-  if (is_begun) {
+  if (can_begin && (is_confirmed || is_clicked)) {
     try {
       frame.surveys->start({.corpus = fs::absolute(expand_home(corpus_)),
                             .folder = fs::absolute(expand_home(folder_)).lexically_normal(),
@@ -70,6 +92,7 @@ void SurveyForm::draw(Frame& frame) {
       is_open_ = false;
     } catch (const std::exception& error) {
       trouble_ = error.what();
+      focus_ = shell::FieldFocus::AtEnd;  // to mend it
     }
   }
   if (!is_open_) ImGui::CloseCurrentPopup();

@@ -81,10 +81,10 @@ attention::Tile tile_of(GroupedMap map) {
   return tile;
 }
 
-void draw_tooltip(Frame& frame, const GroupedHead& head, chart::CellPosition cell, const chart::Rect& box,
+void draw_tooltip(Frame& frame, const GroupedHead& head, chart::CellPosition cell, const chart::Viewport& port,
                   const char* row_name) {
   const shell::Theme& theme = frame.ui.theme();
-  const Tooltip tooltip(frame, box);
+  const Tooltip tooltip(frame, port.rect_of(cell), port.visible());
   const auto line = [&](const char* role, shell::Color color, const std::string& text) {
     write_text(frame.ui.fonts().small, color, role);
     ImGui::SameLine(80.0F);
@@ -222,7 +222,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                   .is_fixed = is_per_row},
                  image);
   range.draw({x, top + height + kLegendDrop});
-  if (hovered) draw_tooltip(frame, head, *hovered, viewport.rect_of(*hovered), row_name);
+  if (hovered) draw_tooltip(frame, head, *hovered, viewport, row_name);
 }
 
 }  // namespace headlight::app

@@ -31,7 +31,7 @@ std::string fit_about(const HeadAbout& about, float room, const chart::MeasureTe
 
 /// Draws a tooltip for a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the
 /// row's largest weight and entropy, and what the key receives in all. Requests the exact rows that it reads.
-void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box);
+void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box, const chart::Rect& map);
 
 /// The tokens along the map's sides.
 struct MapTokens {

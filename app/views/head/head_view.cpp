@@ -263,7 +263,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
     legend.draw({x, top + height + kLegendDrop});
   }
   if (hovered && !frame.transient.aim.conceals)
-    draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}));
+    draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}), seen);
   if (hovered && is_painting(frame)) draw_brush(frame, to_glm(ImGui::GetIO().MousePos));
 }
 

@@ -34,7 +34,8 @@ void draw_token(const Frame& frame, const char* role, shell::Color color, const 
 
 void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
   write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, name);
-  ImGui::SameLine(kNumberColumn);
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + ImGui::GetStyle().ItemSpacing.x;
+  ImGui::SameLine(std::max(kNumberColumn, end));
   write_text(font, frame.ui.theme().text, value);
 }
 
@@ -118,14 +119,14 @@ void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
 
 }  // namespace
 
-void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box) {
+void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box, const chart::Rect& map) {
   if (!frame.result.input) return;
   const Selection& selection = frame.state.selection;
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const model::BlockKind kind = selection.block.kind;
   if (selection.mean != HeadMean::None) {
-    const Tooltip tooltip(frame, box);
+    const Tooltip tooltip(frame, box, map);
     draw_tokens(frame, kind, cell);
     ImGui::Separator();
     draw_mean(frame, kind, cell);
@@ -137,7 +138,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box
   const std::optional<float> scaled = numbers.value(Stage::Scaled, cell.query, cell.key);
   const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
 
-  const Tooltip tooltip(frame, box);
+  const Tooltip tooltip(frame, box, map);
   draw_tokens(frame, kind, cell);
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers

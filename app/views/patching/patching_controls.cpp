@@ -2,6 +2,7 @@
 #include "app/state/logits_settings.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/prediction_bars.h"
 
@@ -9,27 +10,42 @@ namespace headlight::app {
 
 namespace {
 
-/// Draws a button that chooses the tokens that either run finds likeliest, where these are two.
-void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
+/// Returns the token that a run finds likelier than another one does by the most.
+std::uint32_t gained_token(const std::vector<inference::Candidate>& run, const std::vector<inference::Candidate>& other) {
+  const auto gain = [&](const inference::Candidate& candidate) {
+    const auto there = std::ranges::find(other, candidate.id, &inference::Candidate::id);
+    return candidate.probability - (there == other.end() ? 0.0 : there->probability);
+  };
+  return std::ranges::max_element(run, {}, gain)->id;
+}
+
+/// Draws a button that chooses two tokens of which the runs think differently: those that either finds likeliest, or where
+/// that is the same one those whose probability differs most. Returns whether the shared one is what is measured.
+bool offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   const auto token = frame.result.in_baseline(logit.position.batch, logit.position.token);
-  if (!token) return;
+  if (!token) return false;
   const Prediction* baseline = frame.ask(PredictionQuery{.batch = logit.position.batch,
                                                          .token = *token,
                                                          .layer = predicting_layers(*frame.result.network),
                                                          .is_of_baseline = true});
-  if (!baseline || baseline->candidates.empty()) return;
-  const std::uint32_t theirs = baseline->candidates.front().id, ours = logit.prediction->candidates.front().id;
+  if (!baseline || baseline->candidates.empty()) return false;
+  const std::vector<inference::Candidate>&now = logit.prediction->candidates, &then = baseline->candidates;
+  const std::uint32_t likeliest = now.front().id;
+  const bool is_shared = then.front().id == likeliest;
+  const std::uint32_t theirs = is_shared ? gained_token(then, now) : then.front().id;
+  const std::uint32_t ours = is_shared ? gained_token(now, then) : likeliest;
   const bool is_chosen = logit.token == theirs && logit.other == ours;
-  if (theirs == ours || is_chosen) return;
+  if (theirs == ours || is_chosen) return false;
   const std::string label = fmt::format("\u201C{}\u201D minus \u201C{}\u201D###both", candidate_label(frame.result, theirs),
                                         candidate_label(frame.result, ours));
   frame.ui.ensure_glyphs(label);
   continue_line(button_width(label.c_str()), kControlGap);
   if (draw_button(frame, "patching.both", label.c_str(),
-                  "What the other run finds likeliest, minus what the present one does.")) {
+                  "What the other run finds likeliest, or likelier by the most, minus what the present one does.")) {
     frame.state.set(kLogitsView.token, theirs);
     frame.state.set(kLogitsView.other, ours);
   }
+  return is_shared && logit.token == likeliest && !logit.other;
 }
 
 /// Draws the choices of what is put of heads, and whether at all tokens or at the chosen one.
@@ -61,8 +77,13 @@ void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   choose_next_segment(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
   choose_part_of_heads(frame);
   choose_tokens(frame, logit, "patching");
-  offer_both_predictions(frame, logit);
+  const bool is_shared = offer_both_predictions(frame, logit);
   choose_kind(frame, "patching.kind");
+  if (!is_shared) return;
+  write_note(frame,
+             fmt::format("Both runs find \u201C{}\u201D likeliest: choose a token, or two, of which they think differently.",
+                         candidate_label(frame.result, logit.token)),
+             frame.ui.theme().warning, "patching.shared");
 }
 
 namespace {

@@ -78,21 +78,26 @@ std::string cell_text(const PatchingChoices& choices, const RunNames& names, con
 std::string conclusion_text(const PatchedMap& found) {
   const bool is_paths = found.map == PatchMap::Paths;
   const std::string into = is_paths ? fmt::format(" into {}", found.receiver) : std::string();
-  const auto is_visible = [](const PatchCell& cell) { return std::abs(cell.recovery) >= kVisibleRecovery; };
-  if (found.strongest.empty() || !is_visible(found.strongest.front())) {
+  std::vector<const PatchCell*> carries, opposes;
+  for (const PatchCell& cell : found.strongest) {
+    if (std::abs(cell.recovery) >= kVisibleRecovery) (cell.recovery > 0.0 ? carries : opposes).push_back(&cell);
+  }
+  const auto part = [&](const PatchCell* cell) {
+    return fmt::format("{} ({}{:.0f} %)", found.place(*cell), cell->recovery < 0.0 ? "\u2212" : "",
+                       100.0 * std::abs(cell->recovery));
+  };
+  const std::string against = opposes.empty() ? "" : fmt::format("{} works against it.", part(opposes.front()));
+  if (carries.empty()) {
     const bool is_weights = found.map == PatchMap::Weights;
     const char* thing = is_paths ? "path" : is_weights ? "weight" : is_of_heads(found.map) ? "head" : "place";
     std::string text = fmt::format("No single {} carries the difference{}", thing, into);
     if (found.tried > 1) text += fmt::format(", nor into the other {} of the strongest heads", found.tried - 1);
+    if (!against.empty()) return text + "; " + against;
     return text + (is_paths ? ": it comes from the tokens themselves, or in small parts by many paths." : ".");
   }
-  const auto part = [&](const PatchCell& cell) {
-    return fmt::format("{} ({:.0f} %)", found.place(cell), 100.0 * cell.recovery);
-  };
-  std::string text = fmt::format("{} carries the most of the difference{}", part(found.strongest.front()), into);
-  if (found.strongest.size() > 1 && is_visible(found.strongest[1]))
-    text += fmt::format(", then {}", part(found.strongest[1]));
-  return text + ".";
+  std::string text = fmt::format("{} carries the most of the difference{}", part(carries.front()), into);
+  if (carries.size() > 1) text += fmt::format(", then {}", part(carries[1]));
+  return text + (against.empty() ? "." : "; " + against);
 }
 
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {

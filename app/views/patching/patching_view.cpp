@@ -63,10 +63,10 @@ class PatchingView final : public ViewPanel {
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!effects_) return nullptr;
-    if (is_heads()) return scores_.figure({.title = title_, .subtitle = summary_});
+    if (is_heads()) return scores_.figure({.title = title_, .subtitle = about_ + summary_});
     exporting::HeatmapFigure figure = matrix_.figure();
     figure.title = title_;
-    figure.subtitle = summary_;
+    figure.subtitle = about_ + summary_;
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
 
@@ -136,6 +136,9 @@ class PatchingView final : public ViewPanel {
                     : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
                                   candidate_label(frame.result, logit.token));
     title_ = map_title(choices_, receiver_, measured_);
+    about_ = fmt::format("{}, \u201C{}\u201D and \u201C{}\u201D. ",
+                         frame.result.model ? utf8(frame.result.model->path.filename()) : "playground",
+                         typed_text(frame.state.source), typed_text(frame.state.compare.baseline->inputs.source));
     if (is_known) return;
     strongest_ = strongest_patches(*effects_, measure, kListed);
     matrix_ = {};
@@ -425,7 +428,7 @@ class PatchingView final : public ViewPanel {
   HeadScores scores_;        ///< of heads
   std::vector<PatchCell> strongest_;
   double largest_ = kMinRange;
-  std::string measured_, title_, summary_, conclusion_;
+  std::string measured_, title_, about_, summary_, conclusion_;
   HeadRef head_;          ///< whose weights are put
   std::string receiver_;  ///< of paths: "L3 H5's queries"; of weights their head
   FoundReceiver search_;  ///< of paths, while no receiver is chosen

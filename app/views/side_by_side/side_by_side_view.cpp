@@ -199,8 +199,10 @@ class SideBySideView final : public ViewPanel {
     if (!frame.transient.hovered) return;
     const auto [query, key] = *frame.transient.hovered;
     const bool is_right = second_port.visible().contains(to_glm(ImGui::GetIO().MousePos));
+    const chart::Rect a = first_port.visible(), b = second_port.visible();
     draw_tooltip(frame, left, right, {query, key},
-                 (is_right ? second_port : first_port).rect_of({.row = query, .column = key}));
+                 (is_right ? second_port : first_port).rect_of({.row = query, .column = key}),
+                 {.origin = a.origin, .size = b.end() - a.origin});
   }
 
   /// Returns the room that is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so
@@ -295,7 +297,8 @@ class SideBySideView final : public ViewPanel {
     ImGui::PopClipRect();
   }
 
-  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const chart::Rect& box) const {
+  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const chart::Rect& box,
+                    const chart::Rect& maps) const {
     const auto number = [&](const Side& side) {
       return TileNumbers(frame, side.map.block, side.map.batch, side.map.head)
           .value(side.map.quantity, cell.query, cell.key);
@@ -308,7 +311,7 @@ class SideBySideView final : public ViewPanel {
     std::string tokens = sentence(0);
     if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
     frame.ui.ensure_glyphs(tokens);
-    const Tooltip tooltip(frame, box);
+    const Tooltip tooltip(frame, box, maps);
     ImGui::TextUnformatted(tokens.c_str());
     const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
     ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());

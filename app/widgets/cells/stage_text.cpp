@@ -17,7 +17,10 @@ const char* kind_text(model::BlockKind kind) {
 }
 
 const char* kind_name(const EngineResult& result, model::BlockKind kind) {
-  const bool has_one_stack = result.model && !result.model->description.is_encoder_decoder;
+  const bool has_one_stack = result.model ? !result.model->description.is_encoder_decoder
+                                          : std::ranges::all_of(result.shapes, [](const auto& shape) {
+                                              return shape.first.kind == model::BlockKind::EncoderSelf;
+                                            });
   return has_one_stack ? "self-attention" : kind_text(kind);
 }
 

@@ -120,7 +120,7 @@ std::optional<PaletteEntry> CommandPalette::draw(Frame& frame, const std::string
   bool is_chosen = false;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(kPadding, 0.0F));
   draw_query(frame, is_chosen);
-  handle_keys(frame, rows);
+  scrolls_to_row_ = move_mark(frame, selected_, hits_.size(), rows) || scrolls_to_row_;
   is_chosen = draw_list(frame, list) || is_chosen;
   draw_foot(frame, remark);
   ImGui::PopStyleVar();
@@ -152,17 +152,6 @@ void CommandPalette::draw_query(Frame& frame, bool& is_confirmed) {
   frame.mark("palette.query", last_item_rect());
   if (query_ != before) search();
   ImGui::Dummy({1.0F, kPadding});
-}
-
-void CommandPalette::handle_keys(Frame& frame, std::size_t page) {
-  if (hits_.empty()) return;
-  const std::size_t last = hits_.size() - 1;
-  const std::size_t before = selected_;
-  if (frame.ui.is_pressed(shell::Key::Down)) selected_ = selected_ == last ? 0 : selected_ + 1;
-  if (frame.ui.is_pressed(shell::Key::Up)) selected_ = selected_ == 0 ? last : selected_ - 1;
-  if (frame.ui.is_pressed(shell::Key::PageDown)) selected_ = std::min(selected_ + page, last);
-  if (frame.ui.is_pressed(shell::Key::PageUp)) selected_ -= std::min(selected_, page);
-  scrolls_to_row_ = scrolls_to_row_ || selected_ != before;
 }
 
 bool CommandPalette::draw_list(Frame& frame, float height) {

@@ -39,7 +39,6 @@ class CommandPalette {
 
  private:
   void search();
-  void handle_keys(Frame& frame, std::size_t page);
   void draw_query(Frame& frame, bool& is_confirmed);
   /// Returns whether an entry was clicked.
   bool draw_list(Frame& frame, float height);

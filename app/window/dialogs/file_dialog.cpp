@@ -5,6 +5,7 @@
 #include "app/state/opened_file.h"
 #include "app/state/session_file.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -113,11 +114,6 @@ const Words& words_of(FilePurpose purpose) {
   return kOpenText;
 }
 
-void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  frame.ui.ensure_glyphs(text);
-  write_wrapped(frame.ui.fonts().small, color, text);
-}
-
 std::string in_folder(const std::string& folder, const std::string& name) {
   return (folder.empty() ? std::string("~") : folder) + "/" + name;
 }
@@ -151,10 +147,7 @@ std::optional<fs::path> FileDialog::draw(Frame& frame) {
   }
   bool is_confirmed = false;
   draw_path(frame, is_confirmed);
-  if (!trouble_.empty()) {
-    draw_small(frame, trouble_, frame.ui.theme().warning);
-    frame.mark(words.prefix + "trouble", last_item_rect());
-  }
+  if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, (words.prefix + "trouble").c_str());
   ImGui::Spacing();
   const char* label = asked_ ? "Replace" : words.button;
   ImGui::BeginDisabled(typed_.empty());
@@ -172,7 +165,7 @@ std::optional<fs::path> FileDialog::draw(Frame& frame) {
 
 void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
   const Words& words = words_of(purpose_);
-  draw_small(frame, words.help, frame.ui.theme().text_dim);
+  write_note(frame, words.help);
   const ImGuiStyle& style = ImGui::GetStyle();
   const float button = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
   const std::string before = typed_;
@@ -188,7 +181,7 @@ void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
     trouble_.clear();
   }
   ImGui::SameLine();
-  if (draw_button(frame, words.prefix + "browse", "Browse")) browse();
+  if (draw_button(frame, words.prefix + "browse", "Browse")) files_.open(typed_);
 }
 
 std::optional<fs::path> FileDialog::confirm() {
@@ -205,14 +198,6 @@ std::optional<fs::path> FileDialog::confirm() {
     trouble_ = error.what();
   }
   return std::nullopt;
-}
-
-void FileDialog::browse() {
-  try {
-    files_.open(expand_home(typed_.empty() ? "~" : typed_));
-  } catch (const Error& error) {
-    trouble_ = error.what();
-  }
 }
 
 }  // namespace headlight::app

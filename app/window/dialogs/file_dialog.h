@@ -38,7 +38,6 @@ class FileDialog {
   /// Returns the file that the field names; nullopt, with the reason or the question below the field, when it can't be used
   /// yet.
   std::optional<std::filesystem::path> confirm();
-  void browse();
 
   bool is_open_ = false;
   FilePurpose purpose_ = FilePurpose::OpenText;

@@ -2,6 +2,7 @@
 
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
 
@@ -26,17 +27,8 @@ const char* heading_of(ListedModel::Origin origin) {
   return "";
 }
 
-/// Returns "GPT-2 · 12 layers × 12 heads · 124 M parameters".
-std::string about(const ListedModel& model) {
-  if (!model.problem.empty()) return model.problem;
-  const std::string layers =
-      model.decoder_layers > 0 ? fmt::format("{} + {}", model.layers, model.decoder_layers) : std::to_string(model.layers);
-  return fmt::format("{} · {} layers × {} heads · {} parameters", model.family, layers, model.heads,
-                     short_count(model.parameters));
-}
-
 /// Draws a row of the list: name and facts at the left, size at the right. Returns whether it was clicked.
-bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is_shown, bool is_opening) {
+bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is_shown, bool is_opening, bool is_marked) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const bool can_open = model.problem.empty();
@@ -50,6 +42,7 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   mark_last_item(frame, fmt::format("browser.model.{}", index));
   if (is_shown) frame.ui.keyboard().prefer_last();
   ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_marked) list->AddRect(low, high, theme.accent, 6.0F);
   if (is_shown || (is_hovered && can_open)) list->AddRectFilled(low, high, is_shown ? theme.active : theme.hover, 6.0F);
   if (is_hovered && can_open) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   const std::string path = utf8(model.path);
@@ -63,20 +56,22 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   const float room = width - size_width - 3.0F * kEdge;
   const std::string name = fit_text(fonts.strong, model.name, room);
   put_text(fonts.strong, {low.x + kEdge, low.y + 6.0F}, can_open ? theme.text : theme.text_dim, name);
-  const std::string facts = fit_text(fonts.small, about(model), room);
+  const std::string facts = fit_text(
+      fonts.small,
+      can_open ? fmt::format("{} \u00B7 {} parameters", model.about(), short_count(model.parameters)) : model.problem, room);
   put_text(fonts.small, {low.x + kEdge, high.y - 6.0F - font_size(fonts.small)}, can_open ? theme.text_dim : theme.warning,
            facts);
   return was_clicked && can_open;
 }
 
-void draw_small(Frame& frame, const char* text, shell::Color color) { write_wrapped(frame.ui.fonts().small, color, text); }
-
 }  // namespace
 
 void ModelBrowser::open() {
-  if (!is_open_) focus_ = shell::FieldFocus::SelectAll;
+  focus_ = shell::FieldFocus::SelectAll;
   is_open_ = true;
   trouble_.clear();
+  marked_.reset();
+  if (!is_path(typed_)) typed_.clear();
 }
 
 ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& context) {
@@ -101,14 +96,14 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
     frame.ui.ensure_glyphs(model.name);
     frame.ui.ensure_glyphs(model.problem);
   }
-  draw_path(frame, choice);
-  if (!trouble_.empty()) {
-    frame.ui.ensure_glyphs(trouble_);
-    draw_small(frame, trouble_.c_str(), frame.ui.theme().warning);
-    frame.mark("browser.trouble", last_item_rect());
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < context.models.size(); ++i) {
+    if (is_in_name(typed_, context.models[i].name)) shown.push_back(i);
   }
+  draw_path(frame, context, shown, choice);
+  if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, "browser.trouble");
   ImGui::Spacing();
-  draw_list(frame, context, choice);
+  draw_list(frame, context, shown, choice);
   ImGui::Spacing();
   if (draw_button(frame, "browser.close", "Close")) {
     is_open_ = false;
@@ -118,18 +113,12 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
   return choice;
 }
 
-void ModelBrowser::browse() {
-  try {
-    files_.open(typed_.empty() ? expand_home("~") : expand_home(typed_), recent_folders_);
-  } catch (const Error& error) {
-    trouble_ = error.what();
-  }
-}
-
-void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
-  draw_small(frame,
-             "A folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or organisation/name from the cache",
-             frame.ui.theme().text_dim);
+void ModelBrowser::draw_path(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
+                             ModelBrowserChoice& choice) {
+  write_note(frame,
+             "A name from the list, a folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or "
+             "organisation/name from the cache");
+  const std::string before = typed_;
   const ImGuiStyle& style = ImGui::GetStyle();
   const float buttons = ImGui::CalcTextSize("BrowseOpen").x + 4.0F * style.FramePadding.x;
   const float field = ImGui::GetContentRegionAvail().x - buttons - 2.0F * style.ItemSpacing.x;
@@ -137,45 +126,61 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
                                                 {.width = field,
                                                  .focus = std::exchange(focus_, shell::FieldFocus::None),
                                                  .passes_escape = true,
-                                                 .hint = "Path, or organisation/name",
+                                                 .passes_list_keys = true,
+                                                 .hint = "Part of a name, a path, or organisation/name",
                                                  .enter_confirms = true});
   mark_last_item(frame, "browser.path");
+  if (typed_ != before) marked_ = is_path(typed_) || typed_.empty() ? std::nullopt : std::optional<std::size_t>(0);
+  std::size_t mark = marked_.value_or(shown.size() - 1);  // Down comes to the first
+  if (move_mark(frame, mark, shown.size())) {
+    marked_ = mark;
+    follows_mark_ = true;
+  }
   ImGui::SameLine();
-  if (draw_button(frame, "browser.browse", "Browse")) browse();
+  if (draw_button(frame, "browser.browse", "Browse")) files_.open(typed_, recent_folders_);
   ImGui::SameLine();
   ImGui::BeginDisabled(typed_.empty());
   const bool is_clicked = ImGui::Button("Open");
   ImGui::EndDisabled();
   mark_last_item(frame, "browser.open");
-  if ((is_confirmed || is_clicked) && !typed_.empty()) choice.path = typed_;
+  if (!is_confirmed && !is_clicked) return;
+  if (marked_ && *marked_ < shown.size()) {
+    choice.path = utf8(context.models[shown[*marked_]].path);
+  } else if (!typed_.empty()) {
+    choice.path = typed_;
+  }
 }
 
-void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice) {
+void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
+                             ModelBrowserChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
   const float most = std::max(frame.ui.size().y - 260.0F, 120.0F);
   ImGui::BeginChild("models", {0.0F, std::min(kListHeight, most)});
   const shell::ControlGroup group(frame.ui.keyboard(), "models");
   std::optional<ListedModel::Origin> origin;
-  for (std::size_t i = 0; i < context.models.size(); ++i) {
-    const ListedModel& model = context.models[i];
+  for (std::size_t row = 0; row < shown.size(); ++row) {
+    const ListedModel& model = context.models[shown[row]];
     if (origin != model.origin) {
       if (origin) ImGui::Dummy({1.0F, 6.0F});
-      draw_small(frame, heading_of(model.origin), theme.text_dim);
+      write_note(frame, heading_of(model.origin));
       origin = model.origin;
     }
     const std::string path = utf8(model.path);
-    if (draw_row(frame, model, i, path == context.shown, path == context.opening)) choice.path = path;
+    const bool is_marked = marked_ == row;
+    if (draw_row(frame, model, shown[row], path == context.shown, path == context.opening, is_marked)) choice.path = path;
+    if (is_marked && std::exchange(follows_mark_, false)) ImGui::SetScrollHereY();
   }
   if (context.is_looking) {
-    draw_small(frame, "Looking for models\u2026", theme.text_dim);
+    write_note(frame, "Looking for models\u2026");
   } else if (context.models.empty()) {
     ImGui::Dummy({1.0F, 12.0F});
     write_text(frame.ui.fonts().strong, theme.text, "No models on this computer yet");
-    draw_small(frame,
+    write_note(frame,
                "Download one, for instance with  hf download openai-community/gpt2  and open this list again, "
-               "or drop a model's folder or .gguf file on the window.",
-               theme.text_dim);
+               "or drop a model's folder or .gguf file on the window.");
     frame.mark("browser.empty", last_item_rect());
+  } else if (shown.empty()) {
+    write_note(frame, "No model of this list has that in its name.");
   }
   ImGui::EndChild();
 }

@@ -18,7 +18,8 @@ struct ModelBrowserChoice {
   std::optional<std::string> path;  ///< to open
 };
 
-/// Models on this computer, by where they were found, and a field for the path of any other, which can be browsed for.
+/// Models on this computer, by where they were found, and a field that finds them by name, or names the path of any other,
+/// which can be browsed for. In the field, arrows choose from the list.
 class ModelBrowser {
  public:
   void open();
@@ -36,14 +37,17 @@ class ModelBrowser {
   ModelBrowserChoice draw(Frame& frame, const ModelBrowserContext& context);
 
  private:
-  /// Goes through folders, from the typed path on.
-  void browse();
-  void draw_path(Frame& frame, ModelBrowserChoice& choice);
-  void draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice);
+  /// `shown`: the models that what is typed finds.
+  void draw_path(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
+                 ModelBrowserChoice& choice);
+  void draw_list(Frame& frame, const ModelBrowserContext& context, const std::vector<std::size_t>& shown,
+                 ModelBrowserChoice& choice);
 
   bool is_open_ = false;
   std::string typed_;
   std::string trouble_;
+  std::optional<std::size_t> marked_;  ///< of what is shown: Enter opens it
+  bool follows_mark_ = false;
   FolderList files_{{".gguf", ".safetensors", ".bin", ".pt", ".pth"}};
   std::vector<std::filesystem::path> recent_folders_;  ///< of recent models
   shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the path's field, in the next frame

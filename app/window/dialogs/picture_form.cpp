@@ -54,13 +54,7 @@ bool PictureForm::draw_path(Frame& frame) {
                                                .enter_confirms = true});
   mark_last_item(frame, "screenshot.path");
   ImGui::SameLine();
-  if (draw_button(frame, "screenshot.browse", "Browse")) {
-    try {
-      files_.open(expand_home(typed_.empty() ? "~" : typed_));
-    } catch (const Error& error) {
-      trouble_ = error.what();
-    }
-  }
+  if (draw_button(frame, "screenshot.browse", "Browse")) files_.open(typed_);
   return is_entered;
 }
 

@@ -98,8 +98,7 @@ std::optional<WelcomeCard> choose_from(Frame& frame, const WelcomeCard& card, st
   std::optional<WelcomeCard> chosen;
   for (const WelcomeCard& entry : card.list) {
     const std::string label = fmt::format("{}: {}", entry.title, entry.summary);
-    if (ImGui::MenuItem(label.c_str(), nullptr, entry.is_shown)) chosen = entry;
-    mark_last_item(frame, "welcome." + entry.preset);
+    if (draw_entry(frame, "welcome." + entry.preset, label.c_str(), entry.is_shown)) chosen = entry;
   }
   ImGui::EndPopup();
   return chosen;

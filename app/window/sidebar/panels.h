@@ -19,8 +19,8 @@ struct TextPanelMemory {
 };
 
 /// Draws the text (or the notebook's tokens), its tokens as chips, and the second text of cross-attention. Pointing at a
-/// chip lights its token, a click pins it. `error`: why the text can't be shown; empty when it can.
-void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error);
+/// chip lights its token, a click pins it.
+void draw_text_panel(Frame& frame, TextPanelMemory& memory);
 
 /// Draws the chosen model: what it is, how its weights and batches are kept, and the way back. `model`: null until its files
 /// are open. `error`: why it can't be shown; empty when it can. `shows_details`: are its facts and rarely changed settings

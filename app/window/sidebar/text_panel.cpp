@@ -43,8 +43,7 @@ void draw_examples_popup(Frame& frame) {
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples()) {
-    if (ImGui::MenuItem(example.title)) show_example(frame.state, example);
-    mark_last_item(frame, fmt::format("text.example.{}", index++));
+    if (draw_entry(frame, fmt::format("text.example.{}", index++), example.title)) show_example(frame.state, example);
   }
   ImGui::EndPopup();
 }
@@ -71,7 +70,7 @@ void draw_given_tokens(Frame& frame, TextPanelMemory& memory) {
 
 }  // namespace
 
-void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
+void draw_text_panel(Frame& frame, TextPanelMemory& memory) {
   const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
   if (is_notebook(frame.state.source) || is_capture(frame.state.source)) {
     if (has_run) draw_given_tokens(frame, memory);
@@ -83,7 +82,6 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
   draw_text_head(frame, is_cross ? "Queries" : "Each line is one item of the batch");
   draw_examples_popup(frame);
   draw_text_box(frame, "text.edit", frame.state.text(), "Type a sentence", text_box_focus(frame));
-  if (!error.empty()) form.warning(error);
 
   // While a change is being computed, the run on screen may still be of the other kind.
   const bool shows_cross = has_run && frame.result.input->target.has_value();
