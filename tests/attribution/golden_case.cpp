@@ -34,21 +34,21 @@ std::vector<float> AttributionCase::state(std::uint32_t after, std::uint32_t tok
 }
 
 std::vector<float> AttributionCase::written(std::uint32_t layer, std::uint32_t token) const {
-  return rows(run.stages.at(layer).output, token, 1);
+  return rows(run.stages.at(layer)[attention::Stage::Output], token, 1);
 }
 
 std::vector<float> AttributionCase::merged(std::uint32_t layer, std::uint32_t token) const {
-  return rows(run.stages.at(layer).merged, token, 1);
+  return rows(run.stages.at(layer)[attention::Stage::Merged], token, 1);
 }
 
 std::vector<float> AttributionCase::weights(std::uint32_t layer, std::uint32_t head, std::uint32_t query) const {
-  return rows(run.stages.at(layer).weights, std::size_t{head} * tokens + query, 1);
+  return rows(run.stages.at(layer)[attention::Stage::Weights], std::size_t{head} * tokens + query, 1);
 }
 
 std::vector<float> AttributionCase::values(std::uint32_t number, std::uint32_t head) const {
   const model::AttentionConfig& config = layer(number).config;
   const std::size_t kv_head = head / (config.heads / config.kv_head_count());
-  return rows(run.stages.at(number).v, kv_head * tokens, tokens);
+  return rows(run.stages.at(number)[attention::Stage::V], kv_head * tokens, tokens);
 }
 
 }  // namespace headlight::test

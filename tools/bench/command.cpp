@@ -11,6 +11,7 @@
 
 #include "app/cli/flags.h"
 #include "app/models/starter_view.h"
+#include "app/state/map_settings.h"
 #include "app/state/settings.h"
 #include "app/state/usage.h"
 #include "export/drawing.h"
@@ -190,7 +191,7 @@ int run_viewer_bench(const BenchFlags& flags) {
     if (random) first.state.text() = text;
   }
   options.state = std::move(first.state);
-  options.state.view.paint_reach = PaintReach::AllLayers;
+  options.state.set(kBrush.reach, PaintReach::AllLayers);
   options.model = std::move(first.model);
   const ViewerBench result = bench_viewer(options, flags.rounds > 0 ? flags.rounds : kKeystrokes);
   const KeystrokeCost& earliest = result.keystrokes.front();
