@@ -66,7 +66,7 @@ struct Window::Impl {
   std::array<GLFWcursor*, 6> cursors{};  ///< by MousePointer; made when first needed
   MousePointer shown_pointer = MousePointer::Arrow;
   bool needs_redraw = true;
-  KeyPress last_press;  ///< Escape for keys without a meaning
+  KeyPress last_press;        ///< Escape for keys without a meaning
   WindowPlacement placement;  ///< the last one while not maximised
   std::function<void(std::vector<std::string>)> on_drop;
 };

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/state/looks.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/looks.h"
 #include "app/state/opened_file.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"

@@ -17,8 +17,8 @@ class FolderList {
   /// Shows files with one of these extensions (".gguf") as well.
   explicit FolderList(std::vector<std::string> extensions = {}) : extensions_(std::move(extensions)) {}
 
-  /// Starts at the typed path ("~": the home folder; also where it is empty), or at its nearest existing parent. `recent`: folders to offer beside the home folder, the working
-  /// folder and the cache of models.
+  /// Starts at the typed path ("~": the home folder; also where it is empty), or at its nearest existing parent. `recent`:
+  /// folders to offer beside the home folder, the working folder and the cache of models.
   void open(const std::string& typed, const std::vector<std::filesystem::path>& recent = {});
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }

@@ -39,7 +39,7 @@ TEST_CASE("a character is the press of its own key, on whatever key of the layou
     }
     return pressed;
   };
-  CHECK(keys("/", {.key = Key::Slash}).empty());  // pressed already
+  CHECK(keys("/", {.key = Key::Slash}).empty());                                           // pressed already
   CHECK(keys("/", {.key = Key::Digit7, .modifiers = kShift}) == std::vector{Key::Slash});  // German
   CHECK(keys("6", {.key = Key::Minus, .modifiers = kShift}) == std::vector{Key::Digit6});  // French
   CHECK(keys("1", {.key = Key::Digit1, .modifiers = kShift}) == std::vector{Key::Digit1});

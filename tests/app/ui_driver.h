@@ -67,8 +67,8 @@ class UiDriver {
   void feed(std::vector<shell::InputEvent> events);
 
  private:
-  /// Brings a menu in sight that another one has, or a view's tab, "tab.logits": that of another group by choosing the group,
-  /// which shows one of its views.
+  /// Brings a menu in sight that another one has, or a view's tab, "tab.logits": that of another group by choosing the
+  /// group, which shows one of its views.
   void reach(const std::string& name);
 
   shell::RenderDevice& device_;

@@ -206,8 +206,7 @@ ExperimentCosts experiment(shell::Ui& ui, Workspace& workspace, OffscreenLoop& l
   press(shell::Key::W);
   const auto found = [&]() -> const HeadKnockouts* {
     for (const auto& [query, answer] : workspace.result().analyses) {
-      const bool is_new = query.as<KnockoutsQuestion>() && answer.is_done &&
-                          answer.run == workspace.result().run;
+      const bool is_new = query.as<KnockoutsQuestion>() && answer.is_done && answer.run == workspace.result().run;
       if (is_new) return answer.as<HeadKnockouts>();
     }
     return nullptr;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/engine/analyses/head_similarity.h"
-#include "app/widgets/finding.h"
 #include "app/widgets/cell_grid.h"
+#include "app/widgets/finding.h"
 
 namespace headlight::app {
 

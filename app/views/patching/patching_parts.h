@@ -62,10 +62,10 @@ std::string scale_note(double largest);
 HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,
                                const BlockShapes& shapes);
 Grid recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
-                            std::uint32_t batch);
+                          std::uint32_t batch);
 /// Returns the recoveries of a head's weights, queries (rows) and keys.
 Grid recoveries_of_weights(const PatchEffects& effects, PatchMeasure measure, const model::ModelInput& input,
-                             model::BlockKind kind, std::uint32_t batch);
+                           model::BlockKind kind, std::uint32_t batch);
 
 /// Returns all cells that are known as CSV with a header line: layer, token (with its text) or head, or of weights query and
 /// key (with its text); then logit, probability, loss, and the recovery of each. `label`: a column's text.
