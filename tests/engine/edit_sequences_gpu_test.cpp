@@ -8,6 +8,7 @@
 
 #include "app/engine/gpu_runner.h"
 #include "app/engine/runner.h"
+#include "app/state/looks.h"
 #include "app/state/map_settings.h"
 #include "app/state/mask_painting.h"
 #include "app/state/undo.h"
@@ -227,6 +228,7 @@ class Workplace {
   /// Undoes everything. Returns how far what is computed then is from the first run.
   double undo_all(const State& first) {
     while (undo_.can_undo()) state_ = undo_.undo();
+    take_looks(state_, first);  // undoing changes none
     CHECK(state_ == first);
     const RunInputs inputs = run_inputs(state_);
     run_ = compute_run(runner_, source_.build(inputs), inputs, std::move(run_));
