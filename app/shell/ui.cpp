@@ -94,17 +94,18 @@ void Ui::Impl::apply_input() {
   bool is_space_taken = false;
   for (const InputEvent& event : queue.take_frame()) {
     want_frames(kSettlingFrames, "input");
-    const auto* key = std::get_if<KeyPress>(&event);
-    const bool is_alt = key && key->key == Key::LeftAlt;
-    if (is_alt && key->down) is_alt_alone = !key->modifiers.control && !key->modifiers.shift && !key->modifiers.super;
-    if (!is_alt && !std::holds_alternative<MouseMove>(event)) is_alt_alone = false;
-    if (std::holds_alternative<TextInput>(event)) was_typed = true;
-    if (std::holds_alternative<MouseMove>(event)) was_typed = false;
     quiet_s = 0.0;
     const bool is_move = std::holds_alternative<MouseMove>(event);
+    const bool has_alt = is_alt_alone;
+    is_alt_alone = is_move && has_alt;
+    was_typed = !is_move && (was_typed || std::holds_alternative<TextInput>(event));
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
     if (const auto* press = std::get_if<KeyPress>(&event)) {
       modifiers = press->modifiers;
+      // Alt alone is F10, as in other programs; Alt with something else is not.
+      const bool is_alt = press->key == Key::LeftAlt;
+      is_alt_alone = is_alt && press->down && modifiers == Modifiers{.alt = true};
+      if (is_alt && !press->down && has_alt) pressed.push_back({.key = Key::F10});
       if (keyboard.take(*press, ImGui::GetIO().WantTextInput)) {
         is_space_taken = is_space_taken || press->key == Key::Space;
         if (const auto left = fields.find(std::exchange(walked_field, 0)); left != fields.end()) {
@@ -116,8 +117,6 @@ void Ui::Impl::apply_input() {
       // ends the editing.
       const bool leaves_field = press->key == Key::Escape && press->down && edited_field != 0;
       if (press->down && (!leaves_field || field_confirms)) pressed.push_back(*press);
-      // Alt alone is F10, as in other programs; Alt with something else is not.
-      if (press->key == Key::LeftAlt && !press->down && is_alt_alone) pressed.push_back({.key = Key::F10});
       if (leaves_field) {
         leaves_text_field = true;
         if (!field_confirms) keyboard.end();
