@@ -158,6 +158,7 @@ void add_settings(std::vector<Command>& list) {
 
 std::vector<Command> view_commands() {
   std::vector<Command> list;
+  add_views(list);
   constexpr int kBeforeViews = -100;  // sections of the menu
   list.push_back({.id = "view.back",
                   .label = "Back to what was looked at before",
@@ -176,7 +177,6 @@ std::vector<Command> view_commands() {
                   .run = [](const CommandContext& context) { context.window.go_forward(); },
                   .is_enabled = [](const CommandContext& context) { return context.window.can_go_forward(); },
                   .refusal = "Nothing was left by going back."});
-  add_views(list);
   list.push_back({.id = "view.sidebar",
                   .label = "Fold or open the left panel",
                   .help = "Folds or opens the panel with the text, the model and the masks.",

@@ -34,7 +34,7 @@ std::string change_text(double now, double before) {
 
 }  // namespace
 
-void NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate, const inference::Distribution* before,
+bool NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate, const inference::Distribution* before,
                             const std::string& since, std::size_t index) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
@@ -49,7 +49,9 @@ void NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate,
   for (const auto& part : parts) {
     if (!part.first.empty()) width += std::ceil(text_width(font, part.first)) + kBetweenWords;
   }
-  continue_line(width, kTokenGap);
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (index > 0 && end + kTokenGap + width > ImGui::GetContentRegionMax().x) return false;
+  ImGui::SameLine(0.0F, kTokenGap);
   const float height = line_height(font);
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const std::string name = fmt::format("next.{}", index);
@@ -67,6 +69,7 @@ void NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate,
     put_text(font, {x, origin.y + text_drop(font, height)}, color, text);
     x += std::ceil(text_width(font, text)) + kBetweenWords;
   }
+  return true;
 }
 
 void NextTokens::draw(Frame& frame) {
@@ -101,7 +104,7 @@ void NextTokens::draw(Frame& frame) {
   if (!now) return;
   const shell::ControlGroup group(frame.ui.keyboard(), "next");
   for (std::size_t i = 0; i < std::min(kShownTokens, memory_.candidates().size()); ++i) {
-    draw_token(frame, memory_.candidates()[i], before, since, i);
+    if (!draw_token(frame, memory_.candidates()[i], before, since, i)) break;
   }
 }
 

@@ -9,12 +9,13 @@ namespace headlight::app {
 /// with what the last change of masks or heads did to it, or with its difference from the baseline.
 class NextTokens {
  public:
-  /// Draws into the width that is left, and asks for what it needs after the map; nothing where the run predicts no tokens.
-  /// A click opens the view Predictions at that position.
+  /// Draws as many as the width that is left has room for, and asks for what it needs after the map; nothing where the run
+  /// predicts no tokens. A click opens the view Predictions at that position.
   void draw(Frame& frame);
 
  private:
-  void draw_token(Frame& frame, const inference::Candidate& candidate, const inference::Distribution* before,
+  /// Returns false where the line has no room for it.
+  bool draw_token(Frame& frame, const inference::Candidate& candidate, const inference::Distribution* before,
                   const std::string& since, std::size_t index);
 
   PredictionMemory memory_;

@@ -301,6 +301,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("folder.file.0"));
     ui.click("folder.file.0");
     REQUIRE(ui.sees("corpus.form.file"));
+    ui.settle();
     ui.press(Key::Escape);
     CHECK_FALSE(ui.sees("corpus.form.file"));
     ui.click("corpus.begin");

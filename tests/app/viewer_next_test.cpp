@@ -38,7 +38,7 @@ const std::vector<inference::Candidate>& answered(const UiDriver& ui) {
 TEST_SUITE("gpu") {
   TEST_CASE("the likeliest tokens stand at the end of the text, and a click opens their view") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 2; ++i) {  // as many as one line of the sidebar has room for
       const inference::Candidate& candidate = answered(ui)[i];
       const std::string text = tip(ui, fmt::format("next.{}", i));
       CHECK(text.find(candidate_label(ui.result(), candidate.id)) != std::string::npos);

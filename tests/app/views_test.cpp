@@ -96,6 +96,7 @@ TEST_SUITE("gpu") {
       ui.show(id);
       leave();
       ui.click("menu.View");
+      ui.move_to("menu." + std::string(view.group));
       ui.click("menu." + std::string(view.title));
       CHECK(ui.state().view.tab == id);
       CHECK_FALSE(ui.window().notice().is_shown());

@@ -181,7 +181,7 @@ TEST_SUITE("gpu") {
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
     CHECK(read_file(fs::path(out) / "layer-00_batch-0_head-00_weights.csv") ==
-          "query/key,0,1,2\r\n49998,0,0,0\r\n49999,0,0,0\r\n");
+          "query/key,0,1,2\n49998,0,0,0\n49999,0,0,0\n");
     fs::resize_file(file, begin.size() + header.size() + kBytes - 1);
     const Outcome cut = run_headlight({"export", "--capture", file.string(), "--format", "csv", "--out", out});
     CHECK(cut.status == 1);

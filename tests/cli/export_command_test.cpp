@@ -242,9 +242,9 @@ TEST_SUITE("gpu") {
   TEST_CASE("a batch and a second text have their tokens in the files") {
     const Exported exported({"--text", "one two", "--text", "three", "--key-text", "k1 k2 k3\nk4", "--format", "csv",
                              "--layer", "0", "--head", "0", "--heads", "2"});
-    CHECK(exported.text("layer-00_batch-0_head-00_weights.csv").starts_with("query/key,k1,k2,k3\r\none,"));
+    CHECK(exported.text("layer-00_batch-0_head-00_weights.csv").starts_with("query/key,k1,k2,k3\none,"));
     CHECK(exported.text("layer-00_batch-1_head-00_weights.csv")
-              .starts_with("query/key,k4,<pad>,<pad>\r\nthree,1,0,0\r\n<pad>,"));
+              .starts_with("query/key,k4,<pad>,<pad>\nthree,1,0,0\n<pad>,"));
   }
 
   TEST_CASE("what can't be computed is one line") {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -269,9 +270,11 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("keywords of the Python package's survey() are flags of the command") {
-    std::string keywords, flags;
+    std::ostringstream keywords_file;
+    keywords_file << std::ifstream(std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "python/headlight/_surveys.py").rdbuf();
+    const std::string keywords = keywords_file.str();
+    std::string flags;
     for (const auto& file : source_tree()) {
-      if (file.path == "python/headlight/_surveys.py") keywords = file.text;
       if (file.path.starts_with("app/cli/") || file.name() == "survey_settings.h") flags += file.text;
     }
     const std::regex line(R"~(\n    options (?:=|\|=) \{([^}]*)\})~"), keyword(R"~("(\w+)":)~");
