@@ -15,7 +15,7 @@ constexpr float kTokenPadding = 8.0F, kTokenGap = 6.0F, kBetweenWords = 5.0F;
 constexpr float kTokenRounding = 9.0F;
 constexpr double kLeastChange = 5e-4;  // of a probability: a smaller one isn't written
 
-float line_height(const ImFont* font) { return font_size(font) + 7.0F; }
+float line_height(const ImFont* font) { return font_size(font) + 5.0F; }
 
 /// Returns the position after the text, of a masked model the selected mask or the first one.
 PredictionPosition end_of_text(const Frame& frame) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/state/flow_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/model_changes.h"
 #include "app/ui_driver.h"
@@ -213,11 +214,13 @@ TEST_SUITE("gpu") {
     ui.press(Key::K);
     CHECK(ui.window().toast().text == "Layer 0 · head 0 knocked out");
     ui.wait(2.0);
-    ui.press(Key::D, kControl);  // the oldest step goes, so that the newest is again the last of as many
+    ui.show("flow");
+    ui.wait(2.0);
+    ui.click("flow.method.1");  // the oldest step goes, so that the newest is again the last of as many
     REQUIRE(ui.sees("toast.button"));
     ui.click("toast.button");
     CHECK(ui.state().gains.empty());
-    CHECK(ui.state().compare.baseline.has_value());
+    CHECK(ui.state()[kFlowView.method] == FlowMethod::Rollout);
   }
 
   TEST_CASE("a chip stays while the model is not as it was trained, and its Reset can be undone") {

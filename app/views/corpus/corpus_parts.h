@@ -133,7 +133,7 @@ class SurveyForm {
   static void draw_progress(Frame& frame);
 
  private:
-  bool is_open_ = false, browses_folder_ = false;
+  bool is_open_ = false, was_visible_ = false, browses_folder_ = false;
   FolderList files_{{".txt", ".jsonl", ".gz"}};
   shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the first field, in the next frame
   std::string corpus_, folder_, trouble_;

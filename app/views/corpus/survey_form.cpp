@@ -25,8 +25,11 @@ void SurveyForm::open(const Frame& /*frame*/) {
 }
 
 void SurveyForm::draw(Frame& frame) {
-  const Dialog dialog(frame, "Survey a text", is_open_, kFormWidth);
-  if (!dialog.is_visible()) return files_.close();
+  constexpr const char* kTitle = "Survey a text";
+  if (was_visible_ && !ImGui::IsPopupOpen(kTitle)) is_open_ = false;  // Escape closes popups
+  const Dialog dialog(frame, kTitle, is_open_, kFormWidth);
+  was_visible_ = dialog.is_visible();
+  if (!was_visible_) return files_.close();
   const std::string model = model_path(frame.state.source);
   const std::string proposed = proposed_folder(corpus_);
   const bool is_proposed = folder_.empty() || folder_ == proposed;
