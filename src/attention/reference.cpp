@@ -129,7 +129,8 @@ class Block {
         memory_(block.kind == BlockKind::Cross ? &memory : nullptr) {}
 
   AttentionStages computed() && {
-    for (const LayerNode& node : LayerGraph(block_.kind, layer_).nodes()) {
+    const LayerGraph graph(block_.kind, layer_);
+    for (const LayerNode& node : graph.nodes()) {
       if (node.operation == LayerOperation::Mix) {
         attend(attention_of(network_, input_, rules_, block_), stages_, rules_.arithmetic);
       } else if (!is_map(node.stage) || node.operation == LayerOperation::Distance) {
@@ -323,7 +324,8 @@ AttentionRow attention_row(const Attention& attention, const AttentionStages& st
     result.is_visible[j] = is_seen ? 1 : 0;
     if (is_seen || !only_visible) computed.push_back(j);
   }
-  for (const LayerNode& node : LayerGraph(shape, attention.block.kind).nodes()) {
+  const LayerGraph graph(shape, attention.block.kind);
+  for (const LayerNode& node : graph.nodes()) {
     if (!is_map(node.stage)) continue;
     std::vector<double>& map = result[node.stage];
     map.resize(keys);
@@ -367,7 +369,8 @@ void attend(const Attention& attention, AttentionStages& stages, const Arithmeti
   const std::uint32_t batch = shape.batch, heads = shape.heads, queries = shape.queries, keys = shape.keys;
   const std::uint32_t d_v = shape.d_v;
   std::vector<Stage> kept;
-  for (const LayerNode& node : LayerGraph(shape, attention.block.kind).nodes()) {
+  const LayerGraph graph(shape, attention.block.kind);
+  for (const LayerNode& node : graph.nodes()) {
     if (!arithmetic.keeps_maps || !is_map(node.stage) || node.operation == LayerOperation::Distance) continue;
     kept.push_back(node.stage);
     stages[node.stage] = zeros({batch, heads, queries, keys});

@@ -19,7 +19,8 @@ namespace {
 std::uint64_t block_numbers(const model::AttentionLayer& layer) {
   const BlockShape shape = attention::shape_of(layer, 1, 1, 1);
   std::uint64_t numbers = 2 * std::uint64_t{layer.config.heads};
-  for (const attention::LayerNode& node : attention::LayerGraph({}, layer).nodes()) {
+  const attention::LayerGraph graph({}, layer);
+  for (const attention::LayerNode& node : graph.nodes()) {
     if (is_stored(node.stage)) numbers += std::uint64_t{shape.matrices(node.stage)} * node.extent.columns;
   }
   return numbers;

@@ -16,7 +16,8 @@ struct Pass {
   /// none.
   Array next(BlockRef block, const Array& x, const Array& memory) {
     AttentionStages stages = run_block(network, input, rules, block, x, memory);
-    Array y = stages[attention::LayerGraph(block.kind, network.layer(block)).nodes().back().stage];
+    const attention::LayerGraph graph(block.kind, network.layer(block));
+    Array y = stages[graph.nodes().back().stage];
     if (rules.take) {
       rules.take(block, x, std::move(stages));
     } else {
