@@ -90,7 +90,7 @@ void take_file(ExportOptions& options, bool is_output) {
   if (options.formats.empty()) options.formats = {ExportFormat::Png};
 }
 
-/// What the flags choose by themselves, without a format where none is named.
+/// Returns the options that the flags choose by themselves, without a format where none is named.
 ExportOptions given_options(const ExportFlags& flags) {
   ExportOptions options;
   options.formats.clear();
@@ -98,7 +98,7 @@ ExportOptions given_options(const ExportFlags& flags) {
   return options;
 }
 
-/// The same after what the figure that --session names was made with.
+/// Returns the options of the figure that --session names, changed by the flags.
 ExportOptions chosen_options(const ExportFlags& flags, const State& state, const ExportOptions& given) {
   const std::filesystem::path path = flags.model.session_file();
   const bool is_figure = is_figure_path(path) && flags.texts.empty();

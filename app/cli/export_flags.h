@@ -16,7 +16,7 @@ namespace headlight::app {
 struct ExportFlags {
   ModelFlags model;
   std::filesystem::path out;
-  /// What is chosen of the options, in the order of the flags; it takes the place of what a figure has.
+  /// The changes of the options, in the order of the flags; they are made after a figure's own options were read.
   std::vector<std::function<void(ExportOptions&)>> choices;
   std::optional<chart::ValueLimits> range;  ///< of every figure
   std::vector<StateEdit> comparisons;       ///< each sets the baseline that is subtracted; one at most

@@ -20,11 +20,11 @@ SettingValue parse_edge(const std::string& flag, const std::string& text);
 // How exported figures look: members of ExportOptions, of the figure's own record in its file, fields of the Export dialog,
 // and flags.
 
-/// What the dialog's preview has beside the figure.
+/// The options that the dialog's preview has beside the figure.
 struct FigureDetails : SettingGroup {
   FigureDetails() : SettingGroup{.name = "export"} {}
 
-  /// Of the whole figure, by which its maps are as large as fits.
+  /// The whole figure's width; its maps are as large as fits into it.
   Setting<float> width_mm{
       *this,
       {.key = "width_mm",
@@ -75,7 +75,7 @@ struct FigureDetails : SettingGroup {
            "{usual})",
        .flag_value = "read|written"},
       RowNames::Read};
-  /// Of weights.
+  /// The growth of colours with weights; scores have both signs and none.
   Setting<chart::ScaleSpread> color_spread{
       *this,
       {.key = "spread",
@@ -86,7 +86,7 @@ struct FigureDetails : SettingGroup {
 };
 inline const FigureDetails kFigureDetails;
 
-/// What the dialog has beside what is written.
+/// The options that the dialog has beside the list of what is written.
 struct FigureLook : SettingGroup {
   FigureLook() : SettingGroup{.name = "export"} {}
 

@@ -22,10 +22,10 @@ struct MapSettings : SettingGroup {
                                       .flag_help = "colours of the heatmaps"}};
   Setting<ColorRange> color_range{*this,
                                   {.key = "color_range", .undo = "Choose colour range", .options = {{"absolute"}, {"row"}}}};
-  /// Of weights; scores have both signs.
+  /// The growth of colours with weights; scores have both signs and none.
   Setting<chart::ScaleSpread> color_spread{
       *this, {.key = "color_spread", .undo = "Choose colour scale", .options = spread_options(), .menu = "Colour scale"}};
-  /// Of weights, where a pixel covers several cells.
+  /// The weight that a pixel shows which covers several cells.
   Setting<attention::Pooling> pooling{
       *this,
       {.key = "pooling",
@@ -90,7 +90,7 @@ inline const MapSettings kMapView;
 struct TextSettings : SettingGroup {
   TextSettings() : SettingGroup{.name = "view", .view = "text", .is_look = true} {}
 
-  /// Of running text: shaded by what a token attends to (Query), or by what attends to it.
+  /// The running text is shaded by what a token attends to (Query), or by what attends to it.
   Setting<MapSide> side{
       *this,
       {.key = "text_side",

@@ -32,7 +32,7 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation =
 void explain_last_item(Frame& frame, const char* text);
 
 /// The only way to a tooltip: it stands beside `explained`, or below or above it where it is wide, and covers nothing of it.
-/// Where the window has the room it stands beside `around` instead, a map, or else the dialog that is drawn. It is marked as
+/// It stands beside `around` instead, a map or the dialog that is drawn, if the window has the room. It is marked as
 /// "tooltip" when the scope ends.
 class Tooltip {
  public:

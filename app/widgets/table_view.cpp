@@ -87,7 +87,7 @@ void TableView::reveal(std::optional<std::size_t> chosen) {
   const float row = layout_->row_height(), top = row * static_cast<float>(at - listed_.begin());
   const float scroll = ImGui::GetScrollY(), height = ImGui::GetWindowHeight();
   const bool is_other = std::exchange(revealed_, chosen) != chosen, is_resized = std::exchange(height_, height) != height;
-  // Where the user scrolled away it stays out of view, not where the region became lower.
+  // The row stays out of view if the user scrolled away from it, but not if the region became lower.
   const bool must_be_seen = is_other || (is_resized && is_in_view_);
   if (must_be_seen) scroll_into_view(top, top + row);
   is_in_view_ = must_be_seen || (top >= scroll && top + row <= scroll + height);

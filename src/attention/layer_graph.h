@@ -100,7 +100,7 @@ class LayerGraph {
   /// Builds the graph of a layer without a text: with one query and one key.
   LayerGraph(model::BlockKind kind, const model::AttentionLayer& layer);
 
-  /// Of a graph that lives on: a loop over the nodes of a temporary one would read what is gone.
+  /// Returns the nodes of a graph that lives on: a loop over those of a temporary one would read what is gone.
   std::span<const LayerNode> nodes() const& { return std::span(nodes_).first(count_); }
   std::span<const LayerNode> nodes() && = delete;
   /// nullptr: the block has no such stage.

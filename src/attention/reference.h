@@ -31,7 +31,7 @@ class AttentionStages {
 using Visibility =
     std::function<bool(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key)>;
 
-/// What becomes of a cell's number: of a scaled score, softcap and position bias included, before the mask; of a weight
+/// Changes a cell's number and returns it: a scaled score before the mask, softcap and position bias included, or a weight
 /// after softmax.
 using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                                        std::uint32_t key, double number)>;
@@ -40,7 +40,7 @@ using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std:
 /// have one. Of Site::Weights the numbers are the queries, where a uniform pattern begins.
 using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
 
-/// What one attention is beside its Q, K and V. Its functions may be called from several threads.
+/// The rules of one attention beside its Q, K and V. Its functions may be called from several threads.
 struct Attention {
   AttentionConfig config;
   BlockRef block;

@@ -419,7 +419,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("head.mean.layer"));
   }
 
-  TEST_CASE("a model that was opened with Enter leaves the keyboard to the map, whoever had it before") {
+  TEST_CASE("a model that was opened with Enter leaves the keyboard to the map, also where the text had it") {
     UiDriver ui(with_text("one two three"));
     ui.click("text.edit");
     ui.press(Key::O, kControl);

@@ -320,7 +320,7 @@ TEST_SUITE("gpu") {
           "L0 H4 (31 %) carries the most of the difference into L1 H4\u2019s values.");
     CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = all.subspan(1), .place = place}) ==
           "No single head carries the difference.");
-    // What goes the other way carries nothing, however large it is.
+    // A place that works against the difference carries nothing of it, however large its number is.
     const std::vector<PatchCell> signs = {{.row = 1, .column = 3, .recovery = -1.56},
                                           {.row = 0, .column = 4, .recovery = 0.31},
                                           {.row = 0, .column = 1, .recovery = 0.2}};

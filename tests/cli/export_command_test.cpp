@@ -243,8 +243,8 @@ TEST_SUITE("gpu") {
     const Exported exported({"--text", "one two", "--text", "three", "--key-text", "k1 k2 k3\nk4", "--format", "csv",
                              "--layer", "0", "--head", "0", "--heads", "2"});
     CHECK(exported.text("layer-00_batch-0_head-00_weights.csv").starts_with("query/key,k1,k2,k3\none,"));
-    CHECK(exported.text("layer-00_batch-1_head-00_weights.csv")
-              .starts_with("query/key,k4,<pad>,<pad>\nthree,1,0,0\n<pad>,"));
+    CHECK(
+        exported.text("layer-00_batch-1_head-00_weights.csv").starts_with("query/key,k4,<pad>,<pad>\nthree,1,0,0\n<pad>,"));
   }
 
   TEST_CASE("what can't be computed is one line") {
