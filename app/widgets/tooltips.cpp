@@ -141,6 +141,7 @@ constexpr Line kLines[] = {
     Line{"menu.Look", "Views of what tokens attend to."},
     Line{"menu.Map", "Which step of the calculation the map shows."},
     Line{"menu.Mask", "Masks what is pinned or chosen on the map."},
+    Line{"menu.Menu", "All menus: the window is too narrow for their names."},
     Line{"menu.Next strongest cell", "Pins the cell that comes next by value."},
     Line{"menu.Order of the grid", "In which order the heads stand in the grid."},
     Line{"menu.Pattern of the head", "A fixed pattern in the place of the one that the selected head computes."},

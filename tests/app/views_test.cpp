@@ -155,6 +155,7 @@ TEST_SUITE("gpu") {
       ui.resize(width, 1000, scale);
       CAPTURE(width);
       CHECK_FALSE(ui.sees("menu.File"));
+      check_tips(ui);
       ui.click("menu.Menu");
       ui.move_to("menu.Help");
       CHECK(ui.sees("menu.Find a command\u2026"));
