@@ -6,11 +6,32 @@ namespace {
 constexpr double kShortest_s = 1.0;  // of a stay that makes a place
 constexpr std::size_t kMostPlaces = 200;
 
+/// Returns every setting that is a look.
+const std::vector<const AnySetting*>& looks() {
+  static const std::vector<const AnySetting*> kLooks = [] {
+    std::vector<const AnySetting*> list;
+    for (const SettingGroup* group : setting_groups()) {
+      for (const AnySetting* setting : group->settings) {
+        if (setting->is_look) list.push_back(setting);
+      }
+    }
+    return list;
+  }();
+  return kLooks;
+}
+
+/// Is it the state's place? The place gets the state's theme and scale. Nothing is copied: this is asked in every frame.
+bool is_at(State& place, const State& state) {
+  place.view.theme = state.view.theme;
+  place.view.ui_scale = state.view.ui_scale;
+  return place.selection == state.selection && place.view == state.view && place.opened_matrix == state.opened_matrix &&
+         place.survey_head == state.survey_head &&
+         std::ranges::all_of(looks(), [&](const AnySetting* look) { return place.value(*look) == state.value(*look); });
+}
+
 State place_of(const State& state) {
   State place;
   take_looks(place, state);
-  place.view.theme = {};
-  place.view.ui_scale = {};
   return place;
 }
 
@@ -21,11 +42,7 @@ void take_looks(State& state, const State& from) {
   state.view = from.view;
   state.opened_matrix = from.opened_matrix;
   state.survey_head = from.survey_head;
-  for (const SettingGroup* group : setting_groups()) {
-    for (const AnySetting* setting : group->settings) {
-      if (setting->is_look) state.put(*setting, from.value(*setting));
-    }
-  }
+  for (const AnySetting* look : looks()) state.put(*look, from.value(*look));
 }
 
 bool differ_in_looks_alone(const State& a, const State& b) {
@@ -36,17 +53,16 @@ bool differ_in_looks_alone(const State& a, const State& b) {
 }
 
 void Places::observe(const State& state, double now_s) {
-  State place = place_of(state);
-  if (is_known_ && place == shown_) return;
+  if (is_known_ && is_at(shown_, state)) return;
   const bool stayed = is_known_ && now_s - changed_s_ > kShortest_s;
   if (stayed) {
     back_.push_back(std::move(shown_));
     if (back_.size() > kMostPlaces) back_.pop_front();
     forward_.clear();
-  } else if (!back_.empty() && back_.back() == place) {  // there and back again
+  } else if (!back_.empty() && is_at(back_.back(), state)) {  // there and back again
     back_.pop_back();
   }
-  shown_ = std::move(place);
+  shown_ = place_of(state);
   is_known_ = true;
   changed_s_ = now_s;
 }
