@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// A vector added to one head's numbers of every token, in place (activation addition, Turner et al. 2023).
-//   values [item, token, slots] vec4, added [width4] vec4
+// A vector added to one head's numbers of every token (activation addition, Turner et al. 2023), or one for each, in place.
+//   values [item, token, slots] vec4, added [width4] or [token, width4] vec4
 layout(local_size_x = 64) in;
 #include "params/edit_head.h"
 
@@ -15,5 +15,5 @@ void main() {
   uint token = at_lane / p.width4, column4 = at_lane % p.width4;
   if (token >= p.tokens) return;
   uint at = gl_WorkGroupID.y * p.stride4 + p.head_at4 + (p.first + token) * p.row4 + column4;
-  values[at] += added[column4];
+  values[at] += added[token * p.source_row4 + column4];
 }

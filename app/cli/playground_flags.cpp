@@ -79,7 +79,7 @@ void ModelFlags::add_mask_flags(CLI::App& app) {
              mask_file_);
   expressions_.add_to(app);
   for (const Field& field : state_fields()) {
-    const bool is_change = (field.key == "patterns" && field.group.empty()) || field.group == "dropout";
+    const bool is_change = (field.key == "patterns" && field.group.empty()) || field.changes_pass;
     if (!is_change) continue;
     group.add(field.flag.name, field.flag.value_name, field.flag.help,
               [this, &field](const std::string& text) { change_edits_.push_back(field.flag.parse(field.flag.name, text)); });

@@ -62,7 +62,7 @@ void StateFlags::add_to(CLI::App& app) {
     }
     const bool is_shown = field.group == "selection" || field.group == "view" || field.group == "patching" ||
                           std::ranges::find(setting_groups(), field.group, &SettingGroup::name) != setting_groups().end();
-    if (!is_shown || field.flag.name.empty()) continue;
+    if (!is_shown || field.changes_pass || field.flag.name.empty()) continue;
     group.add(field.flag.name, field.flag.value_name, field.flag.help,
               [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }

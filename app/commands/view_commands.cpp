@@ -140,14 +140,14 @@ void add_settings(std::vector<Command>& list) {
                         .works_while_loading = !is_of_view,
                         .run =
                             [group, setting, i](const CommandContext& context) {
-                              context.state.put(*setting, setting->value_of(i));
+                              choices_of(context.state, *setting).put(*setting, setting->value_of(i));
                               if (!group->view.empty()) context.state.view.tab = group->view;
                             },
                         .is_enabled = is_of_view ? has_run : nullptr,
                         .is_checked =
                             [group, setting, i](const CommandContext& context) {
                               const bool is_seen = group->view.empty() || context.state.view.tab == group->view;
-                              return is_seen && context.state.value(*setting) == setting->value_of(i);
+                              return is_seen && choices_of(context.state, *setting).value(*setting) == setting->value_of(i);
                             }});
       }
     }

@@ -38,7 +38,7 @@ PredictionMemory::Part PredictionMemory::changed_part(const RunInputs& from, con
   other.gains = from.gains;
   other.patterns = from.patterns;
   other.changes = from.changes;
-  other.dropout = from.dropout;
+  other.settings = from.settings;
   if (other == from) return Part::Gains;
   other = to;
   other.masks = from.masks;

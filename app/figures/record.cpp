@@ -68,11 +68,9 @@ void describe_changes(const RunInputs& inputs, Json& about) {
     for (const attention::NumberRun& run : pattern.weights.runs())
       about["patterns"].back()["weights"].push_back({run.query, run.first_key, run.count, run.paint});
   }
-  if (inputs.dropout.is_on()) {
-    const DropoutChoices& dropout = inputs.dropout;
-    about["dropout"] = {{"probability", dropout.probability}, {"seed", dropout.seed},
-                        {"weights", dropout.weights},         {"embeddings", dropout.embeddings},
-                        {"branches", dropout.branches},       {"feed_forward", dropout.inner}};
+  for (const SettingGroup* group : effective_groups(inputs.settings)) {
+    for (const AnySetting* setting : group->settings)
+      about[std::string(group->name)][std::string(setting->text.key)] = Json(write_setting(*setting, inputs.settings));
   }
   if (!inputs.changes.empty()) about["changes"] = Json(write_changes(inputs.changes));
 }

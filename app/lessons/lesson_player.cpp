@@ -229,17 +229,20 @@ Aim LessonPlayer::aim() const {
 
 std::string LessonPlayer::departure(const State& state) const {
   const RunInputs now = run_inputs(state), &opened = opened_inputs_;
+  std::vector<std::string> reasons;
+  for (const SettingGroup* group : setting_groups()) {
+    if (!group->add) continue;
+    const std::string words = group->words(now.settings), card = group->words(opened.settings);
+    const char* const what = words.empty() ? "is off" : card.empty() ? "is on" : "draws other numbers than the card's";
+    if (words != card) reasons.push_back(fmt::format("{} {}", group->name, what));
+  }
   const std::pair<bool, const char*> parts[] = {
-      {now.dropout.is_on() && !(now.dropout == opened.dropout),
-       opened.dropout.is_on() ? "dropout draws other numbers than the card's" : "dropout is on"},
-      {!now.dropout.is_on() && opened.dropout.is_on(), "dropout is off"},
       {!(now.source == opened.source), "the model or its text isn't the card's any more"},
       {!(now.masks == opened.masks), "the mask isn't the card's any more"},
       {now.gains != opened.gains || now.patterns != opened.patterns || now.changes != opened.changes,
        "heads or activations were changed"}};
-  std::vector<const char*> reasons;
   for (const auto& [applies, reason] : parts) {
-    if (applies) reasons.push_back(reason);
+    if (applies) reasons.emplace_back(reason);
   }
   return fmt::format("{}", fmt::join(reasons, ", and "));
 }

@@ -15,7 +15,7 @@ constexpr std::size_t kShownText = 40;     // bytes of the text in a chip
 /// Is the field one of those that say what a run computes?
 bool is_of_run(const Field& field) {
   return field.group.empty() || field.group == "model" || field.group == "playground" || field.group == "capture" ||
-         field.group == "dropout";
+         field.changes_pass;
 }
 
 State state_of(const BaselineRun& baseline) {

@@ -27,6 +27,7 @@ struct Field {
   std::string key = {};        ///< its name there: "d_model"
   std::string label = {};      ///< what the history calls a change of it: "Change d_model"
   bool is_continuous = false;  ///< Change::is_continuous
+  bool changes_pass = false;   ///< AnySetting::changes_pass
   FieldFlag flag = {};
 
   std::function<nlohmann::json(const State& state)> write = {};

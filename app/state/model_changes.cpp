@@ -99,16 +99,6 @@ void compare(model::BlockKind kind, const MaskSpec& now, const MaskSpec& trained
   }
 }
 
-/// Returns "dropout 0.1 of weights and branches, seed 1".
-std::string dropout_in_words(const DropoutChoices& dropout) {
-  std::vector<const char*> sites;
-  if (dropout.weights) sites.push_back("weights");
-  if (dropout.embeddings) sites.push_back("embeddings");
-  if (dropout.branches) sites.push_back("branches");
-  if (dropout.inner) sites.push_back("feed-forward");
-  return fmt::format("dropout {:g} of {}, seed {}", dropout.probability, fmt::join(sites, ", "), dropout.seed);
-}
-
 /// Lists the changes of the pass in a state or in a run's inputs. Up to `most` heads of a kind have names.
 template <typename Changed>
 std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained,
@@ -127,7 +117,7 @@ std::vector<std::string> changes_of(const Changed& changed, const attention::Mas
     parts.push_back(fmt::format("{} replaced ({})", heads_in_words(heads, most), attention::to_string(kind)));
   for (const KeptChange& kept : changed.changes)
     parts.push_back(kept.strength == 1.0F ? kept.name : fmt::format("{:g} \u00D7 {}", kept.strength, kept.name));
-  if (changed.dropout.is_on()) parts.push_back(dropout_in_words(changed.dropout));
+  for (const SettingGroup* group : effective_groups(changed.settings)) parts.push_back(group->words(changed.settings));
   const std::string text = typed_text(changed.source);
   const bool has_one_text =
       model != nullptr && !model->ids.empty() ? model->ids.size() == 1 : !text.empty() && text.find('\n') == text.npos;

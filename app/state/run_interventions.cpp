@@ -33,24 +33,6 @@ std::string why_left_out(const inference::Intervention& one, const model::Networ
   return fmt::format("is applied to {} of its {} tokens: the line ends before the others", end - replace->first, rows);
 }
 
-/// Adds dropout at those of the chosen sites that this network has.
-void add_dropout(const DropoutChoices& choices, const model::Network& network, inference::Interventions& all) {
-  const inference::Dropout dropout{.probability = choices.probability, .seed = choices.seed};
-  const auto add = [&](bool is_chosen, model::Site site, const inference::Scope& scope = {}) {
-    inference::Intervention one{.site = site, .scope = scope, .operation = dropout};
-    if (is_chosen && inference::fits(network, one)) all.push_back(std::move(one));
-  };
-  add(choices.weights, model::Site::Weights);
-  // A decoder without self-attention begins with its cross-attention.
-  const bool has_self = network.layers->decoder.empty() || network.layers->decoder.front().self;
-  add(choices.embeddings, model::Site::Residual, {.kind = model::BlockKind::EncoderSelf, .layer = 0});
-  add(choices.embeddings, model::Site::Residual,
-      {.kind = has_self ? model::BlockKind::DecoderSelf : model::BlockKind::Cross, .layer = 0});
-  add(choices.branches, model::Site::AttentionOutput);
-  add(choices.branches, model::Site::FeedForward);
-  add(choices.inner, model::Site::Inner);
-}
-
 }  // namespace
 
 inference::Interventions interventions_of(const RunInputs& inputs, const model::Network& network) {
@@ -60,13 +42,8 @@ inference::Interventions interventions_of(const RunInputs& inputs, const model::
     if (inference::fits(network, one)) all.push_back(std::move(one));
   }
   std::ranges::move(inference::interventions_of(inputs.gains, network), std::back_inserter(all));
-  if (inputs.dropout.is_on()) add_dropout(inputs.dropout, network, all);
+  for (const SettingGroup* group : effective_groups(inputs.settings)) group->add(inputs.settings, network, all);
   return all;
-}
-
-std::optional<attention::DropoutPlan> weight_dropout(const DropoutChoices& choices, model::BlockRef block) {
-  if (!choices.is_on() || !choices.weights) return std::nullopt;
-  return attention::dropout_plan(choices.probability, choices.seed, model::Site::Weights, block);
 }
 
 std::vector<std::string> changes_left_out(const RunInputs& inputs, const model::Network& network,

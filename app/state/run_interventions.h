@@ -6,11 +6,8 @@
 namespace headlight::app {
 
 /// Returns the user's changes of the pass for this network: replaced patterns, kept activations, gains of heads, then
-/// dropout. Changes without a place in the network are left out: they may be of the network that was open before.
+/// those of settings. Changes without a place in the network are left out: they may be of the network that was open before.
 inference::Interventions interventions_of(const RunInputs& inputs, const model::Network& network);
-
-/// Returns which weights of the block are dropped; none where dropout is off or elsewhere.
-std::optional<attention::DropoutPlan> weight_dropout(const DropoutChoices& choices, model::BlockRef block);
 
 /// Returns one line for each kept change that such a run leaves out, wholly or in part, because the network or the text has
 /// no place for it.

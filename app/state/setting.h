@@ -13,6 +13,13 @@
 // A setting is declared once, as a member of the group that it is of (what_if_settings.h), with all that is said of it. A
 // State is asked for its value, `state[kWhatIfView.measure]`, and told another one, `state.set(kWhatIfView.measure, …)`.
 
+namespace headlight::model {
+struct Network;
+}
+namespace headlight::inference {
+struct Intervention;
+}
+
 namespace headlight::app {
 
 /// The largest index of a layer or a head, or id of a token, in a file; those that a run lacks are clamped, or count as
@@ -60,6 +67,7 @@ struct AnySetting {
   bool may_be_none;
   bool is_look;        ///< by itself, or as its group is
   SettingValue usual;  ///< in a new state
+  bool changes_pass = false;
 
   /// "what_if.measure"
   std::string path() const { return std::string(group) + "." + std::string(text.key); }
@@ -74,11 +82,17 @@ struct AnySetting {
   }
 };
 
+class Choices;
+
 /// The settings of one view or part, or of what is asked for: one object in files.
 struct SettingGroup {
   std::string_view name;
   std::string_view view = {};  ///< id of the view that shows what its settings change; empty: there isn't one
   bool is_look = false;        ///< all of them are looks
+  // Of settings that change a pass, whatever layers it has:
+  std::string (*words)(const Choices& choices) = nullptr;  ///< "dropout 0.1 of weights, seed 1"; empty: they change nothing
+  /// Appends the changes of a pass of this network.
+  void (*add)(const Choices& choices, const model::Network& network, std::vector<inference::Intervention>& all) = nullptr;
   std::vector<const AnySetting*> settings = {};
 };
 
@@ -109,7 +123,8 @@ struct Setting : AnySetting {
                                                                 : Kind::Number,
                    .may_be_none = SettingType<T>::kMayBeNone,
                    .is_look = of.is_look || about.is_look,
-                   .usual = pack(in_new_state)} {
+                   .usual = pack(in_new_state),
+                   .changes_pass = of.add != nullptr} {
     of.settings.push_back(this);
   }
   ~Setting() = default;
@@ -189,6 +204,8 @@ class Choices {
   std::map<const AnySetting*, SettingValue> changed_;
 };
 
+/// Returns the groups that change a pass with these choices.
+std::vector<const SettingGroup*> effective_groups(const Choices& choices);
 /// All groups, in the order in which the first setting that differs names a change.
 const std::vector<const SettingGroup*>& setting_groups();
 

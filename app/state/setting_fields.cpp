@@ -3,6 +3,7 @@
 #include "app/state/block_settings.h"
 #include "app/state/checkpoints_settings.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/dropout_settings.h"
 #include "app/state/field_types.h"
 #include "app/state/flow_settings.h"
 #include "app/state/heads_settings.h"
@@ -19,10 +20,16 @@ namespace headlight::app {
 
 const std::vector<const SettingGroup*>& setting_groups() {
   static const std::vector<const SettingGroup*> kGroups = {
-      &kMapView,    &kBrush,           &kStepsView,  &kTextView,        &kNeuronView,
-      &kBlockView,  &kPredictionsView, &kLogitsView, &kFlowView,        &kHeadsView,
-      &kWhatIfView, &kSideBySideView,  &kCorpusView, &kCheckpointsView, &kPromptsView};
+      &kDropout,        &kMapView,         &kBrush,           &kStepsView,  &kTextView,  &kNeuronView,
+      &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,   &kHeadsView, &kWhatIfView,
+      &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView};
   return kGroups;
+}
+
+std::vector<const SettingGroup*> effective_groups(const Choices& choices) {
+  std::vector<const SettingGroup*> groups = setting_groups();
+  std::erase_if(groups, [&](const SettingGroup* group) { return !group->add || group->words(choices).empty(); });
+  return groups;
 }
 
 SettingValue parse_lens_flag(const std::string& flag, const std::string& text) {
@@ -49,17 +56,22 @@ Field field_of(const AnySetting& setting) {
   Field field{.group = std::string(setting.group),
               .key = std::string(text.key),
               .label = std::string(text.undo),
-              .is_continuous = text.is_continuous};
-  field.write = [&setting](const State& state) { return write_setting(setting, state); };
-  field.read = [&setting](const JsonReader& object, const char*, State& state) { read_setting(setting, object, state); };
-  field.is_same = [&setting](const State& a, const State& b) { return a.value(setting) == b.value(setting); };
+              .is_continuous = text.is_continuous,
+              .changes_pass = setting.changes_pass};
+  field.write = [&setting](const State& state) { return write_setting(setting, choices_of(state, setting)); };
+  field.read = [&setting](const JsonReader& object, const char*, State& state) {
+    read_setting(setting, object, choices_of(state, setting));
+  };
+  field.is_same = [&setting](const State& a, const State& b) {
+    return choices_of(a, setting).value(setting) == choices_of(b, setting).value(setting);
+  };
   if (text.flag.empty()) return field;
   field.flag = {.name = std::string(text.flag),
                 .value_name = flag_value_name(setting),
                 .help = flag_help(setting),
                 .parse = [&setting](const std::string& flag, const std::string& typed) -> StateEdit {
                   SettingValue value = parse_setting(setting, flag, typed);
-                  return [&setting, value](State& state) { state.put(setting, value); };
+                  return [&setting, value](State& state) { choices_of(state, setting).put(setting, value); };
                 }};
   return field;
 }

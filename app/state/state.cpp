@@ -144,7 +144,10 @@ RunInputs run_inputs(const State& state) {
   inputs.source = run_source(state.source);
   if (is_capture(inputs.source)) return inputs;  // of which nothing is computed that a mask or a head could change
   inputs.pass() = state.pass();
-  if (!state.dropout.is_on()) inputs.dropout = {};
+  inputs.settings = {};
+  for (const SettingGroup* group : effective_groups(state.settings)) {
+    for (const AnySetting* setting : group->settings) inputs.settings.put(*setting, state.settings.value(*setting));
+  }
   return inputs;
 }
 

@@ -35,19 +35,6 @@ struct GenerationChoices {
   bool operator==(const GenerationChoices&) const = default;
 };
 
-/// Dropout in the pass, as training has it: off until there is a probability.
-struct DropoutChoices {
-  float probability = 0.0f;  ///< 0 … attention::kMaxDropout
-  std::uint32_t seed = 1;
-  bool weights = true;     ///< after softmax
-  bool embeddings = true;  ///< the token vectors with their positions, before the first layer
-  bool branches = true;    ///< what attention and feed-forward return, before the residual is added
-  bool inner = true;       ///< the feed-forward's inner layer, after its activation
-
-  bool is_on() const { return probability > 0.0f && (weights || embeddings || branches || inner); }
-  bool operator==(const DropoutChoices&) const = default;
-};
-
 /// The texts and settings of sources that aren't shown; of the shown one the default.
 struct KeptSources {
   Playground playground;
@@ -62,7 +49,7 @@ struct PassChanges {
   inference::HeadGains gains = {};         ///< scaled or knocked-out heads; others have 1
   inference::FixedPatterns patterns = {};  ///< of heads whose pattern is replaced
   KeptChanges changes = {};                ///< patches and steering vectors
-  DropoutChoices dropout = {};
+  Choices settings = {};                   ///< of groups that change a pass
 
   bool operator==(const PassChanges&) const = default;
 
@@ -70,7 +57,7 @@ struct PassChanges {
   const PassChanges& pass() const { return *this; }
 };
 
-/// The inputs of a forward pass. Equal values give equal results. Dropout is the default where it is off.
+/// The inputs of a forward pass. Equal values give equal results: settings without an effect are those of a new state.
 struct RunInputs : PassChanges {
   /// The source without masks of its own, and with the playground's key_text only where the text attends to it (as `cross`
   /// says).
@@ -136,6 +123,12 @@ struct State : PassChanges, Choices {
   std::string& text();
   const std::string& text() const;
 };
+
+/// Returns where the state keeps the setting.
+template <typename AnyState>
+auto& choices_of(AnyState& state, const AnySetting& setting) {
+  return setting.changes_pass ? state.settings : state;
+}
 
 RunInputs run_inputs(const State& state);
 

@@ -48,7 +48,7 @@ Change describe_mask_change(const attention::MaskSpec& before, const attention::
 
 Change describe_masks_change(const State& before, const State& after) {
   if (before.gains != after.gains || before.patterns != after.patterns || before.changes != after.changes ||
-      before.dropout != after.dropout)
+      before.settings != after.settings)
     return {.label = "Reset the model"};
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     const attention::MaskSpec &old_mask = before.masks.by_kind[kind], &new_mask = after.masks.by_kind[kind];
@@ -325,32 +325,6 @@ void add_changes(std::vector<Field>& fields) {
       described(value_field("", "changes", "", at<&State::changes>(), write_changes, read_changes), describe_kept_changes));
 }
 
-void add_dropout(std::vector<Field>& fields) {
-  const auto add_site = [&](const char* key, const char* label, const Member<bool>& at, const char* flag, const char* help) {
-    fields.push_back(switch_field("dropout", key, label, at, {.name = flag, .help = help}));
-  };
-  fields.push_back(continuous(number_field(
-      "dropout", "probability", "Change dropout", at<&State::dropout, &DropoutChoices::probability>(), 0.0f,
-      attention::kMaxDropout,
-      {.name = "--dropout",
-       .help = "each number of the sites below is dropped with this probability, and what is kept divided by 1 - it, as "
-               "training does; rows of weights no longer add up to 1"})));
-  fields.push_back(
-      continuous(number_field("dropout", "seed", "Change dropout's seed", at<&State::dropout, &DropoutChoices::seed>(), 0U,
-                              std::numeric_limits<std::uint32_t>::max(),
-                              {.name = "--dropout-seed",
-                               .help = "which numbers are dropped: the same ones for the same seed",
-                               .tells_limits = false})));
-  add_site("weights", "Switch dropout of weights", at<&State::dropout, &DropoutChoices::weights>(), "--dropout-weights",
-           "dropout of the weights, after softmax");
-  add_site("embeddings", "Switch dropout of embeddings", at<&State::dropout, &DropoutChoices::embeddings>(),
-           "--dropout-embeddings", "dropout of the token vectors with their positions");
-  add_site("branches", "Switch dropout of branches", at<&State::dropout, &DropoutChoices::branches>(), "--dropout-branches",
-           "dropout of what attention and feed-forward return, before the residual is added");
-  add_site("feed_forward", "Switch dropout inside the feed-forward", at<&State::dropout, &DropoutChoices::inner>(),
-           "--dropout-feed-forward", "dropout of the feed-forward's inner layer, after its activation");
-}
-
 void add_generation(std::vector<Field>& fields) {
   constexpr const char* kLabel = "Change generation";
   const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
@@ -395,7 +369,7 @@ void add_kept_masks(std::vector<Field>& fields) {
 std::span<const Field> state_fields() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields;
-    for (const auto add : {add_source, add_model, add_playground, add_changes, add_dropout, add_generation, add_selection,
+    for (const auto add : {add_source, add_model, add_playground, add_changes, add_generation, add_selection,
                            add_view_fields, add_setting_fields, add_kept_masks}) {
       add(fields);
     }

@@ -2,8 +2,8 @@
 
 #include <cfloat>
 
+#include "app/state/dropout_settings.h"
 #include "app/state/map_settings.h"
-#include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
@@ -137,7 +137,7 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
   constexpr float kSmallestCell = 6.0F;
   const attention::TileRequest& request = tile.request;
   if (request.stage != Stage::Weights || !request.is_exact() || !frame.result.inputs) return;
-  const auto plan = weight_dropout(frame.result.inputs->dropout, request.block);
+  const auto plan = weight_dropout(frame.result.inputs->settings, request.block);
   const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   if (!plan || std::min(cells.cell.x, cells.cell.y) < kSmallestCell) return;
   for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {

@@ -268,10 +268,11 @@ bool Form::choose(const char* name, const char* label, std::span<const char* con
   return has_changed;
 }
 
-bool Form::setting(const AnySetting& setting, Choices& choices) {
+bool Form::setting(const AnySetting& setting, Choices& choices, std::string named) {
   constexpr std::size_t kFewOptions = 3, kFewLetters = 20, kLongestText = 200;
   const SettingText& about = setting.text;
-  const char *name = about.key.data(), *label = about.label.data(), *hint = about.zero.data(), *help = about.help.data();
+  if (named.empty()) named = about.key;
+  const char *name = named.c_str(), *label = about.label.data(), *hint = about.zero.data(), *help = about.help.data();
   SettingValue value = choices.value(setting);
   bool has_changed = false;
   if (!about.options.empty()) {

@@ -50,8 +50,9 @@ class Form {
   /// Draws a list that opens and chooses one of several entries.
   bool choose(const char* name, const char* label, std::span<const char* const> choices, int& choice,
               const char* explanation = nullptr, std::span<const Option> options = {});
-  /// Draws a setting's field, as its type and its options ask for: buttons of few options, a list of many.
-  bool setting(const AnySetting& setting, Choices& choices);
+  /// Draws a setting's field, as its type and its options ask for: buttons of few options, a list of many. `named`: in place
+  /// of its name in files.
+  bool setting(const AnySetting& setting, Choices& choices, std::string named = {});
   /// Draws a value to read.
   void value(const char* label, std::string_view text, const char* explanation = nullptr);
   /// Draws a value to read with a button at its right end, which may be disabled.

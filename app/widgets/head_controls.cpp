@@ -1,7 +1,7 @@
 #include "app/widgets/head_controls.h"
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/state/run_interventions.h"
+#include "app/state/dropout_settings.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
@@ -57,7 +57,7 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                                             .cell = cell,
                                             .keys = key_range(frame, selection.block.kind),
                                             .pattern = pattern});
-  if (const auto dropout = weight_dropout(frame.state.dropout, selection.block)) {
+  if (const auto dropout = weight_dropout(frame.state.settings, selection.block)) {
     question.dropout_factor = dropout->factor_of(selection.batch, selection.head, cell.query, cell.key);
   }
   if (pattern && pattern->weights.has_row(cell.query)) {

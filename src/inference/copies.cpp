@@ -84,11 +84,10 @@ void add_of_copy(Interventions& interventions, Intervention one, std::uint32_t l
 }  // namespace
 
 bool can_copy(const PassInputs& pass, std::span<const Interventions> changes) {
-  const auto drops = [](const Intervention& one) { return std::holds_alternative<Dropout>(one.operation); };
   const auto is_of_all_items = [&](const Intervention& one) {
-    return drops(one) || std::holds_alternative<ReplacePattern>(one.operation);
+    return is_of_item(one) || std::holds_alternative<ReplacePattern>(one.operation);
   };
-  return !pass.input.qkv && std::ranges::none_of(pass.interventions, drops) &&
+  return !pass.input.qkv && std::ranges::none_of(pass.interventions, is_of_item) &&
          std::ranges::none_of(changes,
                               [&](const Interventions& of_copy) { return std::ranges::any_of(of_copy, is_of_all_items); });
 }

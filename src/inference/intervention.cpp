@@ -29,9 +29,12 @@ std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
 }
 
 bool changes_nothing(const Operation& operation) {
-  const auto* scale = std::get_if<Scale>(&operation);
-  const auto* dropout = std::get_if<Dropout>(&operation);
-  return (scale != nullptr && scale->gain == 1.0f) || (dropout != nullptr && dropout->probability == 0.0f);
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.changes_nothing(); }) return one.changes_nothing();
+        return false;
+      },
+      operation);
 }
 
 /// Why the intervention is impossible, or an empty text.
@@ -95,6 +98,14 @@ void check(const model::Network& network, std::span<const Intervention> interven
                   model::has_heads(one.site) ? "" : " with one");
     }
   }
+}
+
+bool is_of_item(const Intervention& intervention) {
+  return std::visit(
+      [](const auto& one) {
+        return requires { one.kIsOfItem; };
+      },
+      intervention.operation);
 }
 
 std::uint32_t site_width(const model::Network& network, const Intervention& intervention) {

@@ -31,6 +31,7 @@ Scope scope_of(model::BlockRef block, std::uint32_t head);
 struct Scale {
   float gain = 1.0f;
 
+  bool changes_nothing() const { return gain == 1.0f; }
   bool operator==(const Scale&) const = default;
 };
 /// x ← x + vector for every token ("activation addition", Turner et al. 2023). After Scale{0} it replaces x, for example by
@@ -69,6 +70,8 @@ struct Dropout {
   float probability = 0.0f;  ///< 0 … attention::kMaxDropout
   std::uint32_t seed = 0;
 
+  static constexpr bool kIsOfItem = true;  ///< an item's numbers depend on its place in the batch: copies would differ
+  bool changes_nothing() const { return probability == 0.0f; }
   bool operator==(const Dropout&) const = default;
 };
 using Operation = std::variant<Scale, Add, Average, Replace, ReplacePattern, Dropout>;
@@ -104,6 +107,9 @@ using HeadGains = std::map<std::pair<model::BlockRef, std::uint32_t>, float>;
 /// Head gains as interventions. Gains of heads that the network doesn't have are left out: they may be of the network that
 /// was open before.
 Interventions interventions_of(const HeadGains& gains, const model::Network& network);
+
+/// Operation's kIsOfItem, which is false where it says nothing.
+bool is_of_item(const Intervention& one);
 
 /// The patterns of replaced heads by block and head.
 using FixedPatterns = std::map<std::pair<model::BlockRef, std::uint32_t>, attention::ReplacementPattern>;

@@ -88,9 +88,11 @@ void average_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, c
        });
 }
 
-void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows) {
-  edit(kernels, slot, rows, [&](const gpu::Slice& values, const EditHeadParameters& parameters, const gpu::Groups& groups) {
-    stream.dispatch(kernels[{.shader = Shader::AddToHead}], {values, vector}, parameters, groups);
+void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& added, Rows rows,
+                 bool has_rows) {
+  edit(kernels, slot, rows, [&](const gpu::Slice& values, EditHeadParameters parameters, const gpu::Groups& groups) {
+    if (has_rows) parameters.source_row4 = slot.width4;
+    stream.dispatch(kernels[{.shader = Shader::AddToHead}], {values, added}, parameters, groups);
   });
 }
 

@@ -23,8 +23,10 @@ HeadSlot head_slot(const DeviceTensor& merged, const MergedLayout& layout, std::
 /// The head's numbers of these tokens times a factor, in place.
 void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, float factor, Rows rows);
 
-/// A vector [padded d] added to the head's numbers of each of these tokens, in place; its padding must be zero.
-void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows);
+/// A vector [padded d] added to the head's numbers of each of these tokens, or `has_rows` vectors [rows.count, padded d],
+/// one for each, in place; their padding must be zero.
+void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& added, Rows rows,
+                 bool has_rows = false);
 
 /// The head's numbers of every real token become their mean over the item's real tokens, in place. `ranges` [item, 2] of
 /// uint32: the first real token, and one past the last. All rows of the tensor must be up to date.

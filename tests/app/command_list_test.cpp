@@ -320,7 +320,7 @@ TEST_SUITE("cpu") {
           CAPTURE(command.id);
           CommandStage on = stage();
           command.run(on.context());
-          CHECK(on.state.value(*setting) == setting->value_of(i));
+          CHECK(choices_of(on.state, *setting).value(*setting) == setting->value_of(i));
           if (!group->view.empty()) CHECK(on.state.view.tab == group->view);
           CHECK(command.is_checked(on.context()));
           ++chosen;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "app/reference_numbers.h"
+#include "app/state/dropout_settings.h"
 #include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/cells/cell_sources.h"
 #include "app/widgets/cells/score_chain.h"
@@ -271,9 +272,10 @@ TEST_CASE("every stage of every preset can be explained") {
 TEST_CASE("a dropped weight says that it is dropped, a kept one its factor, and both why the row no longer adds up to 1") {
   State state;
   select_preset(state, "notebook-004");
-  state.dropout = {.probability = 0.5F, .seed = 3, .embeddings = false, .branches = false, .inner = false};
+  state.settings.set(kDropout.probability, 0.5F).set(kDropout.seed, 3);
+  for (const auto* site : {&kDropout.embeddings, &kDropout.branches, &kDropout.inner}) state.settings.set(*site, false);
   ReferenceScene scene(state);
-  const auto plan = weight_dropout(state.dropout, {});
+  const auto plan = weight_dropout(state.settings, {});
   REQUIRE(plan);
   ReferenceNumbers numbers(*scene.run, {}, 0, 0);
   CellQuestion question = scene.question({}, 0);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/state/dropout_settings.h"
 #include "app/state/flow_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/model_changes.h"
@@ -39,16 +40,21 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("dropout: its sites are switched, the run has it, and restoring the model takes it away") {
     State state = with_text("one two three");
-    state.dropout.probability = 0.5F;
+    state.settings.set(kDropout.probability, 0.5F);
     UiDriver ui(state);
     ui.resize(1280, 1800);
-    for (const char* site : {"mask.dropout_embeddings", "mask.dropout_branches", "mask.dropout_inner"}) ui.click(site);
-    CHECK(ui.state().dropout == DropoutChoices{.probability = 0.5F, .embeddings = false, .branches = false, .inner = false});
+    for (const char* site : {"mask.dropout_embeddings", "mask.dropout_branches", "mask.dropout_feed_forward"})
+      ui.click(site);
+    CHECK(ui.state().settings == Choices()
+                                     .set(kDropout.probability, 0.5F)
+                                     .set(kDropout.embeddings, false)
+                                     .set(kDropout.branches, false)
+                                     .set(kDropout.inner, false));
     ui.settle();
     CHECK(model_changes(ui.state()) == "dropout 0.5 of weights, seed 1");
     State restored = ui.state();
     restore_training(restored);
-    CHECK(restored.dropout == DropoutChoices{});
+    CHECK(restored.settings == Choices());
   }
 
   TEST_CASE("expressions: a broken text changes nothing, a right one does, undo takes it back") {

@@ -11,6 +11,7 @@
 #include "app/figures/figure_kind.h"
 #include "app/figures/job.h"
 #include "app/state/comparison.h"
+#include "app/state/dropout_settings.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "core/file.h"
@@ -66,7 +67,12 @@ std::vector<KindOfChange> kinds_of_changes() {
       {"the mean of L1H1", kept(model::Site::Residual, inference::Add{std::vector<float>(36, 0.5F)})},
       {"the mean of L1H1", kept(model::Site::HeadOutput, inference::Average{})},
       {"dropout 0.25 of weights, branches, seed 7",
-       [](State& state) { state.dropout = {.probability = 0.25F, .seed = 7, .embeddings = false, .inner = false}; }},
+       [](State& state) {
+         state.settings.set(kDropout.probability, 0.25F)
+             .set(kDropout.seed, 7)
+             .set(kDropout.embeddings, false)
+             .set(kDropout.inner, false);
+       }},
       {"causal off", [](State& state) { mask_of(state).rule.causal = false; }},
       {"padding off", [](State& state) { mask_of(state).rule.key_padding = false; }},
       {"window 2", [](State& state) { mask_of(state).rule.window = 2; }},

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "app/engine/gpu_runner.h"
+#include "app/state/dropout_settings.h"
 #include "attention/expression.h"
 #include "engine/asked_analysis.h"
 #include "inference/notebooks.h"
@@ -214,7 +215,7 @@ TEST_SUITE("gpu") {
       CAPTURE(name);
       AskedAnalysis asked(name, "", open_gpu_runner);
       use_ids(asked);
-      asked.state.dropout = {.probability = 0.3F, .seed = 5, .branches = false};
+      asked.state.settings.set(kDropout.probability, 0.3F).set(kDropout.seed, 5).set(kDropout.branches, false);
       CHECK(largest_of_all(asked) < kExactWeight);
     }
   }

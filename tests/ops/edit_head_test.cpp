@@ -30,8 +30,18 @@ std::size_t wrong_after_edits(Kernels& kernels, const Tensor& values,
   padded.resize(std::size_t{slot.width4} * 4);
   const gpu::Buffer added(kernels.context(), padded.size() * sizeof(float), gpu::Memory::Device, "a test");
   stream.upload(added, 0, std::span<const float>(padded));
+  const std::size_t padded_row = padded.size();
+  const Tensor each = random.tensor({rows.count, width});  // another vector for each token
+  std::vector<float> padded_rows(rows.count * padded_row);
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const auto from = each.values.begin() + static_cast<std::ptrdiff_t>(row * width);
+    std::copy_n(from, width, padded_rows.begin() + static_cast<std::ptrdiff_t>(row * padded_row));
+  }
+  const gpu::Buffer added_rows(kernels.context(), padded_rows.size() * sizeof(float), gpu::Memory::Device, "a test");
+  stream.upload(added_rows, 0, std::span<const float>(padded_rows));
   scale_head(stream, kernels, slot, factor, rows);
   add_to_head(stream, kernels, slot, added, rows);
+  add_to_head(stream, kernels, slot, added_rows, rows, true);
   const gpu::Download bytes = stream.download(tensor.buffer());
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();
@@ -51,6 +61,7 @@ std::size_t wrong_after_edits(Kernels& kernels, const Tensor& values,
       for (std::size_t i = 0; i < width; ++i) {
         expected[at + i] *= factor;
         expected[at + i] += vector.values[i];
+        expected[at + i] += each.values[(row - rows.first) * width + i];
       }
     }
   }

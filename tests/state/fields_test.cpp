@@ -121,7 +121,13 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("settings are in files under the names that files of before have") {
     // Path, what it is in a new state, and the names of its values.
-    const std::string known = R"(view.color_map "viridis" viridis magma cividis greys
+    const std::string known = R"(dropout.probability 0.0
+dropout.seed 1
+dropout.weights true
+dropout.embeddings true
+dropout.branches true
+dropout.feed_forward true
+view.color_map "viridis" viridis magma cividis greys
 view.color_range "absolute" absolute row
 view.color_spread "linear" linear sqrt log
 view.pooling "max" max mean
@@ -220,8 +226,8 @@ prompts.order "file" file lowest highest
         CAPTURE(setting->path());
         for (std::size_t i = 0; i < setting->text.options.size(); ++i, ++options) {
           State chosen;
-          chosen.put(*setting, setting->value_of(i));
-          CHECK(setting->option_of(chosen.value(*setting)) == i);
+          choices_of(chosen, *setting).put(*setting, setting->value_of(i));
+          CHECK(setting->option_of(choices_of(chosen, *setting).value(*setting)) == i);
           CHECK(state_from_json(json::parse(to_json(chosen).dump())).value() == chosen);
           const Option& option = setting->text.options[i];
           CHECK((option.label.empty() || option.help.ends_with('.')));

@@ -265,7 +265,7 @@ TEST_SUITE("cpu") {
         if (setting->kind == AnySetting::Kind::Switch) other = !std::get<bool>(setting->usual);
         if (setting->kind == AnySetting::Kind::Text) other = std::string("else");
         if (setting->kind == AnySetting::Kind::Number) other = 0.25;
-        changed.put(*setting, std::move(other));
+        choices_of(changed, *setting).put(*setting, std::move(other));
         CHECK(has_unsaved_changes(session, changed) != setting->is_look);
         CHECK_FALSE(describe_change(state, changed).label.empty());
       }

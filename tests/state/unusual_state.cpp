@@ -3,6 +3,7 @@
 #include "app/state/block_settings.h"
 #include "app/state/checkpoints_settings.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/dropout_settings.h"
 #include "app/state/heads_settings.h"
 #include "app/state/logits_settings.h"
 #include "app/state/map_settings.h"
@@ -66,8 +67,9 @@ State unusual_state() {
                                    .scope = inference::scope_of({.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 0),
                                    .operation = inference::Add{{0.3F, 4e-9F}}},
        .strength = -1.5F}};
-  state.dropout = {
-      .probability = 0.25f, .seed = 4294967295u, .weights = false, .embeddings = false, .branches = false, .inner = false};
+  state.settings.set(kDropout.probability, 0.25f).set(kDropout.seed, 4294967295u);
+  for (const auto* site : {&kDropout.weights, &kDropout.embeddings, &kDropout.branches, &kDropout.inner})
+    state.settings.set(*site, false);
   state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
                                    .temperature = 0.5f,
                                    .top_k = 40,

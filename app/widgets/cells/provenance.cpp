@@ -3,7 +3,7 @@
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/head_metrics.h"
 #include "app/shapes/quantities/stage_words.h"
-#include "app/state/run_interventions.h"
+#include "app/state/dropout_settings.h"
 #include "app/state/state_names.h"
 #include "app/widgets/cells/cell_sources.h"
 #include "app/widgets/cells/other_numbers.h"
@@ -148,7 +148,7 @@ class ProvenanceBuilder {
   }
 
   void add_dropout() {
-    const auto plan = result_.inputs ? weight_dropout(result_.inputs->dropout, number_.block) : std::nullopt;
+    const auto plan = result_.inputs ? weight_dropout(result_.inputs->settings, number_.block) : std::nullopt;
     if (!plan) return;
     if (!number_.is_exact()) return add("dropout", "of each cell, before they are pooled");
     const float factor = plan->factor_of(number_.batch, number_.head, number_.row, number_.column);

@@ -160,26 +160,18 @@ void draw_documents(Frame& frame, Form& form, attention::MaskSpec& mask) {
     attention::set_documents(mask, item, {});
 }
 
-/// Draws the dropout of the whole pass, whatever mask is selected.
-void draw_dropout(Frame& frame, Form& form) {
-  DropoutChoices& dropout = frame.state.dropout;
-  form.decimal(
-      "dropout", "Dropout", dropout.probability, 0.0F, attention::kMaxDropout,
-      "The probability with which each number is dropped, as in training; what is kept is divided by 1 \u2212 it, so "
-      "that only means over many seeds stay, and rows of weights no longer add up to 1. 0: off.");
-  if (dropout.probability == 0.0F) return;
-  form.number("dropout_seed", "Its seed", dropout.seed,
-              {.low = 0,
-               .high = std::numeric_limits<std::uint32_t>::max(),
-               .below = dropout.seed - (dropout.seed > 0 ? 1U : 0U),
-               .above = dropout.seed + 1U},
-              "The same seed drops the same numbers.");
-  form.toggle("dropout_weights", "of weights", dropout.weights, {}, "After softmax. Crosses mark the dropped cells.");
-  form.toggle("dropout_embeddings", "of embeddings", dropout.embeddings, {},
-              "Of the token vectors with their positions, before the first layer.");
-  form.toggle("dropout_branches", "of branches", dropout.branches, {},
-              "Of what attention and feed-forward return, before the residual is added.");
-  form.toggle("dropout_inner", "in the feed-forward", dropout.inner, {}, "Of its inner layer, after the activation.");
+/// Draws what changes the whole pass, whatever mask is selected: of each group the first setting, and the others while it
+/// isn't that of a new state.
+void draw_pass_settings(Frame& frame, Form& form) {
+  Choices& choices = frame.state.settings;
+  for (const SettingGroup* group : setting_groups()) {
+    if (!group->add) continue;
+    const AnySetting& first = *group->settings.front();
+    form.setting(first, choices, std::string(group->name));
+    if (choices.value(first) == first.usual) continue;
+    for (const AnySetting* other : std::span(group->settings).subspan(1))
+      form.setting(*other, choices, fmt::format("{}_{}", group->name, other->text.key));
+  }
 }
 
 }  // namespace
@@ -212,7 +204,7 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
     mask.fill = static_cast<attention::MaskFill>(fill);
   }
   draw_expression_fields(frame, form, drafts);
-  draw_dropout(frame, form);
+  draw_pass_settings(frame, form);
   form.toggle("brush", "Brush", frame.transient.paints, "B",
               "While it is on, a click or a drag on the map masks cells, or shows masked ones again. Esc stops.");
   if (frame.transient.paints) draw_brush_fields(frame, form);
