@@ -17,7 +17,7 @@ constexpr std::array<GridLimits, 3> kGridLimits = {{{30.0F, 10.0F, 120.0F}, {60.
 constexpr float kGutterShare = 0.3F, kMostGutter = 150.0F;   // of the width, for rows that are named by texts
 constexpr float kLowCell = 24.0F, kHighCell = 44.0F;         // of numbers
 constexpr float kTextRow = 18.0F;                            // of rows that are named by texts
-constexpr float kMinTextCell = 22.0F, kMaxTextCell = 38.0F;  // of texts
+constexpr float kMinTextCell = 22.0F, kMaxTextCell = 64.0F;  // of texts
 
 /// Returns "L3" of a layer.
 std::string axis_name(const exporting::FigureAxis& axis, std::size_t index) {

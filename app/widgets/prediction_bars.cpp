@@ -33,7 +33,7 @@ std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::Bloc
 
 namespace {
 
-constexpr float kPredictionHeight = 26.0F;
+constexpr float kPredictionHeight = 26.0F, kMaxPredictionHeight = 44.0F;
 constexpr float kAxisHeight = 20.0F;
 constexpr std::size_t kMaxPredictions = 20;
 constexpr float kPercentRoom = 62.0F;
@@ -163,6 +163,8 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
       static_cast<std::size_t>(std::max((height - kPredictionHeight - kAxisHeight) / kPredictionHeight, 1.0F));
   const std::size_t count = std::min({fitting, kMaxPredictions, bars.candidates.size()});
   if (count == 0) return std::nullopt;
+  const float row_height = std::clamp(std::floor((height - kAxisHeight) / static_cast<float>(count + 1)), kPredictionHeight,
+                                      kMaxPredictionHeight);
   std::vector<Row> rows;
   for (const inference::Candidate& candidate : bars.candidates.first(count)) {
     Row& row = rows.emplace_back();
@@ -178,13 +180,12 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   std::optional<std::uint32_t> clicked;
   double shown = 0.0;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float rows_height = static_cast<float>(count) * kPredictionHeight;
+  const float rows_height = static_cast<float>(count) * row_height;
   draw_axis(frame, columns, origin, rows_height, bars.before != nullptr);
   const shell::ControlGroup group(frame.ui.keyboard(), "candidates");
   for (std::size_t i = 0; i < count; ++i) {
     const inference::Candidate& candidate = bars.candidates[i];
-    const chart::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kPredictionHeight},
-                          .size = {width, kPredictionHeight}};
+    const chart::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * row_height}, .size = {width, row_height}};
     ImGui::SetCursorScreenPos(box.origin);
     ImGui::PushID(static_cast<int>(i));
     // Ctrl and a click ask where the number is from.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr float kGutter = 64.0F;  // of the layers' names
 constexpr float kTop = 14.0F;
-constexpr float kMinColumn = 26.0F, kMaxColumn = 170.0F;
-constexpr float kMinRow = 24.0F, kMaxRow = 120.0F;
+constexpr float kMinColumn = 26.0F, kMaxColumn = 320.0F;
+constexpr float kMinRow = 24.0F, kMaxRow = 320.0F;
 constexpr float kWrittenColumn = 52.0F;  // narrower: names are turned
 constexpr float kTurnedNames = 84.0F, kNames = 26.0F;
 constexpr float kRadius = 4.5F;

@@ -4,11 +4,11 @@ namespace headlight::app {
 namespace {
 
 constexpr float kAir = 4.0F;           // between labels
-constexpr float kMaxPitch = 30.0F;     // from one token to the next
+constexpr float kMaxPitch = 84.0F;     // from one token to the next: a short text fills a large screen
 constexpr float kPadding = 8.0F;       // of a label, left and right
 constexpr float kNumberGap = 8.0F;     // between a label and the numbers beyond it
 constexpr float kMaxLabel = 0.28F;     // of the room's width
-constexpr float kMaxBetween = 560.0F;  // of the lines: longer ones are harder to follow
+constexpr float kMaxBetween = 900.0F;  // of the lines: longer ones are harder to follow
 constexpr float kMinBetween = 60.0F;
 
 constexpr std::uint32_t kWholeCells = 512 * 512;
