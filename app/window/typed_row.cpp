@@ -45,7 +45,9 @@ void TypedRow::add(std::string_view typed, std::size_t shortcuts, double now_s) 
     if (is_space) continue;
     ++added;
     different_.emplace(character);
-    has_letter_ = has_letter_ || character < "0" || character > "9" || character.size() > 1;
+    const bool is_step = character == "," || character == ".";
+    shortcuts += is_step ? 1U : 0U;
+    has_letter_ = has_letter_ || (!is_step && (character < "0" || character > "9" || character.size() > 1));
   }
   if (!text_.empty()) last_s_ = now_s;
   if (added == 0) return;

@@ -17,7 +17,8 @@ namespace headlight::app {
 /// - a character that is no shortcut, or one after a space, less than kRow_s before or after another one, or
 /// - three different characters less than kQuickRow_s apart.
 ///
-/// Digits alone are never a text and don't wait; one character repeated, as by a key that is held, is no text either.
+/// Digits, commas and full stops, by which views go on and back, are alone never a text and don't wait; one character
+/// repeated, as by a key that is held, is no text either.
 class TypedRow {
  public:
   static constexpr double kSecondLetter_s = 0.2, kQuickRow_s = 0.5, kRow_s = 1.0;
@@ -44,7 +45,7 @@ class TypedRow {
   std::string text_;
   std::set<std::string, std::less<>> different_;  ///< without white space
   std::size_t count_ = 0;                         ///< without white space
-  bool has_letter_ = false;                       ///< anything but digits
+  bool has_letter_ = false;                       ///< anything but digits, commas and full stops
   bool has_other_ = false;                        ///< a character that is no shortcut, or one after a space
   bool is_quick_ = true;                          ///< all gaps are shorter than kQuickRow_s
   bool is_text_ = false;

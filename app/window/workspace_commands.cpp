@@ -235,7 +235,7 @@ void Workspace::dismiss() {
     toast_ = {};
   } else if (desk_.notice.is_shown()) {
     desk_.notice = {};
-  } else if (desk_.settings.shows_welcome) {
+  } else if (desk_.settings.shows_welcome && !desk_.is_presenting) {
     desk_.settings.shows_welcome = false;
   } else if (fold_view(desk_.state)) {
     return;

@@ -56,6 +56,8 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(typed("nnnnnnn", 0.03).is_text());
     CHECK(typed("nn", 0.03).may_run(100.03));  // without another wait
     CHECK_FALSE(typed("2741", 0.1).is_text());
+    for (const double gap_s : {0.05, 0.3, 0.6}) CHECK_FALSE(typed("..,.,", gap_s).is_text());  // steps on and back
+    CHECK_FALSE(typed(".k", 0.3).is_text());
     CHECK(typed("7", 0.1).may_run(100.0));
     CHECK_FALSE(typed("kd", 0.3).is_text());
     CHECK_FALSE(typed("cpk", 0.6).is_text());

@@ -233,6 +233,16 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().undo().can_undo());
   }
 
+  TEST_CASE("Escape leaves a presentation before it closes the welcome, which isn't on screen then") {
+    UiDriver ui({}, open_reference_runner, {}, true);
+    const float scale = ui.ui().scale();
+    ui.press(Key::F5);
+    REQUIRE(ui.ui().scale() > scale);
+    ui.press(Key::Escape);
+    CHECK(ui.ui().scale() == scale);
+    CHECK(ui.window().settings().shows_welcome);
+  }
+
   TEST_CASE("theme, tabs, scale and the list of shortcuts by key") {
     UiDriver ui;
     ui.press(Key::T);
