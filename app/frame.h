@@ -36,10 +36,11 @@ struct Frame {
   std::vector<std::string_view>* commands = nullptr;      ///< ids, for the window to run in the next frame; may be null
   ItemTips* tips = nullptr;                               ///< of this frame; may be null
   std::pair<std::string, chart::Rect> last_control = {};  ///< what mark_last_item() noted last
+  std::string pane = {};  ///< comes before names of what is drawn: "pane1."; empty: the pane of views that has the keyboard
 
   /// Notes where something that a person can point at is, so that tests find it by name.
-  void mark(std::string name, const chart::Rect& rect) {
-    if (items) items->insert_or_assign(std::move(name), rect);
+  void mark(const std::string& name, const chart::Rect& rect) {
+    if (items) items->insert_or_assign(pane + name, rect);
   }
 
   /// Notes that a cell of the stage's matrix is under the pointer, or a token: of this frame's panes.

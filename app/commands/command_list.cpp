@@ -11,8 +11,8 @@ std::vector<Command> join_groups() {
   for (const auto& [name, table] :
        {Group{"Move", move_commands}, Group{"Mask", mask_commands}, Group{"Head", head_commands},
         Group{"Compare", compare_commands}, Group{"Edit", edit_commands}, Group{"File", file_commands},
-        Group{"View", view_commands}, Group{"Map", map_commands}, Group{"Search", search_commands},
-        Group{"Find a head", find_commands}, Group{"Predictions", generation_commands},
+        Group{"View", view_commands}, Group{"Panes", pane_commands}, Group{"Map", map_commands},
+        Group{"Search", search_commands}, Group{"Find a head", find_commands}, Group{"Predictions", generation_commands},
         Group{"Steps of training", step_commands}, Group{"Help", help_commands}}) {
     for (Command& command : table()) {
       if (command.group.empty()) command.group = name;

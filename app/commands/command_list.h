@@ -42,6 +42,7 @@ std::vector<Command> compare_commands();
 std::vector<Command> edit_commands();
 std::vector<Command> file_commands();
 std::vector<Command> view_commands();
+std::vector<Command> pane_commands();
 std::vector<Command> map_commands();
 std::vector<Command> search_commands();
 std::vector<Command> find_commands();

@@ -299,7 +299,10 @@ bool Ui::wants_tooltip() {
   return has_rested;
 }
 
+void Ui::give_keys(bool are_given) { impl_->gives_keys = are_given; }
+
 bool Ui::is_pressed(Key key, Modifiers modifiers) const {
+  if (!impl_->gives_keys) return false;
   const bool is_list_key = key == Key::Up || key == Key::Down || key == Key::PageUp || key == Key::PageDown;
   const bool passes = (key == Key::Escape && impl_->passes_escape) || (is_list_key && impl_->passes_list_keys);
   if (is_typing() && !passes && is_editing_key(key, modifiers)) return false;

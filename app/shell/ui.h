@@ -127,6 +127,8 @@ class Ui {
   /// edited uses (plain letters, Ctrl+C, arrows, …) are the field's and give false, as do those that keyboard() takes;
   /// Ctrl+Z and Ctrl+Y are always the caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
+  /// Lets is_pressed() see keys, or none: a pane that hasn't the keyboard is drawn without.
+  void give_keys(bool are_given);
   /// Returns the characters typed in this frame while no text field is edited; Ctrl, Alt and Super type none.
   std::string_view typed() const;
   /// Takes the frame's keys that type characters, Space among them, from everything that asks is_pressed() later.

@@ -92,6 +92,7 @@ struct Ui::Impl {
   std::optional<std::size_t> cut_at;                           ///< bytes of a text of lines of which the user gave more
   bool passes_escape = false;                                  ///< of the field that was edited in the last frame
   bool will_pass_escape = false;                               ///< … in this one
+  bool gives_keys = true;                                      ///< is_pressed() sees keys
   bool passes_list_keys = false, will_pass_list_keys = false;  ///< in the last frame, in this one
 };
 

@@ -103,14 +103,15 @@ struct Transient {
   std::optional<NumberRef> pointed_number;  ///< under the pointer, or held, in the view on screen; cleared each frame
   std::optional<NumberRef> asked_number;    ///< its source is shown in a window of its own, until that is closed
   std::optional<LockedToken> token_menu;    ///< a menu of this token is opened at the pointer; cleared by the window
-  bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
-  TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
-  bool focuses_second_text = false;         ///< its box takes the keyboard in the next frame, and clears this
-  bool takes_path = false;                  ///< a dialog uses the path of a dropped file; set by it in each frame
-  std::string dropped = {};                 ///< that path; cleared by the dialog
-  std::string copies = {};                  ///< id of the view whose numbers are copied as soon as they are known
-  std::string in_place = {};                ///< why the view lacks numbers; of this frame, newest
-  bool shows_nothing = false;               ///< `in_place` is all that the view shows
+  bool shows_one_pane = false;             ///< the pane that has the keyboard has the others' room, until this is taken back
+  bool paints = false;                     ///< the brush is on: the left button masks and unmasks cells of the big heatmap
+  TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
+  bool focuses_second_text = false;        ///< its box takes the keyboard in the next frame, and clears this
+  bool takes_path = false;                 ///< a dialog uses the path of a dropped file; set by it in each frame
+  std::string dropped = {};                ///< that path; cleared by the dialog
+  std::string copies = {};                 ///< id of the view whose numbers are copied as soon as they are known
+  std::string in_place = {};               ///< why the view lacks numbers; of this frame, newest
+  bool shows_nothing = false;              ///< `in_place` is all that the view shows
 
   /// Called before the panes are drawn, which then set anew what is under the pointer.
   void begin_panes() {

@@ -84,6 +84,18 @@ struct Selection {
   auto operator<=>(const Selection&) const = default;
 };
 
+/// A part of the window's middle: a view, or two parts beside or above each other. All views but one are named here; that
+/// one has the keyboard and is ViewChoices::tab.
+struct ViewPane {
+  std::string view = {};                 ///< id of a view; empty: the pane that has the keyboard
+  std::optional<Selection> pinned = {};  ///< what it shows whatever is selected; none: it follows the selection
+  bool is_column = false;                ///< its parts are one above the other, else side by side
+  float share = 0.5F;                    ///< of the first part
+  std::vector<ViewPane> parts = {};      ///< none, or two
+
+  bool operator==(const ViewPane&) const = default;
+};
+
 inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 
 /// How the views of all heads score, order and filter them.
@@ -102,7 +114,9 @@ struct HeadChoices {
 
 /// The display settings.
 struct ViewChoices {
-  std::string tab = kHeadView;  ///< id of the view in the middle (app/views/view_table.h); an unknown one: the first view
+  /// The id of the view that has the keyboard (app/views/view_table.h); an unknown one: the first view.
+  std::string tab = kHeadView;
+  ViewPane panes;                                                    ///< the views on screen
   attention::Stage heatmap_stage = attention::Stage::Weights;        ///< a map stage: scores, scaled, masked or weights
   std::map<attention::Stage, chart::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
   bool weighs_values = false;  ///< the big heatmap shows weights as the norms of what they add

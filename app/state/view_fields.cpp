@@ -5,6 +5,7 @@
 #include "app/state/field_types.h"
 #include "app/state/field_values.h"
 #include "app/state/state_names.h"
+#include "app/state/view_pane.h"
 #include "chart/color.h"
 
 namespace headlight::app {
@@ -89,6 +90,8 @@ void add_view(std::vector<Field>& fields) {
                                std::ranges::replace(name, '_', ' ');
                                return Change{.label = "Show " + name};
                              }));
+  fields.push_back(
+      continuous(value_field("view", "panes", "Arrange panes", in_view<&ViewChoices::panes>(), write_panes, read_panes)));
   fields.push_back(heatmap_stage_field());
   fields.push_back(switch_field("view", "weighs_values", "Choose weights or norms", in_view<&ViewChoices::weighs_values>()));
   fields.push_back(color_limits_field());

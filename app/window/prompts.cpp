@@ -2,6 +2,7 @@
 
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
+#include "app/state/view_pane.h"
 #include "app/window/desk.h"
 
 namespace headlight::app {
@@ -18,7 +19,7 @@ class Prompts final : public Feature {
     const auto& shown = desk_.result.inputs;
     const bool stays = shown && !desk_.is_arriving() && precision_of(shown->source) == precision_of(desk_.state.source);
     room_.allow(stays);
-    if (desk_.state.view.tab != "prompts") room_.rest();
+    if (!is_on_screen(desk_.state.view, "prompts")) room_.rest();
     if (const std::optional<AskedPrompt> asked = room_.take_asked()) show(*asked);
   }
 

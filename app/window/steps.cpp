@@ -1,4 +1,5 @@
 #include "app/window/steps.h"
+#include "app/state/view_pane.h"
 
 #include <imgui.h>
 
@@ -56,7 +57,7 @@ void Steps::begin_frame() {
   take_jobs();
   follow_link();
   update_series();
-  if (desk_.state.view.tab != "checkpoints") room_.rest();
+  if (!is_on_screen(desk_.state.view, "checkpoints")) room_.rest();
   if (const std::optional<std::size_t> asked = room_.take_asked()) show(*asked);
   play();
 }

@@ -2,6 +2,7 @@
 #include "app/views/view_table.h"
 #include "app/widgets/controls.h"
 #include "app/window/panels.h"
+#include "app/window/view_area.h"
 
 namespace headlight::app {
 namespace {
@@ -169,6 +170,10 @@ class RowPainter {
     ImGui::SetCursorPos({x, 0.0F});
     if (click_area(name.c_str(), {width, height_})) frame_.state.view.tab = view.id;
     mark_last_item(frame_, name, why.empty() ? std::string(view.help).c_str() : why.c_str());
+    if (ImGui::BeginDragDropSource(ImGuiDragDropFlags_SourceNoPreviewTooltip)) {
+      ImGui::SetDragDropPayload(kDraggedView, view.id.data(), view.id.size());
+      ImGui::EndDragDropSource();
+    }
     if (is_shown(view)) frame_.ui.keyboard().prefer_last();
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_shown(view) || is_hovered) fill_rect(ground(x, width), is_shown(view) ? theme_.active : theme_.hover, kRounding);

@@ -6,7 +6,6 @@
 #include "app/state/error_section.h"
 #include "app/state/kept_window.h"
 #include "app/state/looks.h"
-#include "app/views/view_table.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prompt_panel.h"
@@ -19,6 +18,7 @@
 #include "app/window/sidebar/panels.h"
 #include "app/window/steps.h"
 #include "app/window/typed_row.h"
+#include "app/window/view_area.h"
 #include "core/sleep_watch.h"
 
 namespace headlight::app {
@@ -283,7 +283,6 @@ class Workspace final : private CommandHost {
   std::string job_text() const;
   void draw_splitters(Frame& frame);
   void draw_rails(Frame& frame);
-  void ask_about_number(Frame& frame);
   /// Draws what was typed outside of a text box, and whether to put it into one.
   void draw_typed_offer(Frame& frame);
   void copy_pinned_cell(Frame& frame);
@@ -358,9 +357,7 @@ class Workspace final : private CommandHost {
   bool types_in_dialog_ = false;
   bool opens_menus_ = false, has_open_menu_ = false;
   bool resumes_text_ = false;  ///< the text box has the keyboard again as soon as it is there
-  std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
-  std::string view_says_;       ///< the view's newest sentence in place of numbers, in the last frame
-  bool is_view_empty_ = false;  ///< it shows nothing else
+  ViewArea views_;
   PresetEditor preset_editor_;
   ExpressionDrafts expression_drafts_;
   std::string shown_notice_;     ///< its text in the last frame

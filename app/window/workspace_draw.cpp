@@ -12,6 +12,7 @@
 #include "app/window/frame_guard.h"
 #include "app/window/panels.h"
 #include "app/window/sidebar/panels.h"
+#include "app/window/splitter.h"
 #include "app/window/workspace.h"
 
 namespace headlight::app {
@@ -25,42 +26,12 @@ constexpr std::array<std::string_view, 10> kWalk = {"welcome", "texts",  "lesson
                                                     "tabs",    "center", "grid rail", "grid",         "status"};
 constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
 
-int place_in_walk(std::string_view pane) { return static_cast<int>(std::ranges::find(kWalk, pane) - kWalk.begin()); }
+int place_in_walk(std::string_view pane) {
+  if (pane.starts_with("center")) pane = "center";  // panes of views follow each other
+  return static_cast<int>(std::ranges::find(kWalk, pane) - kWalk.begin());
+}
 
 constexpr float kCardEdge = 7.0F;  // of the button that folds a lesson's card away
-
-constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
-
-/// The use of a splitter in this frame.
-struct SplitterUse {
-  std::optional<float> dragged_to;  ///< the pointer's place while it is dragged
-  bool is_double_clicked = false;
-};
-
-/// Draws a line between panes in a strip that can be dragged.
-SplitterUse use_splitter(const char* name, const chart::Rect& strip, shell::Color color, shell::Color hot) {
-  if (strip.is_empty()) return {};
-  ImGui::SetNextWindowPos(strip.origin);
-  ImGui::SetNextWindowSize(strip.size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
-  // Windows that are never brought to the front are drawn before all others by ImGui; a strip covers the panes.
-  ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
-  ImGui::PopStyleVar(2);
-  click_area("##strip", strip.size);
-  const bool is_dragged = ImGui::IsItemActive();
-  const bool is_hovered = ImGui::IsItemHovered() || is_dragged;
-  const float middle = std::round(strip.center().x);
-  const float half = is_hovered ? 1.0F : 0.5F;
-  if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
-  ImGui::GetWindowDrawList()->AddRectFilled({middle - half, strip.origin.y}, {middle + half, strip.end().y},
-                                            is_hovered ? hot : color);
-  const bool is_reset = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
-  ImGui::End();
-  // A press alone moves nothing, and the second click of a double click takes back what the first did.
-  const bool is_moved = is_dragged && !is_reset && ImGui::IsMouseDragging(ImGuiMouseButton_Left, kDragStart);
-  return {.dragged_to = is_moved ? std::optional(ImGui::GetIO().MousePos.x) : std::nullopt, .is_double_clicked = is_reset};
-}
 
 }  // namespace
 
@@ -218,35 +189,15 @@ void Workspace::draw_views_row(Frame& frame) {
 }
 
 void Workspace::draw_center(Frame& frame) {
-  frame.transient.in_place.clear();
-  frame.transient.shows_nothing = false;
-  pane("center", desk_.layout.center, desk_.ui.theme().background, true, [&] {
-    const View& view = find_view(frame.state.view.tab);
-    if (const std::string why = why_empty(view, frame); !why.empty()) {
-      draw_empty_note(frame, "view.unavailable", frame.result.capture ? "Not in the capture" : "Not of this model", why);
-    } else if (frame.result.run != 0) {
-      std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
-      if (!panel) panel = view.open();
-      panel->draw(frame);
-    } else if (!desk_.engine->progress().load) {
-      draw_empty_panel(frame, desk_.engine->is_busy());
-    }
-    if (!frame.transient.pointed_number && frame.transient.hovered) frame.transient.pointed_number = number_at_cell(frame);
-    ask_about_number(frame);
-    // A key asks about the pinned one too.
-    if (!frame.transient.pointed_number) frame.transient.pointed_number = number_at_cell(frame);
-  });
-  view_says_ = frame.transient.in_place;
-  is_view_empty_ = frame.transient.shows_nothing;
-}
-
-/// Handles Ctrl and a click, which ask where the number under the pointer is from, in every view and the grid.
-void Workspace::ask_about_number(Frame& frame) {
-  Transient& transient = frame.transient;
-  const bool asks = ImGui::GetIO().KeyCtrl && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
-  // The item under the pointer may be a button, which is active by now.
-  constexpr ImGuiHoveredFlags kHere = ImGuiHoveredFlags_ChildWindows | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
-  if (asks && transient.pointed_number && ImGui::IsWindowHovered(kHere)) transient.asked_number = transient.pointed_number;
+  const auto draw_waiting = [&] {
+    if (!desk_.engine->progress().load) draw_empty_panel(frame, desk_.engine->is_busy());
+  };
+  views_.draw(
+      frame, desk_.layout.center, desk_.is_presenting || desk_.transient.shows_one_pane,
+      [&](const std::string& name, const chart::Rect& rect, const std::function<void()>& draw_view) {
+        pane(name.c_str(), rect, desk_.ui.theme().background, true, draw_view);
+      },
+      draw_waiting);
 }
 
 void Workspace::draw_lesson(Frame& frame) {
@@ -345,10 +296,10 @@ void Workspace::draw_splitters(Frame& frame) {
   if (desk_.layout.has_grid()) frame.mark("splitter.grid", desk_.layout.grid_splitter);
   Panes& panes = desk_.settings.panes;
   const SplitterUse sidebar = use_splitter("sidebar splitter", desk_.layout.sidebar_splitter, color, hot);
-  if (sidebar.dragged_to) drag_sidebar(panes, desk_.layout, *sidebar.dragged_to);
+  if (sidebar.dragged_to) drag_sidebar(panes, desk_.layout, sidebar.dragged_to->x);
   if (sidebar.is_double_clicked) panes.sidebar = 0.0F;  // the window's choice again
   const SplitterUse grid = use_splitter("grid splitter", desk_.layout.grid_splitter, color, hot);
-  if (grid.dragged_to) drag_grid(panes, desk_.layout, *grid.dragged_to);
+  if (grid.dragged_to) drag_grid(panes, desk_.layout, grid.dragged_to->x);
   if (grid.is_double_clicked) panes.grid = 0.0F;
 }
 

@@ -11,10 +11,8 @@
 namespace headlight::app {
 
 std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
-  const auto panel = open_views_.find(find_view(desk_.state.view.tab).id);
-  const bool is_drawn = panel != open_views_.end() && !is_view_empty_;
-  std::unique_ptr<exporting::Drawing> figure = is_drawn ? panel->second->figure() : nullptr;
-  if (!figure) throw Error("{}", view_says_.empty() ? "this view has no figure of what it shows now" : view_says_);
+  std::unique_ptr<exporting::Drawing> figure = views_.figure(desk_.state);
+  if (!figure) throw Error("{}", views_.says().empty() ? "this view has no figure of what it shows now" : views_.says());
   const std::optional<exporting::Rgb> ground = figure->output().ground;
   const bool is_dark = ground && ground->g < 128;
   const EngineResult& result = desk_.result;
@@ -51,9 +49,9 @@ std::string Workspace::csv(glm::uvec2 size, float content_scale, double now_s) {
   desk_.transient.copies = desk_.state.view.tab;
   settle(size, content_scale, now_s);
   if (std::exchange(desk_.transient.copies, {}).empty()) return ImGui::GetClipboardText();
-  throw Error("{}", view_says_.empty()
+  throw Error("{}", views_.says().empty()
                         ? "this view copies no numbers of what it shows now; `headlight export` writes those of a run"
-                        : view_says_);
+                        : views_.says());
 }
 
 std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path) const {

@@ -116,7 +116,7 @@ TEST_SUITE("cpu") {
       groups.push_back(command.group);
     }
     CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Compare", "Edit", "File", "View: Look",
-                                             "View: Compute", "View: Heads", "View: Why", "View", "Search",
+                                             "View: Compute", "View: Heads", "View: Why", "View", "Panes", "Search",
                                              "Steps of training", "Help"});
   }
 

@@ -92,6 +92,9 @@ State unusual_state() {
       .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
   state.view = {
       .tab = "steps",
+      .panes = {.is_column = true,
+                .share = 0.25F,
+                .parts = {{.view = "flow", .pinned = Selection{.block = {}, .head = 1}}, {}}},
       .heatmap_stage = attention::Stage::Scaled,
       .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
       .weighs_values = true,
