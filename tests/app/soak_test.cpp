@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/command_list.h"
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
 #include "app/random_input.h"
@@ -32,6 +33,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/utf8.h"
+#include "imgui.h"
 #include "support/temporary_directory.h"
 
 namespace soak_test {
@@ -50,8 +52,19 @@ constexpr std::chrono::milliseconds kRest{4000};
 
 struct Memory {
   double live_mib = 0.0;      ///< allocated by malloc and not freed
+  double atlas_mib = 0.0;     ///< of that: the glyphs, here and in the memory of a device that is the processor
   double resident_mib = 0.0;  ///< of the process, with drivers and mapped files
 };
+
+/// The bytes of the atlas' picture. It grows with the characters that the texts had so far, and with the screen's scale.
+double atlas_bytes() {
+  const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+#if IMGUI_VERSION_NUM >= 19200
+  return static_cast<double>(atlas.TexData->GetSizeInBytes());
+#else
+  return 4.0 * atlas.TexWidth * atlas.TexHeight;
+#endif
+}
 
 Memory measure_memory() {
   const struct mallinfo2 heap = mallinfo2();
@@ -60,6 +73,7 @@ Memory measure_memory() {
   double resident_pages = 0.0;
   statm >> pages >> resident_pages;
   return {.live_mib = static_cast<double>(heap.uordblks + heap.hblkhd) / kMib,
+          .atlas_mib = 2.0 * atlas_bytes() / kMib,
           .resident_mib = resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / kMib};
 }
 
@@ -143,12 +157,19 @@ class RandomUse {
     CHECK((changes_of(workspace_.state()) == changes_of(last)));
   }
 
-  /// Measures the memory of the window as it began, all undone and in its first size, at rest: so much is kept,
-  /// whatever was on screen last.
+  /// Measures the memory of the window as it began, all undone, in its first view and size, at rest: so much is kept,
+  /// whatever was on screen last. A view of a set of prompts, or of a training, would go on measuring.
   Memory memory_at_beginning() {
     undo_all(false);
     input_.restore_size();
-    settle();
+    press(shell::Key::Digit0, shell::kControl);
+    press(shell::Key::P, shell::kControl);
+    ui_.feed({shell::TextInput{find_command("pane.reset").label}});
+    press(shell::Key::Enter, {});
+    press(shell::Key::Escape, {});
+    press(shell::Key::Digit1, {});
+    REQUIRE(workspace_.state().view.tab == kHeadView);
+    CHECK(workspace_.state().view.panes == ViewPane());
     std::this_thread::sleep_for(kRest);
     return measure_memory();
   }
@@ -277,11 +298,11 @@ TEST_SUITE("gpu") {
         FAIL(std::string(error.what()) << " " << use.recent());
       }
       if (report == kReports / 2) half = last;
-      MESSAGE("" << use.now_s() / 60.0 << " minutes, " << use.events() << " events: " << last.live_mib << " MiB live, "
-                 << last.resident_mib << " MiB resident, undo " << workspace.undo().step_count() << " steps of "
-                 << static_cast<double>(workspace.undo().bytes()) / kMib << " MiB, device "
-                 << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
-                 << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
+      MESSAGE("" << use.now_s() / 60.0 << " minutes, " << use.events() << " events: " << last.live_mib
+                 << " MiB live, glyphs " << last.atlas_mib << " MiB, " << last.resident_mib << " MiB resident, undo "
+                 << workspace.undo().step_count() << " steps of " << static_cast<double>(workspace.undo().bytes()) / kMib
+                 << " MiB, device " << static_cast<double>(workspace.result().timing.device_bytes) / kMib
+                 << " MiB, heatmaps " << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
     }
     malloc_trim(0);  // what is resident beyond this is in use, the rest is room between what is
     MESSAGE("after malloc_trim: " << measure_memory().resident_mib << " MiB resident");
