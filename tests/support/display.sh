@@ -43,7 +43,7 @@ start_server() {
 close_display() {
   local process
   for process in "$viewer" "$manager" "$server"; do
-    [ -n "$process" ] && kill "$process" 2>/dev/null || true
+    [ -n "$process" ] && kill "$process" 2>/dev/null && wait "$process" 2>/dev/null || true
   done
   rm -rf "$folder"
 }
