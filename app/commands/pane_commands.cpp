@@ -18,7 +18,7 @@ MenuEntry in_menu(std::string label, int part) {
 void add_views_beside(std::vector<Command>& list) {
   for (const View& view : views()) {
     list.push_back({.id = fmt::format("pane.beside.{}", view.id),
-                    .label = fmt::format("{} beside what is shown", view.title),
+                    .label = fmt::format("Beside what is shown: {}", view.title),
                     .help = fmt::format("Opens the view {} at the right of the pane that has the keyboard.", view.title),
                     .menu = in_menu(std::string(view.title), 1),
                     .run =
