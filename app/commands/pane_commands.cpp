@@ -10,6 +10,8 @@ using shell::Key;
 bool has_panes(const CommandContext& context) { return !context.state.view.panes.parts.empty(); }
 bool has_room(const CommandContext& context) { return panes_of(context.state.view.panes).size() < kMostPanes; }
 
+constexpr const char* kNoRoom = "No more than six panes fit: close one first.";
+
 MenuEntry in_menu(std::string label, int part) {
   return {.menu = "View", .submenu = "Panes", .label = std::move(label), .section = 2, .part = part};
 }
@@ -27,7 +29,7 @@ void add_views_beside(std::vector<Command>& list) {
                           open_beside(context.state.view, pane_with_keys(context.state.view), PaneEdge::Right, id);
                         },
                     .is_enabled = has_room,
-                    .refusal = "No more than six panes fit: close one first."});
+                    .refusal = kNoRoom});
   }
 }
 
@@ -55,7 +57,7 @@ std::vector<Command> pane_commands() {
                         open_beside(view, pane_with_keys(view), PaneEdge::Bottom, std::string(view.tab));
                       },
                   .is_enabled = has_room,
-                  .refusal = "No more than six panes fit: close one first."});
+                  .refusal = kNoRoom});
   list.push_back({.id = "pane.next",
                   .label = "Next pane",
                   .help = "Gives the keyboard to the next pane.",
