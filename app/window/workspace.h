@@ -387,7 +387,7 @@ class Workspace final : private CommandHost {
   ExportDialog export_dialog_;
   bool shows_history_ = false;
   bool shows_help_ = false;
-  HelpPage help_page_ = HelpPage::Keys;
+  HelpMemory help_;
   bool shows_about_ = false;
   bool wants_to_quit_ = false;
   bool copies_cell_ = false;                     ///< the pinned one, as soon as its numbers are there

@@ -374,7 +374,7 @@ void Workspace::copy_wanted_numbers(Frame& frame) {
 void Workspace::draw_dialogs(Frame& frame) {
   const auto trouble = draw_guarded([&] {
     if (sessions_.asks()) return sessions_.dialog(frame);  // the others wait
-    draw_help_dialog(frame, shows_help_, help_page_);
+    draw_help_dialog(frame, shows_help_, help_);
     draw_about_dialog(frame, shows_about_, renderer_);
     draw_origin_dialog(frame, origin_memory_);
     export_dialog_.draw(frame, desk_.settings.export_directory);
