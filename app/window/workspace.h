@@ -142,6 +142,8 @@ class Workspace final : private CommandHost {
   std::string csv(glm::uvec2 size, float content_scale, double now_s);
   /// Returns the view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
+  /// Returns what the view on screen says below its title, in the last frame.
+  const Sentence& sentence() const { return sentence_; }
   /// Returns the settings to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Returns the area that a widget had in the last frame, in UI units; by the names that panels give (app/frame.h).
@@ -359,6 +361,7 @@ class Workspace final : private CommandHost {
   bool opens_menus_ = false, has_open_menu_ = false;
   bool resumes_text_ = false;  ///< the text box has the keyboard again as soon as it is there
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
+  Sentence sentence_;
   std::string view_says_;       ///< the view's newest sentence in place of numbers, in the last frame
   bool is_view_empty_ = false;  ///< it shows nothing else
   PresetEditor preset_editor_;

@@ -6,6 +6,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/range_bar.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/translator_panel.h"
 #include "app/window/dialogs/history_window.h"
@@ -28,6 +29,9 @@ constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the 
 int place_in_walk(std::string_view pane) { return static_cast<int>(std::ranges::find(kWalk, pane) - kWalk.begin()); }
 
 constexpr float kCardEdge = 7.0F;  // of the button that folds a lesson's card away
+
+constexpr const char* kFirstSentence =
+    "A head is one way of looking: rows are tokens that look, columns are looked at, and bright is much. Point at a cell.";
 
 constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
@@ -233,8 +237,12 @@ void Workspace::draw_center(Frame& frame) {
     }
     if (!frame.transient.pointed_number && frame.transient.hovered) frame.transient.pointed_number = number_at_cell(frame);
     ask_about_number(frame);
-    // A key asks about the pinned one too.
+    // A key asks about the pinned one too, and the sentence is about it.
     if (!frame.transient.pointed_number) frame.transient.pointed_number = number_at_cell(frame);
+    if (frame.says.empty() && (view.group == "Look" || view.group == "Compute")) frame.says = map_sentence(frame);
+    if (desk_.settings.shows_welcome && view.id == kHeadView && !frame.transient.pointed_number) frame.says = kFirstSentence;
+    if (frame.transient.aim.conceals) frame.says.clear();  // it would answer what the lesson asks
+    draw_sentence(frame, sentence_ = frame.says);
   });
   view_says_ = frame.transient.in_place;
   is_view_empty_ = frame.transient.shows_nothing;

@@ -332,6 +332,10 @@ void draw_block_panel(Frame& frame, BlockViewState& memory) {
   }
   walk_on(frame, plan, memory);
   draw_whole(frame, subject, plan, is_header_low, corner, memory);
+  if (!frame.transient.pointed_number)
+    frame.says = fmt::format(
+        "Arrows lead from a matrix to what it makes{}.",
+        subject.geometry.shape.has_residual ? "; attention and the MLP add their outputs to the residual stream" : "");
   memory.figure = keep_block(frame, subject, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also in the frame in which Play was pressed
 }

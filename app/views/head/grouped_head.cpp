@@ -6,6 +6,7 @@
 #include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
@@ -223,6 +224,11 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                  image);
   range.draw({x, top + height + kLegendDrop});
   if (hovered) draw_tooltip(frame, head, *hovered, viewport, row_name);
+  const std::uint32_t row = hovered ? hovered->row : rows.count - 1;
+  frame.says = look_sentence(query_word(head.queries().labels[row]),
+                             std::span(tile.values).subspan(std::size_t{row} * columns.count, columns.count),
+                             hovered ? std::optional(hovered->column) : std::nullopt,
+                             [&](std::uint32_t key) { return key_word(head.keys().labels[key]); });
 }
 
 }  // namespace headlight::app

@@ -117,6 +117,10 @@ class SimilarityPanel final : public FindPanel {
                        selected);
     };
     draw_score_list(frame, {.name = "heads.similar", .scores = others, .about = about, .number = number});
+    if (others.heads.empty()) return;
+    const NumberRef shown = frame.transient.pointed_number.value_or(number(others.heads[0].head));
+    frame.says = fmt::format("{} and {} are {} bits apart: 0 is alike, 1 as different as can be.", shown.notes[0].second,
+                             head_name({shown.block, shown.head}), number_word(*shown.value, "{:.3f}"));
   }
 
   SimilarityMap map_;

@@ -348,6 +348,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     ImGui::SameLine(0.0F, 16.0F);
     choose(frame, kStepsView.all_heads, {fmt::format("head {}", subject.geometry.head), "all heads"});
   }
+  place_sentence(frame);
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
   const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
