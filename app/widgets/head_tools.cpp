@@ -28,6 +28,8 @@ ShownMetrics ask_metrics(Frame& frame) {
           .is_current = answer->is_done && answer->run == frame.result.run};
 }
 
+bool are_trained(const State& state) { return is_model(state.source) || is_capture(state.source); }
+
 ShownMetrics role_metrics(Frame& frame) {
   constexpr std::uint32_t kMinTokens = 6, kMaxTokens = 2'048;
   const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
@@ -198,7 +200,7 @@ void draw_head_note(Frame& frame, const char* name, const ShownMetrics& metrics,
   const Selection& selection = frame.state.selection;
   const HeadRef head = hovered.value_or(selection.head_ref());
   const evaluation::HeadMetrics* known = metrics.of(head);
-  if (known) frame.says = head_sentence(head, *known) + ".";
+  if (known) frame.says = head_sentence(head, *known, are_trained(frame.state)) + ".";
   const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   std::string how = coverage_text(metrics);
   if (how.empty() && tells_metrics && known) how = metrics_text(*known, frame.state.heads.scoring);

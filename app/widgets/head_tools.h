@@ -20,6 +20,9 @@ ShownMetrics ask_metrics(Frame& frame);
 /// 0.52.
 ShownMetrics role_metrics(Frame& frame);
 
+/// Were the weights on screen trained? Those of playgrounds and notebooks are random: no role is said of their heads.
+bool are_trained(const State& state);
+
 /// Returns "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't
 /// cover yet; empty where they cover everything.
 std::string coverage_text(const ShownMetrics& metrics);

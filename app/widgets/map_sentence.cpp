@@ -24,8 +24,7 @@ Sentence number_sentence(const Frame& frame, const NumberRef& number, const std:
 
 /// Says what the head does, where that is clear, of weights that were trained.
 Sentence role_sentence(Frame& frame, const HeadRef& head) {
-  const bool is_trained = is_model(frame.state.source) || is_capture(frame.state.source);
-  const evaluation::HeadMetrics* known = is_trained ? role_metrics(frame).of(head) : nullptr;
+  const evaluation::HeadMetrics* known = are_trained(frame.state) ? role_metrics(frame).of(head) : nullptr;
   if (!known || badge_text(*known).empty()) return {};
   const evaluation::HeadMetric role = *strongest_metric(*known);
   return fmt::format(" This head {}: {} on average.", text_of(role).sentence, number_word(*known->value(role)));

@@ -16,6 +16,9 @@ struct Piece {
   std::uint8_t mark = 0;   ///< of a sentence
 };
 
+/// Two lines of a sentence are closer to each other, and to what is above and below them, than others.
+constexpr float kSentenceSpacing = 2.0F, kSentenceRise = 5.0F;
+
 /// Bytes of UTF-8 have the order of their characters.
 constexpr std::string_view kFirstIdeograph = "\u2E80", kLastIdeograph = "\uFFEF";
 
@@ -313,9 +316,9 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
 }
 
 void place_sentence(Frame& frame) {
-  const float line =
-      font_size(frame.ui.fonts().body) + ImGui::GetStyle().ItemSpacing.y * 0.5F;  // as draw_rich_text() has it
-  ImGui::Dummy({ImGui::GetContentRegionAvail().x, 2.0F * line});
+  const float line = font_size(frame.ui.fonts().body) + kSentenceSpacing * 0.5F;  // as draw_rich_text() has it
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() - kSentenceRise);
+  ImGui::Dummy({ImGui::GetContentRegionAvail().x, 2.0F * line - kSentenceRise});
   frame.sentence_place = last_item_rect();
 }
 
@@ -324,10 +327,12 @@ void draw_sentence(Frame& frame, const Sentence& sentence) {
   if (place.is_empty() || sentence.empty()) return;
   frame.mark("view.sentence", place);
   ImGui::SetCursorScreenPos(place.origin);
-  ImGui::PushClipRect(place.origin, place.end() + 2.0F, true);
+  ImGui::PushClipRect(place.origin, place.end() + 2.0F + kSentenceRise, true);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ImGui::GetStyle().ItemSpacing.x, kSentenceSpacing));
   draw_rich_text(frame, sentence, frame.ui.fonts().body, frame.ui.theme().text);
+  ImGui::PopStyleVar();
   ImGui::PopClipRect();
-  if (last_item_rect().size.y > place.size.y) explain_last_item(frame, plain_text(sentence).c_str());
+  if (last_item_rect().size.y > place.size.y + kSentenceRise) explain_last_item(frame, plain_text(sentence).c_str());
 }
 
 }  // namespace headlight::app

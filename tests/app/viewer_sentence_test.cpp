@@ -15,6 +15,7 @@
 #include "app/engine/gpu_runner.h"
 #include "app/models/starter_view.h"
 #include "app/shapes/quantities/evaluation.h"
+#include "app/state/prompts_settings.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 #include "app/widgets/sentence.h"
@@ -396,6 +397,44 @@ TEST_SUITE("gpu") {
     ui.show("flow");
     ui.settle();
     check_table(ui);
+  }
+
+  TEST_CASE("compared with a baseline, and of patches and prompts, what is said has the view's numbers") {
+    UiDriver ui(of_captions(kTwice), open_gpu_runner);
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.click("grid.encoder.0.5");
+    ui.press(Key::K);
+    ui.settle();
+    for (const char* view : {"logits", "what_if", "flow", "heads"}) {
+      CAPTURE(view);
+      ui.show(view);
+      ui.settle();
+      check_table(ui);
+    }
+    ui.press(Key::K);
+    ui.fill_in("text.edit", "A man in a red shirt rides a horse. A man in a red shirt holds a");
+    ui.show("patching");
+    ui.settle();
+    CHECK(text(ui).find("of the difference") != std::string::npos);
+    check_table(ui);
+    State state = of_captions(kTwice, "prompts");
+    state.set(kPromptsView.set, "induction");
+    UiDriver prompts(state, open_gpu_runner);
+    prompts.settle();
+    CHECK(text(prompts).find("n = ") != std::string::npos);
+    check_table(prompts);
+  }
+
+  TEST_CASE("heads of random weights have numbers and no role") {
+    UiDriver ui(with_text("the cat saw the dog and the dog saw the cat", "heads"));
+    for (std::uint32_t layer = 0; layer < 2; ++layer) {
+      for (std::uint32_t head = 0; head < 4; ++head) {
+        ui.click(fmt::format("heads.row.L{} H{}", layer, head));
+        CHECK(text(ui).find(" has random weights: ") != std::string::npos);
+        check_table(ui);
+      }
+    }
   }
 
   TEST_CASE("Predictions says the share, and what it was before or in the baseline") {

@@ -108,15 +108,16 @@ std::string badge_text(const HeadMetrics& metrics) {
   return fmt::format("{} {}", text_of(*metric).badge, metric_number(*metric, metrics.value(*metric)));
 }
 
-Sentence head_sentence(const HeadRef& head, const HeadMetrics& metrics) {
+Sentence head_sentence(const HeadRef& head, const HeadMetrics& metrics, bool is_trained) {
   const std::string name = name_of(head);
   const auto value = [&](HeadMetric metric) { return number_word(metric_number(metric, metrics.value(metric))); };
-  if (const std::optional<HeadMetric> metric = strongest_metric(metrics))
+  if (const std::optional<HeadMetric> metric = strongest_metric(metrics); metric && is_trained)
     return fmt::format("{} {}: {}", name, text_of(*metric).sentence, value(*metric));
   if (!metrics.value(HeadMetric::Sink)) return name + " has weights that aren't numbers";
   if (!metrics.value(HeadMetric::RelativeEntropy)) return name + " has nothing to choose from";
   const bool is_of_two = !metrics.value(HeadMetric::PreviousToken);  // texts
-  return fmt::format("{} shows no clear pattern: {} {}, sink {}", name, is_of_two ? "concentration" : "previous token",
+  return fmt::format("{} {}: {} {}, sink {}", name, is_trained ? "shows no clear pattern" : "has random weights",
+                     is_of_two ? "concentration" : "previous token",
                      value(is_of_two ? HeadMetric::Concentration : HeadMetric::PreviousToken), value(HeadMetric::Sink));
 }
 

@@ -303,7 +303,7 @@ class SideBySideView final : public ViewPanel {
                           query_word(queries_.at(side).label(cell->query)), key_word(keys_.at(side).label(cell->key)),
                           number_word(*weight));
     }
-    return said;
+    return said.empty() ? said : said + ".";
   }
 
   /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."

@@ -71,11 +71,11 @@ const char* ablation_text(Ablation ablation) {
   return "without that head";
 }
 
-/// Returns "logit of “cat”", "“cat”", "mean loss of the text": what is measured.
+/// Returns "the logit of “cat”", "“cat”", "the mean loss of the text": what is measured.
 std::string measured_name(const Frame& frame, const ChosenLogit& logit) {
   const KnockoutMeasure measure = frame.state[kWhatIfView.measure];
-  return measure == KnockoutMeasure::Loss    ? "mean loss of the text"
-         : measure == KnockoutMeasure::Logit ? logit_title(frame, logit)
+  return measure == KnockoutMeasure::Loss    ? "the mean loss of the text"
+         : measure == KnockoutMeasure::Logit ? "the " + logit_title(frame, logit)
                                              : token_word(candidate_label(frame.result, logit.token));
 }
 /// Returns "+13.702", "34 %", "2.418".
@@ -116,7 +116,7 @@ Sentence ablation_sentence(const Frame& frame, const ChosenLogit& logit, const S
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
   std::string text =
-      fmt::format("Each number: the {} {}, minus now{}.", plain_text(measured_name(frame, logit)),
+      fmt::format("Each number: {} {}, minus now{}.", plain_text(measured_name(frame, logit)),
                   ablation_text(frame.state[kWhatIfView.ablation]), unit.empty() ? "" : fmt::format(" ({})", unit));
   const HeadKnockouts& last = found.baseline ? *found.baseline : *found.now;  // which are measured after the present ones
   if (!last.is_complete()) {
