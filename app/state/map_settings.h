@@ -21,7 +21,7 @@ struct MapSettings : SettingGroup {
                                       .flag = "--color-map",
                                       .flag_help = "colours of the heatmaps"}};
   Setting<ColorRange> color_range{*this,
-                                  {.key = "color_range", .undo = "Choose colour range", .options = {{"absolute"}, {"row"}}}};
+                                  {.key = "color_range", .undo = "Choose colour range", .options = {{"largest"}, {"row"}, {"quantile"}}}};
   /// The growth of colours with weights; scores have both signs and none.
   Setting<chart::ScaleSpread> color_spread{
       *this, {.key = "color_spread", .undo = "Choose colour scale", .options = spread_options(), .menu = "Colour scale"}};

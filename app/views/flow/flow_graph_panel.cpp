@@ -55,7 +55,7 @@ shell::Color change_color(const Frame& frame, double change, double reach) {
   // The middle of the scale is nearly the ground of a light window: what changed begins away from it.
   const double strength = 0.25 + 0.75 * std::clamp(std::abs(change) / reach, 0.0, 1.0);
   const double at = 0.5 + std::copysign(0.35 * strength, change);  // the ends are nearly a dark window's ground
-  return signed_colors()[static_cast<std::size_t>(std::lround(at * 255.0))] | 0xFF000000U;
+  return chart::table(chart::ColorMap::BlueRed)[static_cast<std::size_t>(std::lround(at * 255.0))] | 0xFF000000U;
 }
 
 shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {

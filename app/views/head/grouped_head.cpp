@@ -76,6 +76,8 @@ attention::Tile tile_of(GroupedMap map) {
     const float largest = *std::max_element(begin, begin + map.columns);
     tile.row_max.push_back(0.0F);
     tile.row_sum.push_back(largest > 0.0F ? 1.0F / largest : 0.0F);
+    if (std::ranges::count(std::span(map.masked).subspan(std::size_t{row} * map.columns, map.columns), 0) > 1)
+      tile.largest = std::max(tile.largest, largest);
   }
   tile.values = std::move(map.values);
   tile.masked = std::move(map.masked);

@@ -179,7 +179,7 @@ class SideBySideView final : public ViewPanel {
     float largest = 0.0F;
     for (const TiledMap* map : {&first, &second}) {
       if (!map->known().tile) continue;
-      largest = std::max(largest, fitted_range(*map->known().facts, frame.state[kMapView.color_spread]).high);
+      largest = std::max(largest, weight_limits(*map->known().facts, frame.state[kMapView.color_range]).high);
     }
     const auto colors = [&](shell::HeatmapImage& image, const ShownTile&) {
       set_shared_colors(image, frame.state, largest);

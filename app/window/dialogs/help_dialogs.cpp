@@ -30,10 +30,6 @@ constexpr std::array kWords = {
     GlossaryEntry{"fill",
                   "The number that a masked score becomes: \u2212\u221E gives exactly no weight, a finite one equal weights "
                   "where all is masked."},
-    GlossaryEntry{
-        "fitted, per row, fixed",
-        "What the strongest colour means: the largest weight of the map, or in a long text what 98 % of its weights are at "
-        "most; the largest of each row; or the same value for all maps, as it was dragged or typed."},
     GlossaryEntry{"gain", "A factor on what a head adds to the output."},
     GlossaryEntry{"gate", "What a chosen expert's result is multiplied by: a softmax of the router's numbers."},
     GlossaryEntry{
@@ -107,6 +103,11 @@ constexpr std::array kWords = {
                   "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
     GlossaryEntry{"survey", "What headlight survey found of every head over a whole corpus of texts, in a folder."},
     GlossaryEntry{"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
+    GlossaryEntry{"to largest, per row, fixed, to 98 %",
+                  "What the strongest colour means: the largest weight of the head, without rows that see a single key; the "
+                  "largest of "
+                  "each row; the same value for all maps, as it was dragged or typed; or what 98 % of the map\u2019s "
+                  "weights are at most."},
     GlossaryEntry{"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
     GlossaryEntry{"top-k, top-p",
                   "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
