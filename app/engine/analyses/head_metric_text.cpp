@@ -53,7 +53,7 @@ constexpr std::array<HeadMetricText, kHeadMetrics> kTexts = {{
      .is_share = false},
     {.badge = "",
      .sentence = "looks this far",
-     .help = "Distance: the mean number of tokens between a query and the keys that it looks at, \u03A3 A |i \u2212 j|.",
+     .help = "Distance: the mean number of tokens between a query and the keys that it attends to, \u03A3 A |i \u2212 j|.",
      .unit = " tokens",
      .is_share = false},
 }};

@@ -84,7 +84,8 @@ class SimilarityPanel final : public FindPanel {
 
   static void explain(Frame& frame, const HeadSimilarity& found) {
     std::string text =
-        "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they look at the "
+        "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they attend to "
+        "the "
         "same keys alike, 1 where at different ones.";
     if (found.compared_queries < found.queries) {
       text +=

@@ -253,7 +253,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
   const TokenLine keys{.name = "neuron.key",
                        .title = "key",
                        .explanation =
-                           "The token that is looked at; its tint is the weight. Ctrl+Left and Ctrl+Right "
+                           "The token that is attended to; its tint is the weight. Ctrl+Left and Ctrl+Right "
                            "choose the one before and after.",
                        .tokens = &frame.result.input->keys(subject.block.kind),
                        .item = selection.batch,
