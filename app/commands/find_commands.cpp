@@ -17,9 +17,9 @@ constexpr std::array kWanted = {
     Wanted{HeadMetric::PreviousToken, "head.find.previous", "Find the previous-token head", "Previous-token head",
            "Selects the head that gives the most of its attention to the token before each query."},
     Wanted{HeadMetric::Induction, "head.find.induction", "Find the induction head", "Induction head",
-           "Selects the head that looks most at what followed an earlier occurrence of the query's token."},
+           "Selects the head that attends most to what followed an earlier occurrence of the query's token."},
     Wanted{HeadMetric::DuplicateToken, "head.find.duplicate", "Find the duplicate-token head", "Duplicate-token head",
-           "Selects the head that looks most at earlier occurrences of the query's token."},
+           "Selects the head that attends most to earlier occurrences of the query's token."},
     Wanted{HeadMetric::Sink, "head.find.sink", "Find the sink head", "Sink head",
            "Selects the head that gives the most of its attention to the first token (sink), as heads do that have nothing "
            "to do."},

@@ -66,8 +66,10 @@ Command range_command(const char* id, const char* label, const char* menu_label,
                 auto& limits = context.state.view.color_limits;
                 context.state.set(kMapView.color_range, range);
                 if (range == ColorRange::PerRow) return;
-                if (is_fixed) limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
-                if (!is_fixed) limits.erase(attention::Stage::Weights);
+                if (is_fixed)
+                  limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
+                else
+                  limits.erase(attention::Stage::Weights);
               },
           .is_checked =
               [=](const CommandContext& context) {
@@ -78,18 +80,20 @@ Command range_command(const char* id, const char* label, const char* menu_label,
 }
 
 void add_ranges(std::vector<Command>& list) {
-  list.push_back(
-      range_command("map.range.absolute", "Colour range: fitted to each map", "Fitted",
-                    "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
-                    "are at most.",
-                    ColorRange::Absolute, false));
+  list.push_back(range_command("map.range.absolute", "Colour range: to each head's largest weight", "To the largest",
+                               "The strongest colour is the head's largest weight, without rows that see a single key.",
+                               ColorRange::Largest, false));
+  list.push_back(range_command("map.range.quantile", "Colour range: to 98 % of the weights", "To 98 %",
+                               "The strongest colour is what 98 % of the map's weights are at most: of a long text, whose "
+                               "weights are small.",
+                               ColorRange::Quantile, false));
   list.push_back(range_command("map.range.row", "Colour range: each row its own", "Each row its own",
                                "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
                                ColorRange::PerRow, false));
   list.push_back(range_command("map.range.fixed", "Colour range: fixed", "Fixed",
                                "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are "
                                "dragged or typed.",
-                               ColorRange::Absolute, true));
+                               ColorRange::Largest, true));
   list.push_back({.id = "map.fit",
                   .label = "Fit the colour range to every map",
                   .help = "Forgets the colour ranges that were dragged: each map has its own again.",

@@ -108,7 +108,7 @@ std::vector<Command> mask_commands() {
            }},
       {.id = "mask.padding",
        .label = "Padding mask on or off",
-       .help = "Whether padding is kept from being looked at.",
+       .help = "Whether padding is kept from being attended to.",
        .keys = {{Key::P, {}, "P"}},
        .run = [](const CommandContext& context) { rule(context).key_padding ^= true; },
        .is_checked = [](const CommandContext& context) { return rule(context).key_padding; },

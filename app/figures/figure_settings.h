@@ -134,11 +134,19 @@ struct FigureLook : SettingGroup {
   Setting<bool> is_row_normalized{
       *this,
       {.key = "per_row",
-       .options = {{"off", "absolute", "The strongest colour is the largest value of the map."},
+       .options = {{"off", "to largest", "The strongest colour is the largest value of the map."},
                    {"on", "per row", "The strongest colour is each row's own largest weight."}},
        .label = "Range",
        .flag = "--row-normalised,--row-normalized",
        .flag_help = "colour each row by its own largest weight instead of one scale for the whole map",
+       .flag_is_plain = true}};
+  Setting<bool> is_quantile{
+      *this,
+      {.key = "quantile",
+       .label = "Colours to 98 %",
+       .help = "The strongest colour is what 98 % of a map's weights are at most: of a long text, whose weights are small.",
+       .flag = "--quantile",
+       .flag_help = "colours end at what 98 % of a map's weights are at most instead of at its largest",
        .flag_is_plain = true}};
 };
 inline const FigureLook kFigureLook;

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/engine/analyses/value_reach.h"
 #include "app/engine/token_words.h"
 #include "app/figures/figure_kind.h"
 #include "app/figures/shaded_image.h"
@@ -11,6 +12,7 @@
 #include "app/state/model_changes.h"
 #include "app/state/usage.h"
 #include "chart/color.h"
+#include "export/figure_frame.h"
 #include "model/hub_cache.h"
 
 namespace headlight::app {
@@ -142,6 +144,11 @@ Task<std::vector<exporting::FigureMap>> read_maps(FigureNumbers& numbers, const 
       std::ranges::copy(tiles[at]->masked, std::back_inserter(tile.masked));
     }
     maps.push_back(exporting::make_map(tile));
+    const TileQuery& part = queries[at - 1];
+    const auto question = reach_question(part.quantity, part.block.kind, part.batch);
+    if (!question) continue;
+    const std::shared_ptr<const AnalysisResult> found = co_await numbers.analysis(*question);
+    if (const auto* known = dynamic_cast<const ValueReach*>(found.get())) maps.back().largest = known->reach;
   }
   co_return maps;
 }
@@ -154,7 +161,9 @@ double figure_cells(const ExportBlocks& blocks, Stage stage) {
 exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
   exporting::FigureStyle style;
   style.color_map = options[kFigureLook.color_map];
-  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow : chart::ScaleKind::Maximum;
+  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow
+                : options[kFigureLook.is_quantile]     ? chart::ScaleKind::Quantile
+                                                       : chart::ScaleKind::Maximum;
   style.spread = options[kFigureDetails.color_spread];
   const bool is_norm = stage == Stage::Weights && options.weighs_values;
   if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
@@ -267,12 +276,11 @@ exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::Mo
 
 void share_scale(std::vector<exporting::HeatmapFigure>& panels) {
   float largest = 0.0F;
-  for (const exporting::HeatmapFigure& panel : panels) {
-    for (const float value : panel.map.values) largest = std::isfinite(value) ? std::max(largest, value) : largest;
-  }
+  for (const exporting::HeatmapFigure& panel : panels)
+    largest = std::max(largest, exporting::scale_of(panel.map, panel.style).high);
   for (exporting::HeatmapFigure& panel : panels) {
     const bool has_scale = panel.style.limits.has_value() || panel.style.scale == chart::ScaleKind::PerRow;
-    if (!has_scale) panel.style.limits = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
+    if (!has_scale) panel.style.limits = {.low = 0.0F, .high = largest};
   }
 }
 

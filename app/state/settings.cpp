@@ -142,7 +142,7 @@ Settings settings_from_json(const json& value) {
   if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
   if (const json* panes = reader.find("panes")) for_each_member(settings.panes, MemberReader{JsonReader(*panes, "panes")});
   if (const json* state = reader.find("state")) {
-    const Result<State> read = state_from_json(*state);
+    const Result<State> read = state_from_json(with_color_range(*state, "largest"));
     if (!read) throw Error("state.{}", read.error());
     settings.state = *read;
     forget_changes(settings.state);  // of files that an older version wrote

@@ -76,9 +76,15 @@ json to_json(const State& state) {
   return value;
 }
 
+json with_color_range(json state, const char* range) {
+  const json::json_pointer member("/view/color_range");
+  if (state.contains(member) && state[member] == "absolute") state[member] = range;
+  return state;
+}
+
 Result<State> state_from_json(const json& value) {
   try {
-    return read_state(value);
+    return read_state(with_color_range(value, "quantile"));
   } catch (const Error& error) {
     return Failure{error.what()};
   } catch (const json::exception& error) {

@@ -12,7 +12,8 @@ namespace headlight::app {
 class ViewPanel {
  public:
   virtual ~ViewPanel() = default;
-  /// Draws into the whole current child region. Called only of runs that View::why_empty() has nothing against.
+  /// Draws into the whole current child region. Called only of runs that View::why_empty() has nothing against. Gives the
+  /// sentence its place below the title (place_sentence()), and where it isn't a map's puts it into Frame::says.
   virtual void draw(Frame& frame) = 0;
   /// Returns what was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
   virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }

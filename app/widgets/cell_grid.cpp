@@ -25,7 +25,7 @@ class GridPainter {
       : frame_(frame),
         map_(map),
         ends_(map.grid.ends(map.least_end)),
-        colors_(map.grid.is_signed ? signed_colors() : weight_colors(frame.state)) {}
+        colors_(map.grid.is_signed ? signed_colors(frame.ui.theme()) : weight_colors(frame.state)) {}
 
   GridEvents draw() {
     if (map_.kind != GridKind::Texts) draw_ends();

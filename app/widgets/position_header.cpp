@@ -84,6 +84,7 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
                                         position.token - position.first, position.end - position.first);
   ImFont* font = frame.ui.fonts().body;
   write_text(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
+  place_sentence(frame);
 }
 
 std::optional<ChosenLogit> chosen_logit(Frame& frame) {

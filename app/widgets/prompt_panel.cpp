@@ -185,7 +185,7 @@ void draw_prompt_switches(Frame& frame) {
   }
   if (!state.model().ids.empty()) return;
   offer_batch(frame);
-  if (const std::string misfit = misfit_text(state); !misfit.empty()) {
+  if (const std::string misfit = misfit_text(frame); !misfit.empty()) {
     const float end = ImGui::GetContentRegionMax().x - 2.0F;  // a letter at the edge would be clipped
     write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, misfit, end);
     frame.mark("text.misfit", last_item_rect());

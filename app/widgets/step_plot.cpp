@@ -174,7 +174,7 @@ StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size
   StepPlotEvents events;
   if (ImGui::IsItemHovered() || is_clicked) events = painter.nearest(pointer_position());
   events.is_clicked = is_clicked;
-  mark_pointer_item(frame, plot.name, events.hovered_step ? "" : "Curves over the steps of training.");
+  mark_pointer_item(frame, plot.name, events.hovered_step ? "" : plot.help);
   const shell::Theme& theme = frame.ui.theme();
   painter.draw_axes();
   if (plot.shown)

@@ -15,7 +15,9 @@ ImFont* font_of(const shell::FontSet& fonts, TableFont font) {
 
 void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& items) {
   const shell::Theme& theme = frame.ui.theme();
-  const auto sign = [&](std::size_t at) { return shell::mark_on(theme.panel, signed_colors()[at], theme.text); };
+  const auto sign = [&](std::size_t at) {
+    return shell::mark_on(theme.panel, chart::table(chart::ColorMap::BlueRed)[at], theme.text);
+  };
   const std::array<shell::Color, kTableInks> inks = {theme.text, theme.text_dim, theme.accent, theme.output, sign(40),
                                                      sign(215),  theme.border,   theme.active, theme.hover};
   for (const TableItem& item : items) {

@@ -13,26 +13,35 @@ struct Piece {
   bool is_bold = false, is_formula = false;
   bool may_break = false;  ///< a line may end before it
   bool has_space = false;  ///< before it
+  std::uint8_t mark = 0;   ///< of a sentence
 };
+
+/// Two lines of a sentence are closer to each other, and to what is above and below them, than others.
+constexpr float kSentenceSpacing = 2.0F, kSentenceRise = 5.0F;
 
 /// Bytes of UTF-8 have the order of their characters.
 constexpr std::string_view kFirstIdeograph = "\u2E80", kLastIdeograph = "\uFFEF";
 
-/// Splits at `**` and `$`, then at spaces and around ideographs.
+/// Splits at `**`, `$` and marks of sentences, then at spaces and around ideographs.
 class Splitter {
  public:
   explicit Splitter(std::string_view text) {
     while (!text.empty()) {
       const bool is_mark = text.starts_with("**"), is_formula = text.front() == '$';
       const std::size_t end = is_formula ? text.find('$', 1) : std::string_view::npos;
-      if (is_mark && (is_bold_ || text.find("**", 2) != std::string_view::npos)) {
+      const auto mark = static_cast<std::uint8_t>(text.front());
+      const std::size_t word_end = text.find(kWordEnd);
+      if (mark > 0 && mark < kWordEnd && word_end != std::string_view::npos) {
+        add(text.substr(1, word_end - 1), false, mark);
+        text.remove_prefix(word_end + 1);
+      } else if (is_mark && (is_bold_ || text.find("**", 2) != std::string_view::npos)) {
         is_bold_ = !is_bold_;
         text.remove_prefix(2);
       } else if (is_formula && end != std::string_view::npos && end > 1) {
         add(text.substr(1, end - 1), true);
         text.remove_prefix(end + 1);
       } else {
-        const std::size_t rest = std::min({text.find("**", 1), text.find('$', 1), text.size()});
+        const std::size_t rest = std::min({text.find("**", 1), text.find_first_of("$\1\2\3\4", 1), text.size()});
         add_words(text.substr(0, rest));
         text.remove_prefix(rest);
       }
@@ -41,12 +50,13 @@ class Splitter {
   std::vector<Piece> take() { return std::move(pieces_); }
 
  private:
-  void add(std::string_view text, bool is_formula) {
+  void add(std::string_view text, bool is_formula, std::uint8_t mark = 0) {
     pieces_.push_back({.text = std::string(text),
-                       .is_bold = is_bold_ && !is_formula,
+                       .is_bold = (is_bold_ || mark != 0) && !is_formula,
                        .is_formula = is_formula,
                        .may_break = had_space_ || after_ideograph_,
-                       .has_space = had_space_});
+                       .has_space = had_space_,
+                       .mark = mark});
     had_space_ = after_ideograph_ = false;
   }
 
@@ -277,6 +287,7 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   frame.ui.ensure_glyphs(text);
   const shell::FontSet& fonts = frame.ui.fonts();
   const std::vector<Piece> pieces = Splitter(text).take();
+  const std::array colors = {color, frame.ui.theme().query, frame.ui.theme().key, color, color};  // by mark
   const auto font_of = [&](const Piece& piece) { return piece.is_bold ? fonts.strong : font; };
   const auto width_of = [&](const Piece& piece) {
     return piece.is_formula ? measure_math(fonts, font, piece.text).x : text_width(font_of(piece), piece.text);
@@ -297,11 +308,31 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
     if (piece.is_formula) {
       draw_math(fonts, font, corner, color, piece.text);
     } else {
-      put_text(font_of(piece), corner, color, piece.text);
+      put_text(font_of(piece), corner, colors.at(piece.mark), piece.text);
     }
     at.x += width_of(piece);
   }
   ImGui::Dummy({room, at.y + line});
+}
+
+void place_sentence(Frame& frame) {
+  const float line = font_size(frame.ui.fonts().body) + kSentenceSpacing * 0.5F;  // as draw_rich_text() has it
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() - kSentenceRise);
+  ImGui::Dummy({ImGui::GetContentRegionAvail().x, 2.0F * line - kSentenceRise});
+  frame.sentence_place = last_item_rect();
+}
+
+void draw_sentence(Frame& frame, const Sentence& sentence) {
+  const chart::Rect& place = frame.sentence_place;
+  if (place.is_empty() || sentence.empty()) return;
+  frame.mark("view.sentence", place);
+  ImGui::SetCursorScreenPos(place.origin);
+  ImGui::PushClipRect(place.origin, place.end() + 2.0F + kSentenceRise, true);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ImGui::GetStyle().ItemSpacing.x, kSentenceSpacing));
+  draw_rich_text(frame, sentence, frame.ui.fonts().body, frame.ui.theme().text);
+  ImGui::PopStyleVar();
+  ImGui::PopClipRect();
+  if (last_item_rect().size.y > place.size.y + kSentenceRise) explain_last_item(frame, plain_text(sentence).c_str());
 }
 
 }  // namespace headlight::app

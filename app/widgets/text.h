@@ -79,6 +79,12 @@ float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, s
 /// `room`, in UI units; 0: as wide as what is left of the line. Marked as "view.title".
 void draw_view_title(Frame& frame, const std::string& title, float room = 0.0F);
 
+/// Takes the room of two lines for the view's sentence, at the cursor: what is below it stays where it is, whatever the
+/// sentence says. Every view does so once, below its title.
+void place_sentence(Frame& frame);
+/// Paints the sentence there, marked "view.sentence"; what two lines don't hold is in a tooltip.
+void draw_sentence(Frame& frame, const Sentence& sentence);
+
 /// Draws dim small text after the title, in its line and on its baseline.
 void draw_title_note(Frame& frame, const std::string& note);
 
@@ -88,8 +94,9 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
 /// Goes below a note's text: the next items, buttons, begin where its text does.
 void go_below_note();
 
-/// Draws a paragraph with **bold** words and $formulas$ (math_text.h), broken at spaces and between Chinese, Japanese and
-/// Korean characters, from the cursor on and as wide as the region. A sign without its partner is drawn as it is.
+/// Draws a paragraph with **bold** words, $formulas$ (math_text.h) and the marked words of a sentence
+/// (app/shapes/sentence.h), broken at spaces and between Chinese, Japanese and Korean characters, from the cursor on and as
+/// wide as the region. A sign without its partner is drawn as it is.
 void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color);
 
 }  // namespace headlight::app

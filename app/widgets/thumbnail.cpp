@@ -120,7 +120,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const chart::Rect& b
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   const bool is_per_row = !is_difference && frame.state[kMapView.color_range] == ColorRange::PerRow;
   if (is_difference) {
-    set_difference_colors(image, shown_tile.facts->range, kMinDifference);
+    set_signed_colors(frame, image, query, shown_tile.facts->range, kMinDifference);
   } else {
     set_weight_colors(image, frame.state, shown_tile, is_per_row);
   }

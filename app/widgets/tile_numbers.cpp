@@ -90,8 +90,11 @@ std::optional<TileNumbers::WeightsRow> TileNumbers::weights_row(std::uint32_t ro
   const ShownTile shown = exact_with(region(weights_, row, 1, 0, size->columns));
   const std::size_t index = shown.tile ? row - shown.tile->request.row : 0;
   if (!shown.tile || !shown.facts || index >= shown.facts->rows.size()) return std::nullopt;
-  return WeightsRow{.weights = std::span(shown.tile->values).subspan(index * size->columns, size->columns),
-                    .statistics = shown.facts->rows[index]};
+  const auto row_of = [&](const auto& all) {
+    return all.empty() ? std::span(all) : std::span(all).subspan(index * size->columns, size->columns);
+  };
+  return WeightsRow{
+      .weights = row_of(shown.tile->values), .statistics = shown.facts->rows[index], .masked = row_of(shown.tile->masked)};
 }
 
 std::optional<float> TileNumbers::received(std::uint32_t key) const {

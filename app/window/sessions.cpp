@@ -3,6 +3,7 @@
 #include "app/engine/analyses/run_sample.h"
 #include "app/models/starter_view.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/state/predictions_settings.h"
@@ -74,6 +75,10 @@ void Sessions::show_session(const fs::path& path) {
   Result<State> loaded = load_session(path);
   if (!loaded) throw Error("{}", loaded.error());
   show_state(std::move(loaded).value(), std::nullopt, utf8(path.filename()));
+  if (desk_.state[kMapView.color_range] == ColorRange::Quantile) {
+    if (!desk_.notice.text.empty()) desk_.notice.text += " · ";
+    desk_.notice.text += "This session\u2019s colours end at 98 % of the weights: View, Colour range has others";
+  }
   // A figure is no place to save to.
   if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = desk_.state};
   record_use_ = RecordUse::Compare;

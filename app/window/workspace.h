@@ -142,6 +142,8 @@ class Workspace final : private CommandHost {
   std::string csv(glm::uvec2 size, float content_scale, double now_s);
   /// Returns the view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
+  /// Returns what the view on screen says below its title, in the last frame.
+  const Sentence& sentence() const { return views_.sentence(); }
   /// Returns the settings to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Returns the area that a widget had in the last frame, in UI units; by the names that panels give (app/frame.h).
@@ -384,7 +386,7 @@ class Workspace final : private CommandHost {
   ExportDialog export_dialog_;
   bool shows_history_ = false;
   bool shows_help_ = false;
-  HelpPage help_page_ = HelpPage::Keys;
+  HelpMemory help_;
   bool shows_about_ = false;
   bool wants_to_quit_ = false;
   bool copies_cell_ = false;                     ///< the pinned one, as soon as its numbers are there

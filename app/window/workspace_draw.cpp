@@ -189,15 +189,17 @@ void Workspace::draw_views_row(Frame& frame) {
 }
 
 void Workspace::draw_center(Frame& frame) {
-  const auto draw_waiting = [&] {
-    if (!desk_.engine->progress().load) draw_empty_panel(frame, desk_.engine->is_busy());
-  };
-  views_.draw(
-      frame, desk_.layout.center, desk_.is_presenting || desk_.transient.shows_one_pane,
-      [&](const std::string& name, const chart::Rect& rect, const std::function<void()>& draw_view) {
-        pane(name.c_str(), rect, desk_.ui.theme().background, true, draw_view);
-      },
-      draw_waiting);
+  views_.draw(frame, {.room = desk_.layout.center,
+                      .shows_one = desk_.is_presenting || desk_.transient.shows_one_pane,
+                      .is_first_time = desk_.settings.shows_welcome,
+                      .pane =
+                          [&](const std::string& name, const chart::Rect& rect, const std::function<void()>& draw_view) {
+                            pane(name.c_str(), rect, desk_.ui.theme().background, true, draw_view);
+                          },
+                      .draw_waiting =
+                          [&] {
+                            if (!desk_.engine->progress().load) draw_empty_panel(frame, desk_.engine->is_busy());
+                          }});
 }
 
 void Workspace::draw_lesson(Frame& frame) {
@@ -325,7 +327,7 @@ void Workspace::copy_wanted_numbers(Frame& frame) {
 void Workspace::draw_dialogs(Frame& frame) {
   const auto trouble = draw_guarded([&] {
     if (sessions_.asks()) return sessions_.dialog(frame);  // the others wait
-    draw_help_dialog(frame, shows_help_, help_page_);
+    draw_help_dialog(frame, shows_help_, help_);
     draw_about_dialog(frame, shows_about_, renderer_);
     draw_origin_dialog(frame, origin_memory_);
     export_dialog_.draw(frame, desk_.settings.export_directory);

@@ -29,8 +29,9 @@ std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
 std::string Workspace::describe() const {
   const View& view = find_view(desk_.state.view.tab);
   const Selection& chosen = desk_.state.selection;
-  std::string text =
-      fmt::format("# {} (Headlight {})\n\n{}\n\n{}", view.title, program_version(), view.help, shown_figure()->text());
+  std::string text = fmt::format("# {} (Headlight {})\n\n{}\n\n", view.title, program_version(), view.help);
+  if (!sentence().empty()) text += fmt::format("{}\n\n", desk_.ui.unshaped(plain_text(sentence())));
+  text += shown_figure()->text();
   const FormulaSubject subject{.block = chosen.block,
                                .layer = &desk_.result.network->layer(chosen.block),
                                .head = chosen.head,

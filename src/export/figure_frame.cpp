@@ -132,6 +132,7 @@ ColorBar::ColorBar(const chart::ValueScale& scale, const FigureStyle& style, con
                    const TextMetrics& metrics)
     : scale_(scale), color_map_(style.color_map), title_(printable(title)) {
   if (scale.kind == chart::ScaleKind::PerRow) title_ += " ÷ row maximum";
+  if (scale.kind == chart::ScaleKind::Quantile) title_ += ", to 98 %";
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
   ticks_ = chart::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
   for (const chart::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
@@ -163,6 +164,11 @@ void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) cons
 chart::ValueScale scale_of(const FigureMap& map, const FigureStyle& style) {
   chart::ValueScale scale = chart::make_scale(style.scale, map.values, map.masked);
   scale.spread = style.spread;
+  const bool is_symmetric = scale.kind == chart::ScaleKind::Symmetric;
+  if ((is_symmetric || scale.kind == chart::ScaleKind::Maximum) && map.largest > 0.0F) {
+    scale.high = map.largest;
+    scale.low = is_symmetric ? -map.largest : 0.0F;
+  }
   if (style.limits) {
     scale.low = style.limits->low;
     scale.high = style.limits->high;

@@ -371,9 +371,9 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     ui.fill_in("text.edit", "a man with blue hair and a man with");
     ui.show("patching");
-    CHECK(ui.sees("patching.conclusion"));
+    CHECK(plain_text(ui.window().sentence()).find(" the difference") != std::string::npos);
     ui.click("patching.map.4");
-    REQUIRE(ui.sees("patching.conclusion"));
+    REQUIRE(plain_text(ui.window().sentence()).find(" the difference into ") != std::string::npos);
     CHECK(ui.sees("patching.receiver"));
   }
 }

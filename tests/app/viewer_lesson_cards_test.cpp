@@ -109,6 +109,7 @@ TEST_SUITE("gpu") {
     ui.wait(2.0);
     ui.settle();
     CHECK_FALSE(ui.sees("tooltip"));
+    CHECK(ui.window().sentence().empty());
     ui.fill_in("lesson.number.0", "0,5");
     ui.click("lesson.check.0");
     CHECK(ui.sees("lesson.hint"));

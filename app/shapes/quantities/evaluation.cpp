@@ -78,9 +78,58 @@ Evaluation read_in_pieces(attention::TileRequest whole, WhichRun of, std::size_t
   co_return tile;
 }
 
+/// Sets Tile::largest. A row whose weight is on one key alone may see others, which the cells of some such rows say.
+Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::KeyRange queries, std::uint32_t keys) {
+  constexpr float kAlone = 1.0F + 1e-6F;  // the largest l of a row with all of its weight on one key
+  constexpr std::size_t kMaxRowsRead = 16;
+  attention::Tile tile = co_await std::move(evaluation);
+  const attention::TileRequest& request = tile.request;
+  const auto part = [&](std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
+    return attention::TileRequest{
+        .block = request.block, .batch = request.batch, .head = request.head, .row = row, .rows = rows, .columns = columns};
+  };
+  attention::Tile column;
+  const bool has_rows = request.row <= queries.begin && request.row + request.rows >= queries.end;
+  if (!has_rows) {
+    Reads reads{.of = of};
+    reads.tiles.push_back(part(queries.begin, queries.end - queries.begin, 1));
+    Answers read = co_await std::move(reads);
+    column = std::move(read.tiles.front());
+  }
+  const attention::Tile& all = has_rows ? tile : column;
+  float least_sum = std::numeric_limits<float>::infinity();
+  std::vector<std::uint32_t> alone;
+  for (std::uint32_t row = queries.begin; row < queries.end && row - all.request.row < all.row_sum.size(); ++row) {
+    const float sum = all.row_sum[row - all.request.row];
+    if (sum > kAlone) least_sum = std::min(least_sum, sum);
+    if (sum > 0.0F && sum <= kAlone) alone.push_back(row);
+  }
+  const auto sees_more = [](std::span<const std::uint8_t> masked) { return std::ranges::count(masked, 0) > 1; };
+  const bool has_cells = has_rows && request.is_exact() && request.columns == keys && !tile.masked.empty();
+  const std::size_t step = has_cells ? 1 : std::max<std::size_t>(alone.size() / kMaxRowsRead, 1);
+  Reads reads{.of = of};
+  for (std::size_t i = 0; i < alone.size(); i += step) {
+    const std::size_t at = std::size_t{alone[i] - request.row} * keys;
+    if (!has_cells) reads.tiles.push_back(part(alone[i], 1, keys));
+    if (has_cells && sees_more(std::span(tile.masked).subspan(at, keys))) least_sum = 1.0F;
+  }
+  if (!reads.tiles.empty()) {
+    const Answers read = co_await std::move(reads);
+    for (const attention::Tile& row : read.tiles) least_sum = sees_more(row.masked) ? 1.0F : least_sum;
+  }
+  tile.largest = 1.0F / least_sum;
+  co_return tile;
+}
+
 EvaluationSubject::Side side_of(const inference::Run& run) {
   EvaluationSubject::Side side{.network = run.inputs().network, .interventions = run.inputs().interventions};
-  for (const model::BlockRef block : run.blocks()) side.versions[block] = run.version(block);
+  for (const model::BlockRef block : run.blocks()) {
+    side.versions[block] = run.version(block);
+    const model::TokenBatch& tokens = run.inputs().input.queries(block.kind);
+    std::vector<attention::KeyRange>& queries = side.queries[block.kind];
+    for (std::uint32_t item = static_cast<std::uint32_t>(queries.size()); item < tokens.lengths.size(); ++item)
+      queries.emplace_back(tokens.start(item), tokens.end(item));
+  }
   if (const auto* aligned = dynamic_cast<const inference::AlignedRun*>(&run)) side.pairs = aligned->pairs();
   return side;
 }
@@ -88,7 +137,14 @@ EvaluationSubject::Side side_of(const inference::Run& run) {
 }  // namespace
 
 Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject) {
-  return read_in_pieces(stage_request(query), subject.of, subject.most_cells);
+  Evaluation tile = read_in_pieces(stage_request(query), subject.of, subject.most_cells);
+  if (quantity(query.quantity).stage != attention::Stage::Weights) return tile;
+  const inference::BlockShape& shape = subject.shapes.at(query.block);
+  attention::KeyRange queries(shape.queries);
+  const auto known = subject.run.queries.find(query.block.kind);
+  if (known != subject.run.queries.end() && query.batch < known->second.size()) queries = known->second[query.batch];
+  if (queries.begin >= queries.end || queries.end > shape.queries) queries = shape.queries;
+  return with_largest_weight(std::move(tile), subject.of, queries, shape.keys);
 }
 
 EvaluationSubject subject_of(const Runs& runs) {

@@ -25,6 +25,7 @@ bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
   const Quantity& asked = quantity(query.quantity);
   const inference::BlockShape& shape = found->second;
   const auto extent = asked.shape(shape);
+  if (asked.unit == "norm" && !shape.has_values) return false;  // of a capture
   const bool has_head = asked.scope != Scope::Head || query.head < shape.heads;
   const bool can_sample = query.quantity == QuantityId(attention::Stage::Weights) ||
                           query.quantity == difference_of(QuantityId(attention::Stage::Weights));

@@ -127,6 +127,7 @@ void ActivationMap::draw_tools(Frame& frame, const LargestActivations* found) co
   draw_copy_button(frame, "block.copy", "Copies the largest number of each token and layer with its dimension as CSV.",
                    found != nullptr);
   if (found) copy_when_asked(frame, [&] { return csv(table_of(frame, *found)); });
+  place_sentence(frame);
 }
 
 void ActivationMap::draw(Frame& frame) {
@@ -167,6 +168,12 @@ void ActivationMap::draw(Frame& frame) {
                             },
                         .selected = selected,
                         .kind = GridKind::TextRows});
+  const std::size_t state = click.hovered ? click.hovered->column : found->states.size() - 1;
+  const LayerActivations& layer = found->states[state];
+  if (const Activation* x = click.hovered ? &layer.largest[click.hovered->row] : layer.top.empty() ? nullptr : &layer.top[0])
+    frame.says = fmt::format("The number of {} that is farthest from 0, {}, is {}, of dimension {}.",
+                             token_word(token_name(frame, x->token)), state_name(state),
+                             number_word(write_number(double{x->value})), x->dimension);
   if (!click.cell || click.cell->column == 0) return;
   model::BlockRef block = selection.block;
   block.layer.value = static_cast<std::uint32_t>(click.cell->column - 1);

@@ -8,10 +8,9 @@ namespace headlight::app {
 namespace {
 
 constexpr float kHeaderHeight = 79.0F;
-constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
-// The sizes of a low header: its height without the sentence, the top of its second line, and the width of the heads there.
+// The sizes of a low header: its height, the top of its second line, and the width of the heads there.
 constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
 
@@ -58,21 +57,6 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
       "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
 }
 
-/// Writes what the flow shows, in one sentence. Returns its height.
-float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) {
-  std::string text = "Arrows lead from a matrix to what it makes";
-  text += has_residual ? "; attention and the MLP add their outputs to the residual stream." : ".";
-  ImFont* font = frame.ui.fonts().small;
-  const std::vector<std::string> lines = break_lines(font, text, width);
-  const float height = kSentenceLine * static_cast<float>(lines.size());
-  frame.mark("block.about", {.origin = at, .size = {width, height}});
-  for (const std::string& line : lines) {
-    put_text(font, at, frame.ui.theme().text_dim, line);
-    at.y += kSentenceLine;
-  }
-  return height;
-}
-
 }  // namespace
 
 void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t token, bool is_low) {
@@ -112,9 +96,9 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
   }
   const float above = is_low ? kLowHeader : kHeaderHeight;
-  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, above), width, shape.has_residual);
   ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(ImVec2(width, above + sentence));
+  ImGui::Dummy(ImVec2(width, above - ImGui::GetStyle().ItemSpacing.y));
+  place_sentence(frame);
 }
 
 }  // namespace headlight::app

@@ -28,13 +28,13 @@ TileQuery stage_query(const Frame& frame, const BlockNode& node, const chart::Re
   return compared(frame, tile_of(frame, node.stage, region));
 }
 
-void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
+void color_stage(Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
   if (stage == Stage::FfnGates && !compares_matrices(frame)) {
     set_share_colors(image, frame.state, shown.facts->range);
   } else if (stage == Stage::Weights && !compares_matrices(frame)) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
-    set_difference_colors(image, shown.facts->range, 1e-6F);
+    set_signed_colors(frame, image, shown.query, shown.facts->range, 1e-6F);
   }
 }
 

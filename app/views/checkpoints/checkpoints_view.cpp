@@ -88,6 +88,7 @@ class CheckpointsView final : public ViewPanel {
     axis_ = step_axis(curves_.steps, frame.state[kCheckpointsView.log_axis]);
     selected_ = frame.state.selection.head_ref();
     draw_title(frame);
+    place_sentence(frame);
     if (!curves_.steps.empty()) copy_when_asked(frame, [&] { return csv(table()); });
     draw_tools(frame);
     if (const std::string failure = room.failure(); !failure.empty())
@@ -204,7 +205,7 @@ class CheckpointsView final : public ViewPanel {
                          std::max(room.y * (has_large ? 1.0F - kLargeShare : 0.3F) - 8.0F, kSmallHeight));
     std::size_t count = 0;
     const auto draw = [&](const char* name, const std::string& title, std::span<const std::int64_t> steps,
-                          std::span<const double> values) {
+                          std::span<const double> values, const char* help = "As the training logged it.") {
       if (!has_values(values)) return;
       if (count++ % static_cast<std::size_t>(columns) != 0) ImGui::SameLine();
       frame.ui.ensure_glyphs(title);
@@ -215,14 +216,17 @@ class CheckpointsView final : public ViewPanel {
                           .steps = steps,
                           .lines = {{.values = values, .color = frame.ui.theme().accent, .is_bold = true, .name = title}},
                           .is_log = frame.state[kCheckpointsView.log_axis],
-                          .shown = step},
+                          .shown = step,
+                          .help = help},
                          size);
       if (events.is_clicked) go_to(frame, steps[*events.hovered_step]);
     };
     const std::size_t tokens = frame.result.input ? frame.result.input->source.length : 0;
-    draw("checkpoints.loss", "mean loss of the text (nats)", curves_.steps, curves_.loss);
+    draw("checkpoints.loss", "mean loss of the text (nats)", curves_.steps, curves_.loss,
+         "What the text costs the model: \u2212ln of each token\u2019s probability, in nats (1 nat is 1.44 bits).");
     draw("checkpoints.in_context", fmt::format("in-context: {}", in_context_words(tokens)), curves_.steps,
-         curves_.in_context);
+         curves_.in_context,
+         "The loss of late tokens less that of early ones: below 0, the model learns from what it has read.");
     for (const auto& [name, curve] : frame.checkpoints->series().scalars) {
       std::vector<std::int64_t> steps;
       std::vector<double> values;
@@ -255,11 +259,27 @@ class CheckpointsView final : public ViewPanel {
                             .name = head_name(curves_.heads[row])});
     }
     const StepPlotEvents events = draw_step_plot(frame, plot, size);
+    frame.says = sentence(events);
     if (!events.is_clicked) return;
     if (!events.hovered_line) return go_to(frame, curves_.steps[*events.hovered_step]);
     const HeadRef& head = curves_.heads[*events.hovered_line];
     if (frame.result.shapes.contains(head.block)) select_head(frame.state.selection, head);
     frame.ui.request_redraw(2);
+  }
+
+  /// Says what the curve under the pointer has there, else where the selected head's begins and ends.
+  Sentence sentence(const StepPlotEvents& pointed) const {
+    const auto selected = std::ranges::find(curves_.heads, selected_) - curves_.heads.begin();
+    const std::size_t row = pointed.hovered_line.value_or(static_cast<std::size_t>(selected));
+    std::vector<std::string> known;
+    for (std::size_t at = 0; row < curves_.heads.size() && at < curves_.steps.size(); ++at) {
+      const double value = curves_.head_values[row][at];
+      if (std::isfinite(value) && at == pointed.hovered_step.value_or(at))
+        known.push_back(fmt::format("{} at step {}", number_word(metric_number(metric_, value)), curves_.steps[at]));
+    }
+    if (known.empty()) return {};
+    return fmt::format("{} of {}: {}{}.", evaluation::metric_name(metric_), head_name(curves_.heads[row]), known.front(),
+                       known.size() > 1 ? ", " + known.back() : "");
   }
 
   /// Goes to the nearest step that can be shown.

@@ -57,6 +57,8 @@ struct DotEvents {
 };
 /// Into what is left of the region. `path`: of the drag, kept from frame to frame.
 DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path);
+/// Says what the head's numbers are that place it among the dots.
+Sentence survey_sentence(const CorpusScene& scene, std::size_t head);
 /// "gpt2, 200 texts of captions.txt; 144 heads": below a figure's title.
 std::string survey_in_words(const Survey& survey);
 /// Is the point inside of the closed path?

@@ -211,12 +211,19 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
   if (events.hovered) {
     const std::array<const SurveyColumn*, 3> numbers = {&x, &y, &color};
     draw_dot_tooltip(scene, *events.hovered, numbers);
+    frame.says = survey_sentence(scene, *events.hovered);
   }
   if (events.lasso) {
     scene.lasso = *events.lasso;
     frame.ui.request_redraw(2);  // the table lists them
   }
   if (events.clicked) events.is_double ? scene.open(*events.clicked) : scene.choose(*events.clicked);
+}
+
+Sentence survey_sentence(const CorpusScene& scene, std::size_t head) {
+  const SurveyColumn &x = x_column(scene.survey, scene.frame.state), &y = y_column(scene.survey, scene.frame.state);
+  return fmt::format("Over {} texts, {} has {} {} and {} {}.", scene.survey.texts, scene.survey.name(head), x.name,
+                     number_word(column_number(x, head)), y.name, number_word(column_number(y, head)));
 }
 
 std::string survey_in_words(const Survey& survey) {

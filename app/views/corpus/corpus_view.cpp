@@ -33,7 +33,9 @@ class CorpusView final : public ViewPanel {
                             .listed = listed_,
                             .lasso = lasso_,
                             .is_shown = is_name_of(survey.model, model_path(frame.state.source))};
+    frame.says = survey_sentence(scene, scene.chosen());
     draw_title(scene);
+    place_sentence(frame);
     SurveyForm::draw_progress(frame);
     draw_tools(scene);
     const bool is_table = frame.state[kCorpusView.mode] == CorpusMode::Table;

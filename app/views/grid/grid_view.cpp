@@ -157,7 +157,8 @@ void draw_head(Frame& frame, const HeadRef& head, const chart::Rect& box, const 
   frame.transient.pointed_number =
       is_on_badge ? number_of(head, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
                   : number_under_pointer(frame.compared(events.shown), box);
-  draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(head, *style.metrics) : std::string());
+  draw_thumbnail_tooltip(frame, head.block, head.head,
+                         style.metrics ? plain_text(head_sentence(head, *style.metrics)) : std::string());
 }
 
 /// Draws the label beside a line of maps: the layer's name, or "+6" beside its second line of six heads.
@@ -205,16 +206,6 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
   return ThumbnailLayout(request);
 }
 
-/// Returns the heads' metrics for their badges. A long text takes seconds of the device, and isn't measured for a badge
-/// alone; in a very short one nearly every head passes a threshold, because there are hardly other keys to attend to.
-ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kMinTokens = 4, kMaxTokens = 2'048;
-  const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);
-  const bool is_asked = frame.state.heads.shows_badges && keys.end - keys.begin >= kMinTokens &&
-                        std::max(shape.queries, shape.keys) <= kMaxTokens;
-  return is_asked ? ask_metrics(frame) : ShownMetrics();
-}
-
 /// Asks for the visible heads of the selected layer before all others.
 void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const ThumbnailLayout& layout,
                             const ThumbnailLayout::Lines& visible, float edge) {
@@ -246,7 +237,7 @@ void draw_thumbnails(Frame& frame) {
   }
   ImGui::BeginChild("thumbnails");
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
-  const ShownMetrics metrics = badge_metrics(frame, shape);
+  const ShownMetrics metrics = frame.state.heads.shows_badges ? role_metrics(frame) : ShownMetrics();
 
   const shell::ControlGroup stop(frame.ui.keyboard(), "heads");
   const ImVec2 origin = ImGui::GetCursorScreenPos();

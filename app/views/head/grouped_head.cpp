@@ -6,6 +6,7 @@
 #include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
@@ -75,6 +76,8 @@ attention::Tile tile_of(GroupedMap map) {
     const float largest = *std::max_element(begin, begin + map.columns);
     tile.row_max.push_back(0.0F);
     tile.row_sum.push_back(largest > 0.0F ? 1.0F / largest : 0.0F);
+    if (std::ranges::count(std::span(map.masked).subspan(std::size_t{row} * map.columns, map.columns), 0) > 1)
+      tile.largest = std::max(tile.largest, largest);
   }
   tile.values = std::move(map.values);
   tile.masked = std::move(map.masked);
@@ -223,6 +226,11 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                  image);
   range.draw({x, top + height + kLegendDrop});
   if (hovered) draw_tooltip(frame, head, *hovered, viewport, row_name);
+  const std::uint32_t row = hovered ? hovered->row : rows.count - 1;
+  frame.says = look_sentence(query_word(head.queries().labels[row]),
+                             std::span(tile.values).subspan(std::size_t{row} * columns.count, columns.count),
+                             hovered ? std::optional(hovered->column) : std::nullopt,
+                             [&](std::uint32_t key) { return key_word(head.keys().labels[key]); });
 }
 
 }  // namespace headlight::app

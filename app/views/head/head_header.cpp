@@ -1,7 +1,6 @@
 #include "app/state/map_settings.h"
 #include "app/views/head/head_parts.h"
 
-#include "app/engine/analyses/head_metric_text.h"
 #include "app/shapes/quantities/formulas.h"
 #include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
@@ -11,7 +10,6 @@
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/head_tools.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -274,25 +272,6 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }
 
-/// Writes what the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
-void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kMaxTokens = 2'048;  // measuring all heads of a longer text takes seconds
-  const Selection& selection = frame.state.selection;
-  std::string sentence;
-  if (selection.mean == HeadMean::None && std::max(shape.queries, shape.keys) <= kMaxTokens) {
-    const ShownMetrics metrics = ask_metrics(frame);
-    const HeadRef head = selection.head_ref();
-    if (const evaluation::HeadMetrics* known = metrics.of(head)) {
-      sentence = "In this text " + head_sentence(head, *known);
-    }
-  }
-  const shell::FontSet& fonts = frame.ui.fonts();
-  write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, sentence, ImGui::GetContentRegionAvail().x));
-  if (sentence.empty()) return;
-  frame.mark("head.sentence", last_item_rect());
-  explain_last_item(frame, "Computed from the weights; the tab Heads has all numbers.");
-}
-
 }  // namespace
 
 void draw_head_header(Frame& frame) {
@@ -327,7 +306,7 @@ void draw_head_header(Frame& frame) {
   const Subtitle line = fit_subtitle(frame, about_map(frame, shape), std::move(formula), tools);
   draw_subtitle(frame, line);
   draw_tools(frame, line.tools);
-  draw_sentence(frame, shape);
+  place_sentence(frame);
 }
 
 std::string HeadAbout::text() const {

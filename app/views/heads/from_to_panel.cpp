@@ -111,7 +111,7 @@ class FromToPanel final : public FindPanel {
     const TokenLineEvents queries = draw_token_line(frame, from, queries_);
     const TokenLine to{.name = "heads.to",
                        .title = "to",
-                       .explanation = "The token that is looked at: its column of each head's map.",
+                       .explanation = "The token that is attended to: its column of each head's map.",
                        .tokens = &frame.result.input->keys(selection.block.kind),
                        .item = selection.batch,
                        .chosen = range.first.key,

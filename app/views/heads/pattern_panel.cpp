@@ -41,7 +41,7 @@ bool choose_pattern(Frame& frame) {
   const HeadPattern before = state[kHeadsView.pattern];
   ImGui::SetNextItemWidth(kChoiceWidth);
   OpenList list(frame, "heads.pattern", text_of(before).title,
-                "Which keys heads are expected to look at: heads are ranked by how much they do.",
+                "Which keys heads are expected to attend to: heads are ranked by how much they do.",
                 ImGuiComboFlags_HeightLarge);
   if (!list) return false;
   for (std::size_t i = 0; i < kPatterns.size(); ++i) {
@@ -234,7 +234,7 @@ class PatternPanel final : public FindPanel {
     const bool is_even = pattern == HeadPattern::Uniform;
     std::string text = is_even
                            ? "Score: the mean over queries of \u03A3 min(\u03B1[q][k], 1 \u00F7 visible keys): 1 where a "
-                             "head looks at all keys alike."
+                             "head attends to all keys alike."
                            : fmt::format(
                                  "Score: \u03A3 of \u03B1[q][k] over the keys k {}, averaged over the queries that "
                                  "have such a key{}.",

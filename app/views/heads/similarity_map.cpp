@@ -96,7 +96,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   image.rows = image.columns = count;
   image.values = values_;
   if (shown_heads.baseline) {
-    set_difference_colors(image, {.low = -largest_, .high = largest_}, kMinDivergence);
+    set_difference_colors(image, frame.ui.theme(), {.low = -largest_, .high = largest_}, kMinDivergence);
   } else {
     image.color_map = weight_colors(frame.state);
     image.high = std::max(largest_, 1e-6F);

@@ -84,7 +84,8 @@ class SimilarityPanel final : public FindPanel {
 
   static void explain(Frame& frame, const HeadSimilarity& found) {
     std::string text =
-        "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they look at the "
+        "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they attend to "
+        "the "
         "same keys alike, 1 where at different ones.";
     if (found.compared_queries < found.queries) {
       text +=
@@ -117,6 +118,10 @@ class SimilarityPanel final : public FindPanel {
                        selected);
     };
     draw_score_list(frame, {.name = "heads.similar", .scores = others, .about = about, .number = number});
+    if (others.heads.empty()) return;
+    const NumberRef shown = frame.transient.pointed_number.value_or(number(others.heads[0].head));
+    frame.says = fmt::format("{} and {} are {} bits apart: 0 is alike, 1 as different as can be.", shown.notes[0].second,
+                             head_name({shown.block, shown.head}), number_word(*shown.value, "{:.3f}"));
   }
 
   SimilarityMap map_;

@@ -50,6 +50,11 @@ class VocabularyPanel final : public FindPanel {
     choose_distance(frame);
     draw_note(frame, "heads.vocabulary.about", about_text(frame, *token));
     draw_lists(frame, *token);
+    if (table_.rows > 0 && table_.columns[0].text(0) == kTokenLists[0].id)
+      frame.says =
+          fmt::format("{}, where it reads {}, promotes {} the most: {}.", head_name(frame.state.selection.head_ref()),
+                      key_word(label(frame, TokenCircuit::Keys, *token)), token_word(table_.columns[1].text(0)),
+                      number_word(signed_text(*table_.columns[3].number(0))));
   }
 
   bool shows_all_kinds() const override { return true; }

@@ -27,18 +27,14 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
                              : fmt::format("Layer {} · {} of {} head{}", selection.block.layer.value, shown, shape.heads,
                                            shape.heads == 1 ? "" : "s"));
   frame.mark("lines.title", last_item_rect());
+  explain_last_item(frame,
+                    "Each line is a weight from the query at the left to the key at the right: the larger it is, the more "
+                    "opaque. Of two runs it is a weight\u2019s change: red where there is more, blue where there is less.");
   std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   continue_line(text_width(fonts.small, about), kGap);
   draw_title_note(frame, about);
-  write_wrapped(
-      fonts.small, frame.ui.theme().text_dim,
-      frame.shows_difference()
-          ? fmt::format(
-                "Each line is the change of a weight, {}, from the query at the left to the key at the right: red where "
-                "there is more, blue where there is less; the larger it is, the more opaque.",
-                difference_caption(frame.state))
-          : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
+  place_sentence(frame);
 }
 
 void draw_threshold(Frame& frame) {

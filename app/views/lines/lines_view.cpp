@@ -5,6 +5,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
 
@@ -52,6 +53,7 @@ class LinesView final : public ViewPanel {
     begin_bare_region("lines");
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
+    frame.says = map_sentence(frame, false, !frame.state.view.lines.shows_selected);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -136,7 +138,7 @@ class LinesView final : public ViewPanel {
                       .is_difference = frame.shows_difference()};
     const bool asks_nothing = ask(frame, layout, inputs, hovered_head);
     update(frame, std::move(inputs), sides);
-    const WeightLine* pointed = point_at_line(frame, layout, sides, hovered, origin);
+    const WeightLine* pointed = point_at_line(frame, layout, hovered, origin);
     draw_lines(frame, {.layout = layout,
                        .sides = sides,
                        .set = set_,
@@ -175,8 +177,8 @@ class LinesView final : public ViewPanel {
   }
 
   /// Returns the line under the pointer, or the heaviest one of the token there; its tooltip says what it is.
-  const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, const LineSides& sides,
-                                  std::optional<LockedToken> hovered, glm::vec2 origin) const {
+  const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, std::optional<LockedToken> hovered,
+                                  glm::vec2 origin) const {
     if (!ImGui::IsWindowHovered()) return nullptr;
     const std::vector<WeightLine>& lines = set_.lines;
     const std::optional<std::size_t> found = layout.line_at(lines, to_glm(ImGui::GetIO().MousePos) - origin);
@@ -188,11 +190,6 @@ class LinesView final : public ViewPanel {
     number.head = line->head;
     if (!found) return nullptr;
     frame.point_at(attention::Cell{.query = line->query, .key = line->key});
-    const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
-                                         sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
-                                         sides.keys.labels.at(line->key), chart::format_exact(line->weight));
-    const Tooltip tooltip(frame, around_pointer());
-    ImGui::TextUnformatted(text.c_str());
     return line;
   }
 

@@ -78,8 +78,9 @@ class ModelView final : public ViewPanel {
     reveals_ = move_through_heads(frame, heads, columns_) || reveals_;
     film_.handle_keys(frame);
     draw_title(frame, heads.size());
+    place_sentence(frame);
     draw_head_tools(frame, "model", metrics);
-    draw_head_sentence(frame, "model", metrics, hovered_, true);
+    draw_head_note(frame, "model", metrics, hovered_, true);
     const float room = ImGui::GetContentRegionAvail().y;
     const float strip = FilmStrip::height(room);
     ImGui::BeginChild("heads", {0.0F, std::max(room - strip - 12.0F, 60.0F)});

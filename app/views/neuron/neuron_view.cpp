@@ -155,7 +155,6 @@ constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
 
-/// Small text, broken at spaces, so that no number is.
 /// The pinned cell, else the last token of the line and the key that it looks at most.
 attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
   const inference::BlockShape& shape = subject.geometry.shape;
@@ -204,8 +203,8 @@ void draw_header(Frame& frame, const HeadSubject& subject) {
   draw_view_title(frame, fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head));
   draw_tools(frame);
   write_note(frame, about(frame, subject));
-  write_note(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");
   frame.mark("neuron.about", last_item_rect());
+  place_sentence(frame);
 }
 
 /// Where there is a baseline, what the pair's score and weight changed by, or why that isn't known.
@@ -254,7 +253,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
   const TokenLine keys{.name = "neuron.key",
                        .title = "key",
                        .explanation =
-                           "The token that is looked at; its tint is the weight. Ctrl+Left and Ctrl+Right "
+                           "The token that is attended to; its tint is the weight. Ctrl+Left and Ctrl+Right "
                            "choose the one before and after.",
                        .tokens = &frame.result.input->keys(subject.block.kind),
                        .item = selection.batch,
@@ -268,14 +267,6 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
   if (of_queries.chosen || of_keys.chosen) frame.state.view.pinned = chosen;
 }
 
-void draw_pair_title(Frame& frame, const NeuronPair& pair) {
-  const TextStyleScope ink(frame.ui.fonts().body, frame.ui.theme().text);
-  const std::string text =
-      fmt::format("query {} “{}” · key {} “{}”", pair.cell.query, pair.query_name, pair.cell.key, pair.key_name);
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().body, text, ImGui::GetContentRegionAvail().x).c_str());
-  write_note(frame, describe_products(pair.chain.products));
-}
-
 void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const float least = kMinTable + (pair.query_before.empty() ? 0.0F : kRotatedColumns);
@@ -285,7 +276,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   std::optional<std::uint32_t> hovered = before;
   const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
   ImGui::BeginChild("parts", size, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_pair_title(frame, pair);
+  write_note(frame, describe_products(pair.chain.products));
   const std::optional<std::uint32_t> last = hovered;
   bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);
   draw_product_strips(frame, pair, hovered);
@@ -313,6 +304,18 @@ std::optional<Table> table_of(Frame& frame, const HeadSubject& subject, const Ne
   }
   const std::uint32_t most = std::max(kMaxCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
   return key_table(frame, subject, pair.cell.query, most);
+}
+
+/// Says what the pair's products sum to, or what the component under the pointer gives to that.
+Sentence pair_sentence(const NeuronPair& pair, std::optional<std::uint32_t> component) {
+  if (!pair.chain.lines.front().value || !pair.chain.weight) return {};
+  const std::string sum = number_word(*pair.chain.lines.front().value), query = query_word(pair.query_name),
+                    key = key_word(pair.key_name);
+  if (component && *component < pair.chain.products.size())
+    return fmt::format("Component {} gives {} to the product of {} and {}, which is {} in all.", *component,
+                       number_word(pair.chain.products[*component].value()), query, key, sum);
+  return fmt::format("The products of {} and {} sum to {}; of the row\u2019s softmax that makes the weight {}.", query, key,
+                     sum, number_word(*pair.chain.weight));
 }
 
 /// A pair stays on screen until the next one is known, unless the run has no such cell or its heads have another size.
@@ -354,6 +357,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   } else {
     draw_one_key(frame, memory.shown, memory);
   }
+  frame.says = pair_sentence(memory.shown, memory.hovered);
 }
 
 }  // namespace

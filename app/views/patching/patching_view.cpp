@@ -57,6 +57,7 @@ class PatchingView final : public ViewPanel {
       ColumnPair{.share = kMapShare}.draw([&] { draw_tokens(frame); }, [&] { draw_list(frame); },
                                           std::max(height, kMinMapHeight));
     }
+    say_effect(frame);
     if (dropped_) keep_patch(frame, dropped_->from, dropped_->to);
     dropped_.reset();
   }
@@ -71,6 +72,16 @@ class PatchingView final : public ViewPanel {
   }
 
  private:
+  /// Says what the cell under the pointer does, where there is one.
+  void say_effect(Frame& frame) const {
+    const std::optional<NumberRef>& number = frame.transient.pointed_number;
+    if (!number || !number->value) return;
+    const auto what = std::ranges::find(number->notes, "changed", &std::pair<std::string, std::string>::first);
+    if (what == number->notes.end()) return;
+    frame.says = fmt::format("With {} of {} the {} goes {} of the way to it.", what->second, source_name(choices_, names_),
+                             measured_, number_word(*number->value));
+  }
+
   bool is_heads() const { return is_of_heads(choices_.map); }
   bool is_paths() const { return choices_.map == PatchMap::Paths; }
   bool is_weights() const { return choices_.map == PatchMap::Weights; }
@@ -160,15 +171,12 @@ class PatchingView final : public ViewPanel {
     summary_ = fmt::format("{}: {} in {}, {} in {}. {}", measured_, measured_text(choices_.measure, found.target),
                            target_name(choices_, names_), measured_text(choices_.measure, found.source),
                            source_name(choices_, names_), cell_text(choices_, names_, receiver_, where));
-    if (found.is_complete()) {
-      conclusion_ = conclusion_text({.map = choices_.map,
-                                     .strongest = strongest_,
-                                     .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
-                                     .receiver = receiver_,
-                                     .tried = search_.tried});
-      write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, conclusion_);
-      frame.mark("patching.conclusion", last_item_rect());
-    }
+    if (found.is_complete())
+      frame.says = conclusion_sentence({.map = choices_.map,
+                                        .strongest = strongest_,
+                                        .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
+                                        .receiver = receiver_,
+                                        .tried = search_.tried});
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
     write_note(frame, text, frame.ui.theme().text, "patching.summary");
@@ -428,7 +436,7 @@ class PatchingView final : public ViewPanel {
   HeadScores scores_;        ///< of heads
   std::vector<PatchCell> strongest_;
   double largest_ = kMinRange;
-  std::string measured_, title_, about_, summary_, conclusion_;
+  std::string measured_, title_, about_, summary_;
   HeadRef head_;          ///< whose weights are put
   std::string receiver_;  ///< of paths: "L3 H5's queries"; of weights their head
   FoundReceiver search_;  ///< of paths, while no receiver is chosen

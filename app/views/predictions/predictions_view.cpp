@@ -161,6 +161,20 @@ NumberRef number_of(const Frame& frame, const PredictionPosition& position, std:
   return number;
 }
 
+/// Says how likely the token under the pointer is, else the likeliest, and what it was before.
+Sentence expected_sentence(const Frame& frame, const PredictionPosition& position, std::uint32_t likeliest,
+                           const inference::Distribution& now, const inference::Distribution* before,
+                           const std::string& outlines) {
+  const std::uint32_t id = frame.transient.pointed_number ? frame.transient.pointed_number->column : likeliest;
+  const double share = now.chances[id] > 0.0 ? now.chances[id] : now.probabilities[id];
+  const std::string change = before ? fmt::format("{} from {} ({}) to", share < before->chances[id] ? "falls" : "rises",
+                                                  percent_word(before->chances[id]), outlines)
+                                    : "has";
+  return fmt::format("{} {}, {} {} {}.", position.kind == Kind::Next ? "After" : "At",
+                     query_word(predicted_token_text(frame.result, position.batch, position.token)),
+                     token_word(candidate_label(frame.result, id)), change, percent_word(share));
+}
+
 /// Bars, and below them what continues the text.
 void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position,
                        exporting::PredictionsFigure& kept) {
@@ -178,10 +192,8 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
                                           : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
                                                                                                  : nullptr;
   write_note(frame, now ? distribution_in_words(*now, sampling) : "computing\u2026");
-  if (before) {
-    draw_change(frame, *now, *before,
-                baseline ? baseline_name(frame.state) : fmt::format("before {} changed", memory.change()));
-  }
+  const std::string outlines = baseline ? baseline_name(frame.state) : fmt::format("before {} changed", memory.change());
+  if (before) draw_change(frame, *now, *before, outlines);
   ImGui::Spacing();
   const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
   const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
@@ -198,6 +210,8 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
          .point = [&](std::uint32_t id, double share,
                       bool is_cut) { frame.transient.pointed_number = number_of(frame, position, id, share, is_cut); }},
         ImGui::GetContentRegionAvail().y);
+    if (!memory.candidates().empty())
+      frame.says = expected_sentence(frame, position, memory.candidates().front().id, *now, before, outlines);
     if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, position, *clicked);
   }
   ImGui::EndChild();

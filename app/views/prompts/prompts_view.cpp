@@ -13,9 +13,10 @@ namespace {
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
 /// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
-std::string words_of(const PromptSpread& spread, const std::string& mean, double scale) {
-  if (spread.count < 2) return fmt::format("{} (n = {})", mean, spread.count);
-  return fmt::format("{} \u00B1 {:.3f} (n = {})", mean, spread.deviation * scale, spread.count);
+Sentence words_of(const PromptSpread& spread, const std::string& mean, double scale) {
+  if (spread.count < 2) return fmt::format("{} (n = {})", number_word(mean), spread.count);
+  return fmt::format("{} \u00B1 {} (n = {})", number_word(mean), number_word(spread.deviation * scale, "{:.3f}"),
+                     spread.count);
 }
 
 /// Every experiment over a set of prompts: the prompts, the mean of every cell, and the spread of the chosen one.
@@ -65,6 +66,7 @@ class PromptsView final : public ViewPanel {
   /// Title, choices, or in words why there are no prompts. Returns whether there are.
   bool draw_controls(Frame& frame, PromptRoom& room) {
     draw_title(frame, room);
+    place_sentence(frame);
     draw_prompt_sets(frame);
     if (frame.state[kPromptsView.set].empty()) {
       draw_empty_note(frame, "prompts.empty", "No set is chosen",
@@ -114,7 +116,7 @@ class PromptsView final : public ViewPanel {
     const PromptSpread spread = spread_of(own);
     whole_ = spread.count == 0 ? ""
                                : fmt::format("Logit of the answer minus the wrong one\u2019s: {}, above 0 in {}.",
-                                             words_of(spread, signed_text(spread.mean), 1.0), right);
+                                             plain_text(words_of(spread, signed_text(spread.mean), 1.0)), right);
     write_note(
         frame,
         fmt::format("{}, mean over the prompts: {}. {}", experiment_title(question_.experiment), measure_.title, whole_),
@@ -168,7 +170,8 @@ class PromptsView final : public ViewPanel {
   }
   std::string number(double value) const { return measure_.is_signed ? signed_text(value) : fmt::format("{:.3f}", value); }
   /// "L2 H3: +0.120 ± 0.340 (n = 32)".
-  std::string spread_text(std::size_t cell) const {
+  std::string spread_text(std::size_t cell) const { return plain_text(spread_sentence(cell)); }
+  Sentence spread_sentence(std::size_t cell) const {
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (spread.count == 0) return cell_name(cell) + ": no prompt has it";
     return fmt::format("{}: {}", cell_name(cell), words_of(spread, number(spread.mean * measure_.scale), measure_.scale));
@@ -269,9 +272,8 @@ class PromptsView final : public ViewPanel {
          .least_end = measure_.is_signed ? kMinEnd : 0.0,
          .kind = kind});
     ImGui::EndChild();
+    frame.says = fmt::format("{} of {}.", measure_.title, spread_sentence(click.hovered ? cell_at(*click.hovered) : cell));
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
-    write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
-    frame.mark("prompts.spread", last_item_rect());
     if (measure_.is_signed && strongest_ && strongest_ != cell &&
         draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),
                     "Chooses the cell whose mean is farthest from 0."))

@@ -198,7 +198,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   } else if (is_share && !is_difference) {
     set_share_colors(image, frame.state, shown_tile.facts->range);
   } else {
-    set_difference_colors(image, shown_tile.facts->range, 1e-6F);
+    set_signed_colors(frame, image, shown_tile.query, shown_tile.facts->range, 1e-6F);
   }
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   // Colours near the ground's would vanish into it.

@@ -231,6 +231,9 @@ void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject
   panel.columns.tokens = axis_names(keys, plan.first_column, plan.shown_columns);
   panel.style.color_map = frame.state[kMapView.color_map];
   panel.style.scale = chart::ScaleKind::Maximum;
+  const TileQuery of{.quantity = panel.of, .block = subject.block, .batch = frame.state.selection.batch};
+  if (const float reach = plan.stage.is_stage() ? shared_reach(frame, of) : 0.0F; reach > 0.0F)
+    panel.style.limits = {.low = -reach, .high = reach};
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
   memory.drawn.push_back(std::move(drawn));
 }
@@ -348,6 +351,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     ImGui::SameLine(0.0F, 16.0F);
     choose(frame, kStepsView.all_heads, {fmt::format("head {}", subject.geometry.head), "all heads"});
   }
+  place_sentence(frame);
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
   const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
