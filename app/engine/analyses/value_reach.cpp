@@ -3,8 +3,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kMaxCells = std::size_t{1} << 20;  ///< of all heads
-constexpr std::size_t kCellsAtOnce = std::size_t{1} << 17;
+constexpr std::size_t kMaxReachCells = std::size_t{1} << 20;  ///< of all heads
+constexpr std::size_t kReachCellsAtOnce = std::size_t{1} << 17;
 
 /// Returns rows of all heads, those of padding aside.
 std::vector<attention::TileRequest> rows_to_read(const ValueReachQuestion& question, const AnalysisSubject& subject) {
@@ -28,7 +28,7 @@ std::vector<attention::TileRequest> rows_to_read(const ValueReachQuestion& quest
       width += extent->columns;
     }
   }
-  const std::size_t most_rows = std::max<std::size_t>(kMaxCells / std::max<std::size_t>(width, 1), 1);
+  const std::size_t most_rows = std::max<std::size_t>(kMaxReachCells / std::max<std::size_t>(width, 1), 1);
   if (matrices.empty() || matrices.front().rows <= most_rows) return matrices;
   std::vector<attention::TileRequest> rows;
   for (const attention::TileRequest& matrix : matrices) {
@@ -48,7 +48,7 @@ Task<ValueReach> analyse(ValueReachQuestion question, AnalysisSubject subject) {
   ValueReach found;
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     Reads now, before{.of = WhichRun::Baseline};
-    for (std::size_t cells = 0; end < rows.size() && (end == first || cells < kCellsAtOnce); ++end) {
+    for (std::size_t cells = 0; end < rows.size() && (end == first || cells < kReachCellsAtOnce); ++end) {
       now.tiles.push_back(rows[end]);
       cells += rows[end].cells();
     }
