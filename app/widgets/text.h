@@ -79,6 +79,9 @@ float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, s
 /// `room`, in UI units; 0: as wide as what is left of the line. Marked as "view.title".
 void draw_view_title(Frame& frame, const std::string& title, float room = 0.0F);
 
+/// Draws a name at the left and its number at the right edge of the region, small; the name is cut where both have no room.
+void write_pair(const Frame& frame, const std::string& name, const std::string& number);
+
 /// Draws dim small text after the title, in its line and on its baseline.
 void draw_title_note(Frame& frame, const std::string& note);
 
