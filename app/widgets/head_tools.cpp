@@ -27,6 +27,14 @@ ShownMetrics ask_metrics(Frame& frame) {
           .is_current = answer->is_done && answer->run == frame.result.run};
 }
 
+ShownMetrics ask_cheap_metrics(Frame& frame) {
+  constexpr std::uint32_t kMaxTokens = 2'048;
+  const auto shape = frame.result.shapes.find(frame.state.selection.block);
+  const bool is_cheap =
+      shape != frame.result.shapes.end() && std::max(shape->second.queries, shape->second.keys) <= kMaxTokens;
+  return is_cheap ? ask_metrics(frame) : ShownMetrics();
+}
+
 std::string coverage_text(const ShownMetrics& metrics) {
   if (!metrics.found) return metrics.error.empty() ? "measuring\u2026" : metrics.error;
   const HeadMetricsFound& found = *metrics.found;

@@ -15,6 +15,8 @@ struct ShownMetrics {
 };
 /// Asks for the metrics.
 ShownMetrics ask_metrics(Frame& frame);
+/// Likewise, but for a long text, which takes seconds of the device: too much for what only stands beside a view.
+ShownMetrics ask_cheap_metrics(Frame& frame);
 
 /// Returns "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't
 /// cover yet; empty where they cover everything.

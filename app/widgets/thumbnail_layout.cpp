@@ -19,16 +19,14 @@ struct ThumbnailLayout::Style {
 };
 
 ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
-  const Style roomy{.gap = 8.0F, .group_gap = 8.0F, .least = 48.0F};
-  const Style tight{.gap = 4.0F, .group_gap = 6.0F, .least = std::max(28.0F, request.caption_width)};
-  const Style compact{.gap = 2.0F, .group_gap = 6.0F, .least = 14.0F, .has_captions = false};
-  for (const Style& style : {roomy, tight, compact}) {
-    if ((style.has_captions || !request.needs_captions) && fit(style)) return;
-  }
+  const Style captions{.gap = 6.0F, .group_gap = 4.0F, .least = std::max(28.0F, request.caption_width)};
+  const Style compact{.gap = 2.0F, .group_gap = 4.0F, .least = 6.0F, .has_captions = false};
+  if (fit(captions) || (!request.needs_captions && fit(compact))) return;
   const bool is_compact = request.groups * request.per_group >= kMany && !request.needs_captions;
-  const Style& scrolled = is_compact ? compact : roomy;
+  const Style& scrolled = is_compact ? compact : captions;
+  constexpr float kLeastScrolled = 14.0F;
   apply(scrolled);
-  set_per_line(most_per_line(scrolled.least), scrolled.least);
+  set_per_line(most_per_line(std::max(scrolled.least, kLeastScrolled)), scrolled.least);
 }
 
 void ThumbnailLayout::apply(const Style& style) {
@@ -48,7 +46,6 @@ void ThumbnailLayout::set_per_line(std::uint32_t count, float least) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   per_line_ = count;
   lines_per_group_ = (maps + count - 1) / count;
-  column_gap_ = gap_;
   const float width = std::max(room(), least);
   const float share = (width - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
   set_map_width(std::min(share, kMaxWidth));
@@ -71,7 +68,8 @@ bool ThumbnailLayout::fit(const Style& style) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   std::uint32_t best = 0;
   float widest = 0.0F;
-  // 4 + 4 maps and not 5 + 3: of each number of lines the shortest ones.
+  constexpr float kFull = 0.88F;  // part of a line that its maps fill at least
+  // Of each number of lines the shortest ones.
   for (std::uint32_t lines = maps; lines > 0; --lines) {
     apply(style);
     const std::uint32_t count = (maps + lines - 1) / lines;
@@ -80,6 +78,9 @@ bool ThumbnailLayout::fit(const Style& style) {
     if (lines == 1 && !has_captions_) group_gap_ = 0.0F;
     const float width = request_.height > 0.0F ? std::min(map_size_.x, width_in_height()) : map_size_.x;
     if (width < style.least || width <= widest) continue;
+    // Fewer lines leave no hole beside the maps, or after a layer's last one.
+    const bool has_hole = width < kFull * map_size_.x || (request_.groups > 1 && maps % count != 0);
+    if (lines > 1 && has_hole) continue;
     widest = width;
     best = count;
   }
@@ -88,21 +89,7 @@ bool ThumbnailLayout::fit(const Style& style) {
   set_per_line(best, style.least);
   if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
   set_map_width(widest);
-  spread();
   return true;
-}
-
-/// Turns the room that the maps leave into wider gaps, up to a part of a map.
-void ThumbnailLayout::spread() {
-  constexpr float kWidestColumnGap = 0.4F, kWidestGroupGap = 0.8F;
-  if (per_line_ > 1) {
-    const float left = room() - static_cast<float>(per_line_) * map_size_.x;
-    column_gap_ =
-        std::clamp(std::floor(left / static_cast<float>(per_line_ - 1)), gap_, gap_ + kWidestColumnGap * map_size_.x);
-  }
-  if (request_.groups < 2 || request_.height <= 0.0F) return;
-  const float left = std::floor((request_.height - height()) / static_cast<float>(request_.groups - 1));
-  group_gap_ += std::clamp(left, 0.0F, std::floor(kWidestGroupGap * map_size_.y));
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }
@@ -110,7 +97,7 @@ float ThumbnailLayout::group_height() const { return static_cast<float>(lines_pe
 glm::vec2 ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
   const std::uint32_t line = index / per_line_;
   const std::uint32_t column = index % per_line_;
-  return {request_.gutter + static_cast<float>(column) * (map_size_.x + column_gap_),
+  return {request_.gutter + static_cast<float>(column) * (map_size_.x + gap_),
           static_cast<float>(group) * group_height() + static_cast<float>(line) * line_height()};
 }
 

@@ -7,9 +7,9 @@
 namespace headlight::app {
 
 /// The layout of one kind of block's thumbnails: lines of equal boxes, a layer's heads wrapped over several lines where
-/// that makes them larger, a gutter on the left for the layers' names. The maps are as large as they can be without a scroll
-/// bar: with captions as long as these have room, closer together and without captions in a model of many layers and heads.
-/// UI units, from the top left corner of the arrangement.
+/// that makes them larger, a gutter on the left for the layers' names. The maps fill their lines and are as large as they
+/// can be without a scroll bar: with captions as long as these have room, closer together and without captions in a model of
+/// many layers and heads. UI units, from the top left corner of the arrangement.
 class ThumbnailLayout {
  public:
   struct Request {
@@ -53,7 +53,6 @@ class ThumbnailLayout {
   float width_in_height() const;
   /// Fits the largest maps of the style that need no scroll bar; false: there are none.
   bool fit(const Style& style);
-  void spread();
   /// Returns the most maps on a line that the style allows.
   std::uint32_t most_per_line(float least) const;
   float room() const;
@@ -61,7 +60,7 @@ class ThumbnailLayout {
 
   Request request_;
   bool has_captions_ = true;
-  float gap_ = 0.0F, column_gap_ = 0.0F, group_gap_ = 0.0F;
+  float gap_ = 0.0F, group_gap_ = 0.0F;
   std::uint32_t per_line_ = 1, lines_per_group_ = 1;
   glm::vec2 map_size_{0.0F};
 };
