@@ -92,6 +92,15 @@ void write_surprise(Frame& frame, std::uint32_t token) {
   const double loss = found->losses[token - found->first];
   write_pair(frame, "expected, of what comes before it", fmt::format("{:.3g} %", 100.0 * std::exp(-loss)));
   write_pair(frame, "surprise: \u2212ln of that", fmt::format("{:.3g} nats", loss));
+  const model::TokenBatch& tokens = predicted_tokens(*frame.result.input);
+  const std::size_t at = std::size_t{frame.state.selection.batch} * tokens.length + token;
+  if (token == 0 || at >= tokens.ids.size() || !frame.result.network) return;
+  const Prediction* before = frame.ask(PredictionQuery{.batch = frame.state.selection.batch,
+                                                       .token = token - 1,
+                                                       .layer = predicting_layers(*frame.result.network),
+                                                       .keeps_logits = true});
+  if (before && before->logits && tokens.ids[at] < before->logits->size())
+    write_pair(frame, "its logit there", write_number(double{(*before->logits)[tokens.ids[at]]}));
 }
 
 /// Draws a token: what its row attends to, what its column receives, and how much it surprises.
