@@ -65,7 +65,7 @@ class Surveys final : public Feature {
     const bool is_page = frame.state.view.tab == "corpus" && frame.state[kCorpusView.mode] == CorpusMode::Head;
     if (!room_.survey() || is_page || !shows_its_model()) return;
     const std::string title = fmt::format("In {} texts of a survey", room_.survey()->texts);
-    draw_section(frame, desk_.layout.grid, "survey", title.c_str(), is_open_, [&] { draw(frame, *room_.survey()); });
+    draw_section(frame, window_rect(), "survey", title.c_str(), is_open_, [&] { draw(frame, *room_.survey()); });
   }
 
   std::string pending() const override { return room_.is_reading() ? "a survey is read" : std::string(); }
