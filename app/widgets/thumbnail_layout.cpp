@@ -24,9 +24,11 @@ ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
   if (fit(captions) || (!request.needs_captions && fit(compact))) return;
   const bool is_compact = request.groups * request.per_group >= kMany && !request.needs_captions;
   const Style& scrolled = is_compact ? compact : captions;
-  constexpr float kLeastScrolled = 14.0F;
+  constexpr float kLeastScrolled = 12.0F;
   apply(scrolled);
-  set_per_line(most_per_line(std::max(scrolled.least, kLeastScrolled)), scrolled.least);
+  const std::uint32_t maps = std::max(request.per_group, 1U), most = most_per_line(std::max(scrolled.least, kLeastScrolled));
+  const std::uint32_t lines = (maps + most - 1) / most;
+  set_per_line((maps + lines - 1) / lines, scrolled.least);
 }
 
 void ThumbnailLayout::apply(const Style& style) {
@@ -46,6 +48,7 @@ void ThumbnailLayout::set_per_line(std::uint32_t count, float least) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   per_line_ = count;
   lines_per_group_ = (maps + count - 1) / count;
+  column_gap_ = gap_;
   const float width = std::max(room(), least);
   const float share = (width - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
   set_map_width(std::min(share, kMaxWidth));
@@ -68,7 +71,7 @@ bool ThumbnailLayout::fit(const Style& style) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   std::uint32_t best = 0;
   float widest = 0.0F;
-  constexpr float kFull = 0.88F;  // part of a line that its maps fill at least
+  constexpr float kFull = 0.8F;  // part of a line that its maps fill at least
   // Of each number of lines the shortest ones.
   for (std::uint32_t lines = maps; lines > 0; --lines) {
     apply(style);
@@ -89,7 +92,16 @@ bool ThumbnailLayout::fit(const Style& style) {
   set_per_line(best, style.least);
   if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
   set_map_width(widest);
+  spread();
   return true;
+}
+
+/// Gives what is left of the lines to the gaps in them, up to a part of a map.
+void ThumbnailLayout::spread() {
+  constexpr float kWidest = 0.25F;
+  if (per_line_ < 2) return;
+  const float left = room() - static_cast<float>(per_line_) * map_size_.x;
+  column_gap_ = std::clamp(std::floor(left / static_cast<float>(per_line_ - 1)), gap_, gap_ + kWidest * map_size_.x);
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }
@@ -97,7 +109,7 @@ float ThumbnailLayout::group_height() const { return static_cast<float>(lines_pe
 glm::vec2 ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
   const std::uint32_t line = index / per_line_;
   const std::uint32_t column = index % per_line_;
-  return {request_.gutter + static_cast<float>(column) * (map_size_.x + gap_),
+  return {request_.gutter + static_cast<float>(column) * (map_size_.x + column_gap_),
           static_cast<float>(group) * group_height() + static_cast<float>(line) * line_height()};
 }
 

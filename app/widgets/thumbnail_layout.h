@@ -53,6 +53,7 @@ class ThumbnailLayout {
   float width_in_height() const;
   /// Fits the largest maps of the style that need no scroll bar; false: there are none.
   bool fit(const Style& style);
+  void spread();
   /// Returns the most maps on a line that the style allows.
   std::uint32_t most_per_line(float least) const;
   float room() const;
@@ -60,7 +61,7 @@ class ThumbnailLayout {
 
   Request request_;
   bool has_captions_ = true;
-  float gap_ = 0.0F, group_gap_ = 0.0F;
+  float gap_ = 0.0F, column_gap_ = 0.0F, group_gap_ = 0.0F;
   std::uint32_t per_line_ = 1, lines_per_group_ = 1;
   glm::vec2 map_size_{0.0F};
 };

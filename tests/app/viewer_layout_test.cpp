@@ -128,14 +128,16 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("the thumbnails of the grid use the panel") {
+  TEST_CASE("the thumbnails of the grid use the panel's width, and the selected head's numbers are in sight below them") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(1280, 750), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
       ui.resize(size.x, size.y);
       CAPTURE(size.x);
       const chart::Rect first = ui.rect("grid.encoder.0.0"), last = ui.rect("grid.encoder.3.7");
       const float bottom = ui.rect("status.time").origin.y;
-      CHECK(last.end().y > 0.85F * bottom);
+      REQUIRE(ui.sees("properties.head.knock_out"));
+      CHECK(ui.rect("properties.head").origin.y > last.end().y);
+      CHECK(ui.rect("properties.head.knock_out").end().y < bottom);
       CHECK(last.end().x - first.origin.x > 0.75F * (static_cast<float>(size.x) - first.origin.x));
     }
   }

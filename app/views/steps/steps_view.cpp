@@ -143,8 +143,9 @@ void draw_aim(const Frame& frame, const StepBox& box) {
   if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
 }
 
-/// Returns the matrix that is unfolded: the chosen one, else the weights, else what there is.
-const BlockNode& unfolded_node(const Frame& frame, const BlockPlan& plan) {
+/// Returns the matrix that is unfolded: the one of a lesson's card, the chosen one, else the weights, else what there is.
+const BlockNode& unfolded_node(const Frame& frame, const BlockPlan& plan, const StepsMemory& memory) {
+  if (const BlockNode* aimed = memory.aimed_stage ? plan.find(*memory.aimed_stage) : nullptr) return *aimed;
   if (const BlockNode* chosen = plan.find(frame.state.opened_matrix)) return *chosen;
   if (const BlockNode* weights = plan.find(Stage::Weights)) return *weights;
   return plan.nodes.front();
@@ -153,16 +154,21 @@ const BlockNode& unfolded_node(const Frame& frame, const BlockPlan& plan) {
 /// Unfolds the matrix before or after the unfolded one by Page Up and Page Down, and once the one that a lesson's card
 /// points at.
 void walk_by_keys(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, StepsMemory& memory) {
-  const BlockNode& shown = unfolded_node(frame, plan);
-  const auto unfold = [&](const BlockNode& node) { frame.state.opened_matrix = std::string(node.id()); };
+  if (std::exchange(memory.opened, frame.state.opened_matrix) != frame.state.opened_matrix) memory.aimed_stage.reset();
+  const BlockNode& shown = unfolded_node(frame, plan, memory);
+  const auto unfold = [&](const BlockNode& node) {
+    memory.aimed_stage.reset();
+    frame.state.opened_matrix = std::string(node.id());
+  };
   const bool has_keys = !has_popup();
   if (has_keys && frame.ui.is_pressed(shell::Key::PageUp) && &shown != &plan.nodes.front()) unfold(*(&shown - 1));
   if (has_keys && frame.ui.is_pressed(shell::Key::PageDown) && &shown != &plan.nodes.back()) unfold(*(&shown + 1));
   const Aim& aim = frame.transient.aim;
   if (std::exchange(memory.aimed, aim.matrix) == aim.matrix && !aim.scrolls) return;
+  memory.aimed_stage.reset();
   for (const BlockNode& node : plan.nodes) {
     const std::vector<StepMatrix> matrices = matrices_of_step(subject, node.stage);
-    if (std::ranges::find(matrices, aim.matrix, &step_name) != matrices.end()) unfold(node);
+    if (std::ranges::find(matrices, aim.matrix, &step_name) != matrices.end()) memory.aimed_stage = node.stage;
   }
 }
 
@@ -225,7 +231,7 @@ BlockFlow draw_strip_of_all(Frame& frame, const HeadSubject& subject, const Bloc
                  .layout = lay_out_strip(plan, {.origin = at, .size = size}),
                  .walk = memory.walk,
                  .name = "steps.small",
-                 .opened = &unfolded_node(frame, plan),
+                 .opened = &unfolded_node(frame, plan, memory),
                  .parts = parts};
   if (const BlockNode* node =
           memory.explained && memory.explained->matrix.is_stage() ? plan.find(memory.explained->matrix.stage()) : nullptr) {
@@ -235,7 +241,10 @@ BlockFlow draw_strip_of_all(Frame& frame, const HeadSubject& subject, const Bloc
   const PointedCell pointed = draw_block_flow(frame, subject, flow, memory.hovered);
   if (pointed.node) {
     memory.pointed = {.matrix = pointed.node->stage, .cell = pointed.cell};
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) memory.centered = memory.pointed;
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+      memory.centered = memory.pointed;
+      memory.aimed_stage.reset();
+    }
     memory.is_in_strip = true;
   }
   ImGui::SetCursorScreenPos(at - glm::vec2(kMargin, 0.0F));

@@ -50,7 +50,9 @@ struct StepsMemory {
   bool is_in_strip = false;         ///< it is
   std::optional<StepCell> held;     ///< its calculation stays when the pointer leaves
   TypedCell typed;
-  std::string aimed;  ///< the matrix that a lesson's card points at
+  std::string aimed;                            ///< the matrix that a lesson's card points at
+  std::optional<attention::Stage> aimed_stage;  ///< whose step has it: unfolded until another one is chosen
+  std::string opened;                           ///< State::opened_matrix in the last frame
   bool shows_all_terms = false;
   bool catches_wheel = false;             ///< the pointer is over the matrix of the held cell, which scrolls by itself
   BlockWalk walk;                         ///< at its end: the strip shows all matrices
