@@ -224,6 +224,14 @@ PlacedStep lay_out_step(const Frame& frame, const HeadSubject& subject, Stage st
     --left;
     step.boxes.push_back(std::move(box));
   }
+  float all = -kGap;
+  for (const StepBox& box : step.boxes) {
+    all += measure_matrix(frame, box.view).x + (box.operation.empty() ? 0.0F : kArrowWidth) + kGap;
+  }
+  if (all > room.size.x && !cut) {  // the step's matrix is seen first, and what it is made from below
+    std::ranges::rotate(step.boxes, step.boxes.end() - 1);
+    step.boxes.front().operation.clear();
+  }
   if (cut && !step.boxes.empty()) {
     constexpr std::uint32_t kMaxHeads = 16;
     const std::uint32_t heads = joined_heads(*cut, subject.geometry.shape).heads;
