@@ -69,7 +69,7 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.click("properties.head.knock_out");
     CHECK(head_gain(ui.state(), ui.state().selection.block, 4) == 0.0F);
-    ui.click("properties.half");
+    ui.click("properties.head.halve");
     CHECK(head_gain(ui.state(), ui.state().selection.block, 4) == 0.5F);
     ui.click("properties.view.neuron");
     CHECK(ui.state().view.tab == "neuron");

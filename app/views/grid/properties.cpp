@@ -159,13 +159,9 @@ void draw_head(Frame& frame) {
   if (selected_shape(frame).d_output == 0) return;  // a gain would change nothing
   const float gain = head_gain(frame.state, selection.block, selection.head);
   if (gain != 1.0F) write_pair(frame, "gain: a factor of what it adds", fmt::format("\u00D7 {:.3g}", gain));
-  draw_commands(frame, {{gain == 0.0F ? "Bring back" : "Knock out", "head.knock_out",
-                         "The rest of the model goes on as if this head added nothing (K)."}});
-  const TextStyleScope ink(frame.ui.fonts().small, theme.text);
-  continue_line(button_width("Half"), 6.0F);
-  if (draw_button(frame, "properties.half", gain == 0.5F ? "Whole" : "Half", "Halves what this head adds.")) {
-    set_head_gain(frame.state, selection.block, selection.head, gain == 0.5F ? 1.0F : 0.5F);
-  }
+  draw_commands(frame, {{gain == 0.0F ? "Restore" : "Knock out", "head.knock_out",
+                         "The rest of the model goes on as if this head added nothing (K)."},
+                        {gain == 0.5F ? "Whole" : "Half", "head.halve", "Halves what this head adds."}});
 }
 
 }  // namespace

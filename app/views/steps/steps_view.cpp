@@ -116,18 +116,21 @@ void keep_drawn(Frame& frame, const HeadSubject& subject, const BlockFlow& flow,
       keep({.stage = node.stage, .whole = whole, .shown = whole}, node_query(frame, subject, node, placed.cells.size));
       continue;
     }
-    for (const StepBox& box : step.boxes) {
+    for (const StepBox& box : step.boxes) {  // a weight comes before what it makes
       const MatrixPlan& plan = box.view.plan;
-      StepsMemory::Drawn drawn{
-          .stage = node.stage, .whole = {.rows = plan.rows, .columns = plan.columns}, .shown = box.view.window()};
-      if (plan.stage.is_stage()) keep(drawn, box.view.query(frame));
       if (!plan.stage.is_weight() || plan.stage.weight() > attention::LayerWeight::Value) continue;
       const StepValues::Known* known = memory.values.find(frame, plan.stage, subject, box.view.window());
       if (known == nullptr) continue;
-      drawn.of = node.stage;
-      drawn.weight = fmt::format("W_{}", letter_of(plan.stage.weight()));
-      drawn.tile = std::make_shared<const attention::Tile>(known->tile);
-      memory.drawn.push_back(std::move(drawn));
+      memory.drawn.push_back({.stage = node.stage,
+                              .of = node.stage,
+                              .weight = fmt::format("W_{}", letter_of(plan.stage.weight())),
+                              .whole = {.rows = plan.rows, .columns = plan.columns},
+                              .shown = box.view.window(),
+                              .tile = std::make_shared<const attention::Tile>(known->tile)});
+    }
+    for (const StepBox& box : step.boxes) {
+      if (box.view.plan.stage == StepMatrix(node.stage))
+        keep({.stage = node.stage, .whole = whole, .shown = box.view.window()}, box.view.query(frame));
     }
   }
 }
