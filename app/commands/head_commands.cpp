@@ -110,6 +110,18 @@ std::vector<Command> head_commands() {
        .is_enabled = has_output_projection,
        .tell = tell_of_gain,
        .refusal = "No head can be knocked out here: there is no output projection"},
+      {.id = "head.halve",
+       .label = "Halve what the head adds, or bring it back",
+       .help = "A gain of a half: the rest of the model goes on with half of what this head adds.",
+       .words = "Half, Whole, gain",
+       .menus_of = kOfHead,
+       .run =
+           [](const CommandContext& context) {
+             const Selection& selection = context.state.selection;
+             const float gain = head_gain(context.state, selection.block, selection.head);
+             set_head_gain(context.state, selection.block, selection.head, gain == 0.5F ? 1.0F : 0.5F);
+           },
+       .is_enabled = has_output_projection},
       {.id = "head.solo",
        .label = "Leave only this head in its layer, or bring the others back",
        .help = "Knocks out all other heads of the layer.",

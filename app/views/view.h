@@ -39,6 +39,8 @@ struct View {
   ExportContents (*exported)(const State&);
   /// Do the arrow keys move in the view itself, instead of through layers and heads?
   bool takes_arrows = false;
+  /// Do Page Up and Page Down move in the view itself, instead of through the lines of a batch?
+  bool takes_pages = false;
   /// Folds what is unfolded in the view: the effect of Esc. Returns whether there was something. Null: Esc does nothing in
   /// it.
   bool (*fold)(State&) = nullptr;

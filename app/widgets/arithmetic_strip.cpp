@@ -97,10 +97,19 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
   } else {
     const shell::Color role = strip.color;
     fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);
-    write_text(fonts.strong, role, strip.title);
-    ImGui::SameLine(0.0F, 12.0F);
-    write_text(fonts.body, theme.text_dim, strip.tokens);
-    draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
+    constexpr float kNarrow = 460.0F;  // has no room for the tokens beside title and buttons
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool is_narrow = width < kNarrow;
+    if (!is_narrow) {
+      write_text(fonts.strong, role, strip.title);
+      ImGui::SameLine(0.0F, 12.0F);
+      write_text(fonts.body, theme.text_dim, strip.tokens);
+      draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
+    } else {
+      ImGui::Dummy({1.0F, font_size(fonts.small)});
+      draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
+      write_text(fonts.small, theme.text_dim, fit_text(fonts.small, strip.tokens, width));
+    }
     const bool has_list = shows_all && !strip.arithmetic->terms.empty();
     draw_equation(frame, *strip.arithmetic, !has_list);
     if (has_list) {

@@ -28,14 +28,20 @@ ShownMetrics ask_metrics(Frame& frame) {
           .is_current = answer->is_done && answer->run == frame.result.run};
 }
 
+ShownMetrics ask_cheap_metrics(Frame& frame) {
+  constexpr std::uint32_t kMaxTokens = 2'048;
+  const auto shape = frame.result.shapes.find(frame.state.selection.block);
+  const bool is_cheap =
+      shape != frame.result.shapes.end() && std::max(shape->second.queries, shape->second.keys) <= kMaxTokens;
+  return is_cheap ? ask_metrics(frame) : ShownMetrics();
+}
+
 bool are_trained(const State& state) { return is_model(state.source) || is_capture(state.source); }
 
 ShownMetrics role_metrics(Frame& frame) {
-  constexpr std::uint32_t kMinTokens = 6, kMaxTokens = 2'048;
-  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  constexpr std::uint32_t kMinTokens = 6;
   const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);
-  const bool is_asked = keys.end - keys.begin >= kMinTokens && std::max(shape.queries, shape.keys) <= kMaxTokens;
-  return is_asked ? ask_metrics(frame) : ShownMetrics();
+  return keys.end - keys.begin >= kMinTokens ? ask_cheap_metrics(frame) : ShownMetrics();
 }
 
 std::string coverage_text(const ShownMetrics& metrics) {

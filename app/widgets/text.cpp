@@ -256,6 +256,16 @@ void draw_view_title(Frame& frame, const std::string& title, float room) {
   frame.mark("view.title", last_item_rect());
 }
 
+void write_pair(const Frame& frame, const std::string& name, const std::string& number) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float width = ImGui::GetContentRegionAvail().x, number_width = text_width(font, number);
+  put_text(font, at, theme.text_dim, fit_text(font, name, width - number_width - 8.0F));
+  put_text(font, {at.x + width - number_width, at.y}, theme.text, number);
+  ImGui::Dummy({width, font_size(font) + 1.0F});
+}
+
 void draw_title_note(Frame& frame, const std::string& note) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));

@@ -85,6 +85,9 @@ void place_sentence(Frame& frame);
 /// Paints the sentence there, marked "view.sentence"; what two lines don't hold is in a tooltip.
 void draw_sentence(Frame& frame, const Sentence& sentence);
 
+/// Draws a name at the left and its number at the right edge of the region, small; the name is cut where both have no room.
+void write_pair(const Frame& frame, const std::string& name, const std::string& number);
+
 /// Draws dim small text after the title, in its line and on its baseline.
 void draw_title_note(Frame& frame, const std::string& note);
 

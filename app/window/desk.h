@@ -75,6 +75,8 @@ class Feature {
   virtual void begin_frame() {}
   /// Draws the feature's section of the sidebar.
   virtual void section(Frame& /*frame*/) {}
+  /// Draws what the feature says of the selected head, below its properties in the right panel.
+  virtual void property(Frame& /*frame*/) {}
   virtual void dialog(Frame& /*frame*/) {}
   /// Closes its dialog. Was it open?
   virtual bool close() { return false; }

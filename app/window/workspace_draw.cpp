@@ -1,6 +1,7 @@
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
+#include "app/views/grid/properties.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
@@ -86,6 +87,10 @@ void Workspace::draw(Frame& menus, Frame& frame) {
       return draw_empty_note(frame, "grid.concealed", "Concealed", "Small maps would show what the lesson asks.");
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
     draw_grid_panel(frame);
+    ImGui::BeginChild("properties");
+    draw_properties(frame);
+    for (Feature* feature : features_) feature->property(frame);
+    ImGui::EndChild();
     ask_about_number(frame);
     if (const auto cell = cell_of(frame.transient.pointed_number)) {  // lit in all views, as a token's chip is
       frame.point_at(LockedToken{MapSide::Query, cell->query});

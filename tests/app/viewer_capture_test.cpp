@@ -220,9 +220,12 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("view.unavailable"));
     for (const char* matrix : {"q", "k", "v", "scores", "scaled", "masked", "weights", "heads", "merged"}) {
       CAPTURE(matrix);
+      ui.click(fmt::format("steps.small.{}", matrix));
       CHECK(ui.sees(fmt::format("steps.{}", matrix)));
+      for (const char* absent : {"steps.w_q", "steps.w_o"}) CHECK_FALSE(ui.sees(absent));
     }
-    for (const char* absent : {"steps.x", "steps.output", "steps.w_q", "steps.w_o"}) CHECK_FALSE(ui.sees(absent));
+    for (const char* absent : {"steps.small.x", "steps.small.output"}) CHECK_FALSE(ui.sees(absent));
+    CHECK(letters_on_screen().find("isnotinthefile") != std::string::npos);
     check_tips(ui);
     ui.show("neuron");
     CHECK_FALSE(ui.sees("view.unavailable"));
@@ -236,8 +239,9 @@ TEST_SUITE("gpu") {
     ui.show("head");
     open_file(ui, captured("queries.safetensors"));
     ui.show("steps");
-    CHECK(ui.sees("steps.masked"));
-    CHECK_FALSE(ui.sees("steps.v"));
+    CHECK_FALSE(ui.sees("steps.small.v"));
+    ui.click("steps.small.masked");
+    CHECK(letters_on_screen().find("Values(v)arenotinthefile") != std::string::npos);
     CHECK_FALSE(ui.sees("view.steps_all_heads"));
     ui.move_to("steps.masked");
     REQUIRE(ui.result().capture);

@@ -267,9 +267,9 @@ TEST_SUITE("gpu") {
     walk_to(ui, "grid.encoder.0.0");
     ui.press(Key::Right);
     ui.press(Key::Down);
-    CHECK(is_at(ui, "grid.encoder.0.3"));  // below the second of a line of two
+    CHECK(is_at(ui, "grid.encoder.0.5"));  // below the second of a line of four
     ui.press(Key::Enter);
-    CHECK(ui.state().selection.head == 3);
+    CHECK(ui.state().selection.head == 5);
     CHECK(ui.ui().keyboard().is_active());
     walk_to(ui, "chips.query.0.0");
     ui.press(Key::Right);
@@ -298,7 +298,7 @@ TEST_SUITE("gpu") {
                                                          "heads.pin",
                                                          "control.head.previous",
                                                          "control.layer.previous"};
-    const std::array<std::string_view, 3> lists = {"block.", "heads.order.", "lines."};
+    const std::array<std::string_view, 4> lists = {"block.", "heads.order.", "lines.", "steps.small."};
     const auto is_exception = [&](const std::string& name, const std::vector<std::string>& stops) {
       const auto is_start = [&](std::string_view start) { return name.starts_with(start); };
       if (name.ends_with(".next") || std::ranges::any_of(of_pointer, is_start)) return true;

@@ -168,8 +168,9 @@ TEST_SUITE("gpu") {
     State state;
     state.view.tab = "steps";
     UiDriver ui(state);
-    for (const char* matrix : {"steps.w_q", "steps.w_o"}) {
+    for (const auto& [step, matrix] : {std::pair("q", "steps.w_q"), std::pair("output", "steps.w_o")}) {
       CAPTURE(matrix);
+      ui.click(std::string("steps.small.") + step);
       ui.fill_in("model.d_model", "64");
       ui.click_within(matrix, 0.97F, 0.97F);
       ui.fill_in("model.d_model", "8");

@@ -1,4 +1,4 @@
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"

@@ -1,4 +1,4 @@
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 
 #include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
@@ -12,31 +12,12 @@ namespace {
 
 using attention::Stage;
 
-constexpr std::uint32_t kSafePool = 64;  // llvmpipe ends a shader's loops early
 constexpr std::uint32_t kPlace = 0xB10C;
 constexpr float kCellWidth = 46.0F;
 constexpr float kCellHeight = 19.0F;
 constexpr float kGutter = 96.0F;
 constexpr float kTicks = 17.0F;
 constexpr std::uint32_t kAligned = 16;  // the asked region changes every so many cells of scrolling
-
-TileQuery compared(const Frame& frame, const TileQuery& query) {
-  return compares_matrices(frame) ? frame.compared(query) : query;
-}
-
-TileQuery stage_query(const Frame& frame, const BlockNode& node, const chart::Region& region) {
-  return compared(frame, tile_of(frame, node.stage, region));
-}
-
-void color_stage(Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
-  if (stage == Stage::FfnGates && !compares_matrices(frame)) {
-    set_share_colors(image, frame.state, shown.facts->range);
-  } else if (stage == Stage::Weights && !compares_matrices(frame)) {
-    set_weight_colors(image, frame.state, shown, false);
-  } else {
-    set_signed_colors(frame, image, shown.query, shown.facts->range, 1e-6F);
-  }
-}
 
 /// Returns the region of the matrix in sight, widened so that it changes seldom.
 chart::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
@@ -58,7 +39,7 @@ chart::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::ve
 void draw_cells(Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 origin) {
   const chart::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                          .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
-  const ShownTile shown = find_tile(frame, stage_query(frame, node, region));
+  const ShownTile shown = find_tile(frame, node_cells(frame, node, region));
   if (!shown.tile) return fill_rect(area, frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
@@ -103,50 +84,6 @@ void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region&
 }
 
 }  // namespace
-
-bool compares_matrices(const Frame& frame) {
-  return frame.shows_difference() && !compares_capture_with_network(frame.state);
-}
-
-TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area) {
-  if (node.stage == Stage::Weights) {
-    const float edge = std::max(area.x, area.y);
-    TileQuery query = compared(frame, thumbnail_request(frame, subject.block, frame.state.selection.head, edge));
-    query.sampled_rows = 0;  // one map is exact at any length
-    const inference::BlockShape& shape = frame.result.shapes.at(subject.block);
-    query.row = query.column = 0;
-    query.rows = shape.queries;  // with padding, as the matrices beside it have
-    query.columns = shape.keys;
-    return query;
-  }
-  TileQuery query = stage_query(frame, node, {.rows = node.rows, .columns = node.columns});
-  const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
-  pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
-  const std::uint32_t columns = std::min(query.column_pool(), kSafePool);
-  query.pool = std::min(query.pool, kSafePool);
-  query.pooled_columns = columns == query.pool ? 0 : columns;  // a square's tile is the one that other views ask for
-  return query;
-}
-
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
-                       const chart::Rect& clip, std::uint32_t place) {
-  const shell::Theme& theme = frame.ui.theme();
-  shell::HeatmapImage image;
-  const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
-  if (shown.tile) {
-    image = heatmap_of(shown, place, theme);
-    color_stage(frame, image, node.stage, shown);
-  }
-  if (image.values.empty()) {
-    fill_rect(area, theme.missing);
-    return false;
-  }
-  image.area = area;
-  image.clip = clip;
-  image.grid_from = 1e6F;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  return true;
-}
 
 std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked) {

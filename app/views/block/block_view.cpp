@@ -5,7 +5,7 @@
 #include "app/state/block_settings.h"
 #include "app/state/comparison.h"
 #include "app/views/block/activation_map.h"
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
@@ -268,8 +268,11 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
     ImGui::SetScrollY(down * ImGui::GetScrollMaxY());
   }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const PointedCell pointed =
-      draw_block_flow(frame, subject, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
+  const chart::Rect area{.origin = at, .size = memory.room};
+  frame.mark("block.flow", area);
+  const PointedCell pointed = draw_block_flow(
+      frame, subject, {.plan = plan, .layout = lay_out_block(plan, area), .walk = memory.walk, .name = "block"},
+      memory.hovered);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(memory.room);
   ImGui::EndChild();

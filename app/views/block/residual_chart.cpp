@@ -1,4 +1,4 @@
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 
 #include "app/engine/analyses/residual_sizes.h"
 #include "app/state/block_settings.h"

@@ -34,6 +34,9 @@ struct CorpusScene {
   std::string title(std::size_t head) const;
 };
 
+/// Returns the numbers that place heads from left to right and upwards: the chosen ones, else previous token and induction.
+const SurveyColumn& x_column(const Survey& survey, const Choices& choices);
+const SurveyColumn& y_column(const Survey& survey, const Choices& choices);
 /// What a column's number is, in a sentence.
 std::string column_help(const Survey& survey, const std::string& name);
 /// "0.312"; "–" for none; of the column "kind" its name.

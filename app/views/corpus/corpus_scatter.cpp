@@ -21,11 +21,20 @@ const SurveyColumn& color_column(const Survey& survey, const Choices& choices) {
   const std::string usual = survey.layout.has_kinds() ? "kind" : "layer";
   return survey.column(choices[kCorpusView.color].empty() ? usual : choices[kCorpusView.color], survey.columns.size());
 }
-const SurveyColumn& x_column(const Survey& survey, const Choices& choices) {
-  return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices[kCorpusView.x], 0);
+
+/// Have all heads both numbers of the usual plane, previous token and induction? It tells heads that copy from those that
+/// hand them the token before.
+bool has_usual_plane(const Survey& survey) {
+  return std::ranges::all_of(std::array{"previous", "induction"}, [&](std::string_view name) {
+    const auto column = std::ranges::find(survey.columns, name, &SurveyColumn::name);
+    return column != survey.columns.end() &&
+           std::ranges::all_of(column->values, [](double value) { return std::isfinite(value); });
+  });
 }
-const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
-  return survey.column(choices[kCorpusView.y], survey.metrics.size() > 1 ? 1 : 0);
+
+/// Returns the chosen column, else that of the usual plane, else the one at `other`.
+const SurveyColumn& placing_column(const Survey& survey, const std::string& chosen, const char* usual, std::size_t other) {
+  return survey.column(chosen.empty() && has_usual_plane(survey) ? usual : chosen, other);
 }
 
 /// Low and high end of what is known.
@@ -95,8 +104,8 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
   for (const double value : column.values) {
     const float position = chart::position_in(limits, chart::ScaleSpread::Linear, static_cast<float>(value));
-    colors.push_back(std::isfinite(value) ? bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))]
-                                          : theme.missing);
+    const shell::Color color = bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
+    colors.push_back(std::isfinite(value) ? shell::mark_on(theme.background, color, theme.text) : theme.missing);
   }
   return colors;
 }
@@ -119,6 +128,13 @@ void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<cons
 }
 
 }  // namespace
+
+const SurveyColumn& x_column(const Survey& survey, const Choices& choices) {
+  return is_by_layer(choices) ? survey.column("layer", 0) : placing_column(survey, choices[kCorpusView.x], "previous", 0);
+}
+const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
+  return placing_column(survey, choices[kCorpusView.y], "induction", survey.metrics.size() > 1 ? 1 : 0);
+}
 
 std::string column_help(const Survey& survey, const std::string& name) {
   if (const auto own = survey.patterns.find(name); own != survey.patterns.end()) {

@@ -14,15 +14,16 @@ namespace {
 
 constexpr std::uint32_t kMaxLines = 64;  // of a batch as one button each
 
+/// Draws "All heads 4 × 8, rows: queries, columns: keys".
 void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
-  write_text(frame.ui.fonts().title, frame.ui.theme().text, "Heads");
-  const std::string count =
-      fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const float width = ImGui::CalcTextSize(count.c_str()).x;
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
-  ImGui::TextUnformatted(count.c_str());
+  const shell::Theme& theme = frame.ui.theme();
+  write_text(frame.ui.fonts().strong, theme.text, "All heads");
+  ImGui::SameLine(0.0F, 6.0F);
+  const std::string about = fmt::format("{} \u00D7 {}, {}", layers, heads,
+                                        frame.shows_difference() ? difference_caption(frame.state) : "queries \u00D7 keys");
+  ImFont* font = frame.ui.fonts().small;
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 2.0F);
+  write_text(font, theme.text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
 }
 
 /// Draws the choice Line 1 | 2 | 3 of the batch; arrows where the lines don't fit.
@@ -69,19 +70,17 @@ void draw_grid_header(Frame& frame) {
   choose_kind(frame, "grid.kind");
   draw_lines(frame, batch);
   if (layers * heads > 2) draw_order(frame);
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const std::string about = frame.shows_difference()
-                                ? fmt::format("{} \u00B7 queries \u00D7 keys", difference_caption(frame.state))
-                                : std::string("rows: queries, columns: keys");
-  ImGui::TextUnformatted(about.c_str());
 }
 
+// Of the panel's height: what the heads get at least, and what stays for what is selected at most.
+constexpr float kHeadsShare = 0.5F, kMaxProperties = 420.0F;
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
 constexpr float kShortCaption = 26.0F;       // "H15"
 constexpr float kLongCaption = 52.0F;        // "L11 H15"
 constexpr float kMargins = 30.0F;            // above and below: the selected map's frame, the heads' numbers
 constexpr std::uint32_t kSampledRows = 512;  // enough to sort by; the tooltip's number is exact
+constexpr float kTopMargin = 4.0F;           // room for the selected one's frame
 constexpr std::uint32_t kThumbnailPlace = 0x71;
 
 /// Heads of the kind in the order chosen, and how they are grouped.
@@ -219,13 +218,14 @@ void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const 
   }
 }
 
-void draw_thumbnails(Frame& frame) {
+/// Draws the heads in at most `height`, and as much of it as they need.
+void draw_thumbnails(Frame& frame, float height) {
   const bool is_sorted = frame.state[kMapView.grid_order] == GridOrder::ByConcentration;
   Arrangement arrangement = arrange(frame);
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
   const bool is_sampled = std::size_t{shape.queries} * shape.keys > kMaxThumbnailCells;
-  ImVec2 room = ImGui::GetContentRegionAvail();
+  ImVec2 room(ImGui::GetContentRegionAvail().x, height);
   if (is_sampled) room.y -= ImGui::GetTextLineHeightWithSpacing();
   const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, room);
   const float edge = glm::max(layout.map_size().x, layout.map_size().y);
@@ -235,15 +235,14 @@ void draw_thumbnails(Frame& frame) {
   if (!layout.has_captions() && !is_sorted) {
     draw_head_numbers(frame, layout, std::min(layout.per_line(), arrangement.per_group));
   }
-  ImGui::BeginChild("thumbnails");
+  ImGui::BeginChild("thumbnails", {0.0F, std::min(layout.height() + 2.0F * kTopMargin + 2.0F, room.y)});
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
   const ShownMetrics metrics = frame.state.heads.shows_badges ? role_metrics(frame) : ShownMetrics();
 
   const shell::ControlGroup stop(frame.ui.keyboard(), "heads");
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float top_margin = 4.0F;  // room for the selected one's frame
   const auto box_of = [&](std::uint32_t group, std::uint32_t index) {
-    return chart::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, top_margin)),
+    return chart::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, kTopMargin)),
                        .size = layout.map_size()};
   };
   const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
@@ -263,7 +262,7 @@ void draw_thumbnails(Frame& frame) {
     if (is_sorted || !is_first_seen) continue;
     // A layer's name stays visible while any of its lines does.
     const float lowest = box_of(group, per_group - 1).origin.y;
-    const float y = std::min(std::max(box_of(group, 0).origin.y, ImGui::GetWindowPos().y + top_margin), lowest);
+    const float y = std::min(std::max(box_of(group, 0).origin.y, ImGui::GetWindowPos().y + kTopMargin), lowest);
     const HeadRef& first_of_group = arrangement.heads[std::size_t{group} * per_group];
     draw_line_label(frame, fmt::format("L{}", first_of_group.block.layer.value), {origin.x, y}, layout.map_size().y,
                     first_of_group.block == frame.state.selection.block);
@@ -277,18 +276,20 @@ void draw_thumbnails(Frame& frame) {
   const auto at = static_cast<std::uint32_t>(std::ranges::find(arrangement.heads, selected) - arrangement.heads.begin());
   if (at < arrangement.heads.size()) {
     const float top = layout.box(at / per_group, at % per_group).y;
-    follow_selection(frame, top, top + layout.map_size().y + layout.caption() + top_margin);
+    follow_selection(frame, top, top + layout.map_size().y + layout.caption() + kTopMargin);
   }
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * top_margin));
+  ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * kTopMargin));
   ImGui::EndChild();
 }
 
 }  // namespace
 
 void draw_grid_panel(Frame& frame) {
+  const float whole = ImGui::GetContentRegionAvail().y;
   draw_grid_header(frame);
-  draw_thumbnails(frame);
+  const float left = ImGui::GetContentRegionAvail().y;
+  draw_thumbnails(frame, std::min(std::max(whole * kHeadsShare, left - kMaxProperties), left));
 }
 
 }  // namespace headlight::app

@@ -1,26 +1,8 @@
 #pragma once
 
-#include "app/frame.h"
-#include "app/views/block/block_layout.h"
-#include "app/views/block/block_walk.h"
-#include "app/widgets/head_controls.h"
+#include "app/widgets/block_flow.h"
 
 namespace headlight::app {
-
-/// A cell of one of the layer's matrices.
-struct PointedCell {
-  const BlockNode* node = nullptr;  ///< null: none
-  attention::Cell cell;
-};
-
-/// Returns the colour of the matrix' role.
-shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme);
-
-/// Draws every matrix as a small heatmap, with lines between them, as far as the walk has come. Returns the cell under the
-/// pointer, whose sources are outlined; a click on a matrix unfolds it. `hovered`: id of the matrix under the pointer, kept
-/// from frame to frame.
-PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const chart::Rect& room,
-                            const BlockWalk& walk, std::string& hovered);
 
 /// Draws the view's header from the cursor on: the layer and head on show, how the family computes them, the query heads
 /// over the KV heads that they read, and the size of the residual stream by layer. `token`: the token whose vector the chart
@@ -30,17 +12,6 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
 
 /// The width left free for tools beside the title of a low header.
 inline constexpr float kHeaderTools = 372.0F;
-
-/// Are the matrices drawn as differences? All are or none: between a capture and a network's run only weights could be.
-bool compares_matrices(const Frame& frame);
-
-/// Returns the query for a matrix that is drawn in `area`, UI units.
-TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area);
-
-/// Draws the node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may
-/// be drawn twice in a frame. Returns whether its numbers are known.
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
-                       const chart::Rect& clip, std::uint32_t place);
 
 /// Draws the node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the
 /// cell under the pointer.
