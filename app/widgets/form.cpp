@@ -369,30 +369,4 @@ void Form::warning(std::string_view text) {
   frame_.mark(mark_name("warning"), last_item_rect());
 }
 
-void draw_section(Frame& frame, const chart::Rect& bar, const char* name, const char* title, bool& is_open,
-                  const std::function<void()>& draw_content) {
-  constexpr float kHeight = 36.0F;
-  const shell::Theme& theme = frame.ui.theme();
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  ImGui::PushID(name);
-  if (click_area("##head", {width, kHeight})) is_open = !is_open;
-  mark_last_item(frame, std::string("section.") + name);
-  const bool is_hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  ImFont* font = frame.ui.fonts().strong;
-  draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
-  put_text(font, {origin.x + 18.0F, origin.y + text_drop(font, kHeight)}, theme.text, title);
-  if (is_open) {
-    draw_content();
-    ImGui::Dummy({1.0F, 4.0F});
-  }
-  const float y = ImGui::GetCursorScreenPos().y;
-  list->PushClipRect(bar.origin, bar.end());
-  list->AddLine({bar.origin.x, y}, {bar.end().x, y}, theme.border);
-  list->PopClipRect();
-  ImGui::Dummy({1.0F, 1.0F});
-}
-
 }  // namespace headlight::app

@@ -38,7 +38,7 @@ bool has_target_tokens(const inference::LanguageModel* model, const SurveyExampl
   }
 }
 
-/// The open survey: what it says of the selected head, in the sidebar, and texts of it that are to be shown.
+/// The open survey: what it says of the selected head, and texts of it that are to be shown.
 class Surveys final : public Feature {
  public:
   Surveys(Desk& desk, Models& models, SurveyRoom& room) : Feature(desk), models_(models), room_(room) {}
@@ -60,13 +60,13 @@ class Surveys final : public Feature {
     }
   }
 
-  void section(Frame& frame) override {
+  FeatureChip chip(const Frame& frame) override {
     // The page of a head in the view Corpus says it itself.
     const bool is_page = frame.state.view.tab == "corpus" && frame.state[kCorpusView.mode] == CorpusMode::Head;
-    if (!room_.survey() || is_page) return;
-    draw_section(frame, desk_.layout.sidebar, "survey", "What this head does", is_open_,
-                 [&] { draw(frame, *room_.survey()); });
+    if (!room_.survey() || is_page) return {};
+    return {.id = "survey", .label = "What this head does", .help = "What a survey found of the selected head."};
   }
+  void panel(Frame& frame) override { draw(frame, *room_.survey()); }
 
   std::string pending() const override { return room_.is_reading() ? "a survey is read" : std::string(); }
   double redraw_after_s() const override { return room_.wait_s(); }
@@ -159,7 +159,6 @@ class Surveys final : public Feature {
   SurveyRoom& room_;
   std::optional<AskedExample> opening_;  ///< until its model is on show
   std::size_t metric_ = 0;               ///< whose texts are listed
-  bool is_open_ = true;
 };
 
 }  // namespace
