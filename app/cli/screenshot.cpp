@@ -83,7 +83,7 @@ int run_screenshot(ScreenshotFlags& flags) {
 
 void add_shown_flags(CLI::App& command, ScreenshotFlags& flags) {
   FlagGroup(command, "Image")
-      .add("--survey", "DIR", "with what `headlight survey` found, in the view Corpus and the sidebar",
+      .add("--survey", "DIR", "with what `headlight survey` found, in the view Corpus and of the selected head",
            [&options = flags.options](const std::string& text) {
              options.survey = read_survey(std::filesystem::absolute(text));
            });

@@ -130,7 +130,7 @@ Subcommand add_view_command(CLI::App& app) {
   shown.take_number("--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", flags->scale, 0.5f,
                     4.0f);
   shown.turn("--fresh", "begin with the example sentence instead of the last one", flags->is_fresh);
-  shown.take("--survey", "DIR", "what `headlight survey` found: in the view Corpus, and of the selected head in the sidebar",
+  shown.take("--survey", "DIR", "what `headlight survey` found: in the view Corpus, and of the selected head",
              flags->survey);
   shown.take_choice("--link", "on|off",
                     "let programs of yours send attention to this window while they compute, over a socket in "

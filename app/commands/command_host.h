@@ -11,7 +11,7 @@ enum class ScreenshotArea : std::uint8_t { Window, View };
 /// The numbers of the shown map that are copied: those of the dragged range, else all; or a row or a column.
 enum class CopiedNumbers : std::uint8_t { Map, Row, Column };
 
-/// The actions on the steps of a training, which the sidebar shows.
+/// The actions on the steps of a training, which a panel shows.
 enum class StepCommand : std::uint8_t { Earlier, Later, Play, Save };
 
 /// The interface to the window that commands need besides the state. The window implements it, so that commands know nothing
@@ -79,7 +79,7 @@ class CommandHost {
   virtual bool verifies_head() const = 0;
   virtual void toggle_verification() = 0;
   virtual void toggle_help() = 0;
-  /// Opens the list of lessons in the sidebar, or closes lessons.
+  /// Opens the list of lessons, or closes lessons.
   virtual void toggle_lessons() = 0;
   /// Is a lesson's card open?
   virtual bool plays_lesson() const = 0;
@@ -91,7 +91,7 @@ class CommandHost {
   virtual void show_about() = 0;
   /// Opens the dialog in which every device is checked.
   virtual void check_machine() = 0;
-  /// Opens the sidebar's text section and gives the first text box the keyboard.
+  /// Gives the first text box the keyboard.
   virtual void write_text() = 0;
   /// Can the shown source have a second text to be compared with?
   virtual bool can_open_second_text() const = 0;

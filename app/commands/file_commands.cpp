@@ -29,7 +29,7 @@ std::vector<Command> file_commands() {
        .run = [](const CommandContext& context) { context.window.open_session(); }},
       {.id = "file.open_text",
        .label = "Open a text",
-       .help = "Reads a text file, which replaces the text in the sidebar.",
+       .help = "Reads a text file, which replaces the text.",
        .menu = {.menu = "File", .label = "Open text\u2026", .section = 0},
        .run = [](const CommandContext& context) { context.window.open_text(); }},
       {.id = "file.open_capture",

@@ -41,7 +41,7 @@ std::vector<Command> help_commands() {
        .run = [](const CommandContext& context) { context.window.toggle_welcome(); }},
       {.id = "help.lessons",
        .label = "Lessons",
-       .help = "Lists the lessons in the sidebar: a course about attention, and the five notebooks.",
+       .help = "Lists the lessons: a course about attention, and the five notebooks.",
        .words = "Again, Restart",
        .keys = {{Key::F4, {}, "F4"}},
        .menu = {.menu = "Help", .label = "Lessons", .section = 1},

@@ -32,7 +32,7 @@ void toggle_brush(const CommandContext& context) {
   context.state.view.tab = kHeadView;
 }
 
-/// Adds one command for each expression of the literature; what it wrote is edited in the sidebar.
+/// Adds one command for each expression of the literature; what it wrote is edited in the mask's panel.
 void add_expressions(std::vector<Command>& commands) {
   for (const attention::ExpressionPreset& preset : attention::expression_presets()) {
     const bool is_mask = preset.use == attention::ExpressionUse::Mask;

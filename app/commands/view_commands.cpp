@@ -179,7 +179,7 @@ std::vector<Command> view_commands() {
                   .refusal = "Nothing was left by going back."});
   list.push_back({.id = "view.sidebar",
                   .label = "Fold or open the left panel",
-                  .help = "Folds or opens the panel with the text, the model and the masks.",
+                  .help = "Folds or opens the panel at the left: a lesson's card, or a chip's settings that are kept there.",
                   .keys = {{Key::B, kControl, "Ctrl+B"}},
                   .menu = {.menu = "View", .label = "Left panel", .section = 2},
                   .works_while_loading = true,

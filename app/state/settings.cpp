@@ -72,10 +72,6 @@ void for_each_member(auto& panes, const auto& use) {
   use("grid", panes.grid, 0.0f, kWidest);
   use("sidebar_fold", panes.sidebar_fold);
   use("grid_fold", panes.grid_fold);
-  use("is_text_open", panes.is_text_open);
-  use("is_model_open", panes.is_model_open);
-  use("is_mask_open", panes.is_mask_open);
-  use("is_compare_open", panes.is_compare_open);
   use("shows_details", panes.shows_details);
 }
 

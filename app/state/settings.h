@@ -25,14 +25,10 @@ enum class Fold : std::uint8_t {
 /// The window's layout. Widths in UI units, 0: by the window's size. A small window shows narrower panels but keeps these
 /// values.
 struct Panes {
-  float sidebar = 0.0f;
+  float sidebar = 0.0f;  ///< the left panel, by the name that files have
   float grid = 0.0f;
   Fold sidebar_fold = Fold::Automatic;
   Fold grid_fold = Fold::Automatic;
-  bool is_text_open = true;  ///< the sidebar's sections
-  bool is_model_open = true;
-  bool is_mask_open = true;
-  bool is_compare_open = true;
   bool shows_details = false;  ///< of the model: sizes, and settings that are rarely changed
 
   bool operator==(const Panes&) const = default;

@@ -8,12 +8,13 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kFewestRows = 2.0F;
-constexpr float kMaxPromptRows = 7.0F;
+constexpr float kMaxShownRows = 4.0F;
+
+bool joins_lines(const State& state) { return is_model(state.source) && state.model().joins_lines; }
 
 LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) {
-  if (&box.text != &state.text()) return partner_line(state.text(), item, box.text, state.model().joins_lines);
-  const std::vector<LineRange> items = item_lines(state.text(), state.model().joins_lines);
+  if (&box.text != &state.text()) return partner_line(state.text(), item, box.text, joins_lines(state));
+  const std::vector<LineRange> items = item_lines(state.text(), joins_lines(state));
   return item < items.size() ? items[item] : LineRange{};
 }
 
@@ -63,6 +64,56 @@ std::vector<shell::TextMark> marks_of(const Frame& frame, const PromptBox& box, 
   return marks;
 }
 
+/// Makes the lines below all tokens, without the spaces around them.
+void find_lines(BoxTokens& shown, const State& state, const PromptBox& box, const PromptSide& side) {
+  shown.lines.clear();
+  shown.tokens.clear();
+  const bool is_first = &box.text == &state.text();
+  const std::vector<LineRange> items = is_first ? item_lines(box.text, joins_lines(state)) : std::vector<LineRange>();
+  for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
+    if (is_first && item >= items.size()) break;
+    const LineRange range = is_first ? items[item] : line_of(state, box, item);
+    for (std::uint32_t i = 0; i < side.prompt[item].size(); ++i) {
+      const text::Token& token = side.prompt[item][i];
+      if (token.sequence != box.sequence || token.bytes.is_empty()) continue;
+      std::size_t begin = range.begin + token.bytes.begin, end = std::min(range.begin + token.bytes.end, range.end);
+      while (begin < end && box.text[begin] == ' ') ++begin;
+      while (begin < end && box.text[end - 1] == ' ') --end;
+      if (begin >= end || (!shown.lines.empty() && begin < shown.lines.back().end)) continue;
+      shown.lines.push_back({.begin = begin, .end = end, .color = shown.color, .is_line = true});
+      shown.tokens.push_back({.item = item, .token = side.tokens.start(item) + i});
+    }
+  }
+}
+
+/// Tints the tokens as the followed query attends to them.
+void shade_keys(Frame& frame, const BoxTokens& shown, const PromptSide& side, std::vector<shell::TextMark>& marks) {
+  constexpr float kFaintest = 0.02F;
+  const std::vector<float> shades = token_shades(frame, side.tokens);
+  for (std::size_t i = 0; i < (shades.empty() ? 0 : shown.tokens.size()); ++i) {
+    const auto [item, token] = shown.tokens[i];
+    if (item != frame.state.selection.batch || token >= shades.size() || !(shades[token] >= kFaintest)) continue;
+    const auto alpha = static_cast<std::uint32_t>(255.0F * std::min(shades[token], 1.0F));
+    marks.push_back(
+        {.begin = shown.lines[i].begin, .end = shown.lines[i].end, .color = shell::with_alpha(frame.ui.theme().key, alpha)});
+  }
+}
+
+/// Adds the lines below the pinned row's and column's tokens, which are written in their roles' colours.
+void mark_pinned(const Frame& frame, const BoxTokens& shown, const PromptSide& side, std::vector<shell::TextMark>& marks) {
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  const auto mark = [&](std::uint32_t token, shell::Color color) {
+    const auto is_it = [&](const ChipTarget& of) { return of.item == frame.state.selection.batch && of.token == token; };
+    const auto found = std::ranges::find_if(shown.tokens, is_it);
+    if (found == shown.tokens.end()) return;
+    shell::TextMark line = shown.lines[static_cast<std::size_t>(found - shown.tokens.begin())];
+    line.color = line.ink = color;
+    marks.push_back(line);
+  };
+  if (pinned && side.is_key) mark(pinned->key, frame.ui.theme().key);
+  if (pinned && side.is_query) mark(pinned->query, frame.ui.theme().query);
+}
+
 }  // namespace
 
 std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target) {
@@ -76,6 +127,24 @@ std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target) {
                     .is_key = &result.input->keys(kind) == &tokens};
 }
 
+std::vector<std::vector<text::Token>> find_tokens(const std::string& text, const model::TokenBatch& tokens) {
+  const std::vector<LineRange> lines = item_lines(text);
+  std::vector<std::vector<text::Token>> found(tokens.texts.size());
+  for (std::uint32_t item = 0; item < std::min(tokens.texts.size(), lines.size()); ++item) {
+    const std::string_view line = std::string_view(text).substr(lines[item].begin, lines[item].end - lines[item].begin);
+    std::size_t from = 0;
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(tokens.lengths[item], tokens.texts[item].size()); ++i) {
+      const std::string& word = tokens.texts[item][i];
+      text::Token& token = found[item].emplace_back();
+      const std::size_t at = line.find(word, from);
+      if (at == std::string_view::npos) continue;
+      from = at + word.size();
+      token.bytes = {.begin = static_cast<std::uint32_t>(at), .end = static_cast<std::uint32_t>(from)};
+    }
+  }
+  return found;
+}
+
 shell::FieldFocus text_box_focus(Frame& frame) {
   return static_cast<shell::FieldFocus>(std::exchange(frame.transient.text_focus, TextFocus::None));
 }
@@ -84,31 +153,54 @@ void draw_prompt_caption(Frame& frame, const char* text) {
   write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
 }
 
+bool draw_line_field(Frame& frame, const char* name, std::string& text, shell::TextFieldOptions options, shell::Color ink) {
+  const TextStyleScope style(frame.ui.fonts().line, ink != 0 ? ink : frame.ui.theme().text);
+  options.height = shell::text_field_height(1.0F);
+  options.most_height = shell::text_field_height(kMaxShownRows);
+  const bool is_changed = frame.ui.text_field(fmt::format("##{}", name).c_str(), text, options);
+  frame.mark(name, last_item_rect());
+  return is_changed;
+}
+
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,
                                           const std::optional<ChipTarget>& pointed, bool* is_changed) {
   std::vector<shell::TextMark> marks;
   if (side) marks = marks_of(frame, box, *side, pointed);
   shell::TextPointer pointer;
   const bool is_first = &box.text == &frame.state.text();
-  if (is_first && frame.state.model().is_chat) {
+  if (is_first && is_model(frame.state.source) && frame.state.model().is_chat) {
     for (const text::ByteRange role : text::role_ranges(box.text))
       marks.push_back({.begin = role.begin, .end = role.end, .color = frame.ui.theme().output});
   }
-  ImGui::PushStyleColor(ImGuiCol_Text, box.ink != 0 ? box.ink : frame.ui.theme().text);
-  const bool was_changed = frame.ui.text_field(fmt::format("##{}", box.name).c_str(), box.text,
-                                               {.height = shell::text_field_height(kFewestRows),
-                                                .most_height = shell::text_field_height(kMaxPromptRows),
-                                                .focus = is_first ? text_box_focus(frame) : shell::FieldFocus::None,
-                                                .hint = box.hint,
-                                                .marks = marks,
-                                                .pointer = &pointer});
-  ImGui::PopStyleColor();
+  const std::vector<shell::TextMark> tinted = marks;
+  if (box.shown && side) {
+    BoxTokens& shown = *box.shown;
+    const shell::Color color = shell::with_alpha(frame.ui.theme().text_dim, 0xA0);
+    if (shown.run != frame.result.run || shown.color != color) {
+      shown.run = frame.result.run;
+      shown.color = color;
+      find_lines(shown, frame.state, box, *side);
+    }
+    shade_keys(frame, shown, *side, marks);
+    mark_pinned(frame, shown, *side, marks);
+  }
+  const bool was_changed =
+      draw_line_field(frame, box.name, box.text,
+                      {.focus = is_first ? text_box_focus(frame) : shell::FieldFocus::None,
+                       .hint = box.hint,
+                       .marks = marks,
+                       .lines = box.shown ? std::span(std::as_const(box.shown->lines)) : std::span<const shell::TextMark>(),
+                       .pointer = &pointer},
+                      box.ink);
   if (is_changed != nullptr) *is_changed = was_changed;
-  frame.mark(box.name, last_item_rect());
-  for (const shell::TextMark& mark : marks)
+  for (const shell::TextMark& mark : tinted)
     frame.mark(fmt::format("{}.mark.{}-{}", box.name, mark.begin, mark.end), last_item_rect());
   if (!side) return std::nullopt;
-  if (pointer.hovered) return token_at(frame.state, box, *side, *pointer.hovered);
+  if (pointer.hovered) {
+    const std::optional<ChipTarget> token = token_at(frame.state, box, *side, *pointer.hovered);
+    if (token && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) open_token_menu(frame, side->tokens, *token);
+    return token;
+  }
   if (!pointer.caret) return std::nullopt;
   // The caret is after the last typed character.
   return token_at(frame.state, box, *side, *pointer.caret > 0 ? *pointer.caret - 1 : 0);

@@ -7,7 +7,6 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMinSecondRows = 2.0F, kMaxSecondRows = 7.0F;
 constexpr std::uint32_t kMaxShownTokens = 200;
 
 /// Draws tokens of the selected line; those that differ from their counterparts in the first text, or have none, in the
@@ -54,23 +53,12 @@ void draw_head(Frame& frame) {
 }  // namespace
 
 void draw_second_text(Frame& frame) {
-  if (!has_second_text(frame.state)) {
-    const TextStyleScope small(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    if (draw_small_button(frame, "text.second.open", "Compare with a second text",
-                          "Two texts, of any lengths: maps, logits, predictions and patching show how they differ."))
-      frame.start_command("compare.second_text");
-    return;
-  }
-  ImGui::Dummy({1.0F, 2.0F});
   draw_head(frame);
   std::string text = second_text(frame.state);
   const bool takes_keys = std::exchange(frame.transient.focuses_second_text, false);
-  const bool is_changed = frame.ui.text_field("##text.second", text,
-                                              {.height = shell::text_field_height(kMinSecondRows),
-                                               .most_height = shell::text_field_height(kMaxSecondRows),
-                                               .focus = takes_keys ? shell::FieldFocus::SelectAll : shell::FieldFocus::None,
-                                               .hint = "What the first text is compared with"});
-  frame.mark("text.second", last_item_rect());
+  const bool is_changed = draw_line_field(frame, "text.second", text,
+                                          {.focus = takes_keys ? shell::FieldFocus::SelectAll : shell::FieldFocus::None,
+                                           .hint = "What the first text is compared with"});
   if (is_changed) compare_with_text(frame.state, std::move(text));
   if (!frame.result.baseline_error.empty()) {
     write_wrapped(frame.ui.fonts().small, frame.ui.theme().warning,

@@ -89,6 +89,27 @@ std::string experts_of_token(Frame& frame, const ChipTarget& token) {
   return fmt::format("layer {}: {}", block.layer.value, text);
 }
 
+std::vector<float> token_shades(Frame& frame, const model::TokenBatch& tokens) {
+  const std::optional<std::uint32_t> followed = frame.transient.followed_query(frame.state);
+  const bool is_key = &frame.result.input->keys(frame.state.selection.block.kind) == &tokens;
+  return is_key && followed && !frame.transient.aim.conceals ? weights_of_row(frame, *followed) : std::vector<float>();
+}
+
+void point_at_token(Frame& frame, const model::TokenBatch& tokens, const ChipTarget& token) {
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  if (token.item != frame.state.selection.batch) return;
+  if (&frame.result.input->queries(kind) == &tokens) frame.point_at(LockedToken{MapSide::Query, token.token});
+  if (&frame.result.input->keys(kind) == &tokens) frame.point_at(LockedToken{MapSide::Key, token.token});
+}
+
+void open_token_menu(Frame& frame, const model::TokenBatch& tokens, const ChipTarget& token) {
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const bool is_query = &frame.result.input->queries(kind) == &tokens;
+  if (!is_query && &frame.result.input->keys(kind) != &tokens) return;
+  frame.state.selection.batch = token.item;
+  frame.transient.token_menu = {.side = is_query ? MapSide::Query : MapSide::Key, .token = token.token};
+}
+
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked) {
   const model::ModelInput& input = *frame.result.input;
@@ -109,23 +130,15 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   marks.shows_padding = is_notebook(frame.state.source);  // whose input has it
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 
-  std::vector<float> shades;
-  const std::optional<std::uint32_t> followed = frame.transient.followed_query(frame.state);
-  if (is_key && followed && !frame.transient.aim.conceals) shades = weights_of_row(frame, *followed);
+  const std::vector<float> shades = token_shades(frame, tokens);
   marks.shades = shades;
 
   const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
   const std::optional<ChipTarget>& pointed = events.hovered ? events.hovered : also_marked;
-  if (pointed && pointed->item == frame.state.selection.batch) {
-    if (is_query) frame.point_at(LockedToken{MapSide::Query, pointed->token});
-    if (is_key) frame.point_at(LockedToken{MapSide::Key, pointed->token});
-  }
+  if (pointed) point_at_token(frame, tokens, *pointed);
   if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
   if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
-  if (events.right_clicked && (is_query || is_key)) {
-    frame.state.selection.batch = events.right_clicked->item;
-    frame.transient.token_menu = {.side = is_query ? MapSide::Query : MapSide::Key, .token = events.right_clicked->token};
-  }
+  if (events.right_clicked) open_token_menu(frame, tokens, *events.right_clicked);
   return events.hovered;
 }
 

@@ -72,8 +72,8 @@ void Steps::follow_link() {
     desk_.undo.seal();
     if (newest != linked_->steps.end()) show_step(*newest);
     desk_.tell(
-        fmt::format("{} sends attention to this window while it computes; the slider of steps is in the "
-                    "sidebar.",
+        fmt::format("{} sends attention to this window while it computes; the chip Step has the slider of "
+                    "steps.",
                     linked_->name.empty() ? "A program" : linked_->name));
     return;
   }
@@ -98,7 +98,7 @@ void Steps::take_jobs() {
     desk_.stop_generating();
     desk_.undo.seal();
     select_capture(desk_.state, utf8(steps.steps.back().file));
-    desk_.tell(fmt::format("{} steps of {}; the slider of steps is in the sidebar.", steps.steps.size(), steps.name));
+    desk_.tell(fmt::format("{} steps of {}; the chip Step has the slider of steps.", steps.steps.size(), steps.name));
   });
 }
 
@@ -222,12 +222,15 @@ constexpr std::uint64_t kBytesPerMib = std::uint64_t{1} << 20;
 
 }  // namespace
 
-void Steps::section(Frame& frame) {
-  if (!shown() && (!adopted_ || room_.series().scalars.empty())) return;
-  draw_section(frame, desk_.layout.sidebar, "link", "Steps", is_open_, [&] { draw(frame); });
+FeatureChip Steps::chip(const Frame& /*frame*/) {
+  const std::optional<std::size_t> index = shown();
+  if (!index && (!adopted_ || room_.series().scalars.empty())) return {};
+  return {.id = "series",
+          .label = index ? fmt::format("Step {}", room_.series().steps[*index].name) : "Steps",
+          .help = "The steps of a training: a slider chooses the one on show."};
 }
 
-void Steps::draw(Frame& frame) {
+void Steps::panel(Frame& frame) {
   Form form(frame, desk_.typed, "series");
   const StepSeries& series = room_.series();
   const std::optional<std::size_t> index = shown();

@@ -269,7 +269,7 @@ RowChoice draw_top_row(Frame& frame, const RowContext& context) {
   }
   RowChoice choice;
   const float y = origin.y + std::round((height - kFoldButtonEdge) * 0.5F);
-  if (context.layout.has_sidebar())
+  if (context.layout.has_left())
     choice.folds_sidebar = draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {kMargin, y});
   const float right = width - kMargin - kFoldButtonEdge;
   if (context.layout.has_grid()) choice.folds_grid = draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y});

@@ -85,6 +85,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session), options.kept),
       palette_(desk_, models_, lessons_, sessions_, *this),
       check_(desk_),
+      chips_(desk_),
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !desk_.settings.device.empty()),
       shown_inputs_(run_inputs(State{})),

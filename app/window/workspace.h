@@ -8,15 +8,16 @@
 #include "app/state/looks.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/prompt_panel.h"
 #include "app/widgets/token_menu.h"
 #include "app/window/check.h"
+#include "app/window/chips.h"
 #include "app/window/dialogs/export_dialog.h"
 #include "app/window/dialogs/help_dialogs.h"
 #include "app/window/palette.h"
 #include "app/window/sessions.h"
 #include "app/window/sidebar/panels.h"
 #include "app/window/steps.h"
+#include "app/window/text_line.h"
 #include "app/window/typed_row.h"
 #include "app/window/view_area.h"
 #include "core/sleep_watch.h"
@@ -131,7 +132,7 @@ class Workspace final : private CommandHost {
   /// Returns the row whose weights shade the keys' chips.
   std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query(desk_.state); }
   /// Returns the text of the target's box while the model writes it.
-  const std::string& shown_translation() const { return prompt_memory_.translation; }
+  const std::string& shown_translation() const { return text_.prompt.translation; }
   const Generation& generation() const { return desk_.generation; }
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
   /// Writes the figure of the view on screen as SVG, PDF or PNG. Returns what a reader misses in it. Throws Error in one
@@ -268,16 +269,16 @@ class Workspace final : private CommandHost {
   void stop_generating() override { desk_.stop_generating(); }
 
   // workspace_draw.cpp
-  /// Draws all but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown
-  /// before a model arrives.
+  /// Draws all but the menus. `menus` is of the state, `frame` of what the panes show: it, or what was there before a model.
   void draw(Frame& menus, Frame& frame);
   void draw_menu(Frame& frame);
   void draw_welcome(Frame& frame);
-  /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
-  void open_text_section();
-  bool has_two_texts(const State& state) const;
-  void draw_lesson(Frame& frame);
-  void draw_sidebar(Frame& frame);
+  void reach_text();
+  bool has_two_texts(const State& state) const;  ///< an encoder–decoder's
+  bool has_left() const { return lessons_.player().is_open() || (chips_.has_docked() && !desk_.is_presenting); }
+  void draw_left(Frame& frame);
+  void draw_text(Frame& frame);
+  void draw_chips(Frame& frame);
   void draw_views_row(Frame& frame);
   void draw_center(Frame& frame);
   void draw_status(Frame& frame);
@@ -294,7 +295,7 @@ class Workspace final : private CommandHost {
   void request_what_is_seen();
   void save_screenshot();
   // workspace_sections.cpp
-  /// Is a text being edited that isn't a dialog's? The dialog may be closed already.
+  /// Is a text being edited that isn't a dialog's?
   bool is_writing() const { return desk_.ui.is_typing() && !types_in_dialog_; }
   /// Frames that begin and end what is_arriving() means for the keyboard.
   void follow_arrival(double now_s);
@@ -309,8 +310,8 @@ class Workspace final : private CommandHost {
   void draw_notice(Frame& frame);
   void draw_context_menus(Frame& frame);
   std::string menu_title(MenuTarget target) const;
-  void draw_text_section(Frame& frame);
-  void draw_model_section(Frame& frame, const PresetInfo* preset);
+  void draw_chip_panel(Frame& frame, std::string_view panel);
+  void draw_model_panel(Frame& frame);
   std::string error_of(ErrorSection section) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
@@ -326,8 +327,9 @@ class Workspace final : private CommandHost {
   Sessions sessions_;
   Palette palette_;
   MachineCheck check_;
+  Chips chips_;
   std::vector<std::unique_ptr<Feature>> added_;  ///< besides
-  std::vector<Feature*> features_ = {&models_, &lessons_, &steps_, &sessions_, &palette_, &check_};
+  std::vector<Feature*> features_ = {&models_, &lessons_, &steps_, &sessions_, &palette_, &check_, &chips_};
   std::string renderer_;
   SleepWatch sleep_;                          ///< since the engine's device was opened the last time
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
@@ -347,13 +349,12 @@ class Workspace final : private CommandHost {
   ShownViews shown_views_;
   ItemRects items_;
   ItemTips tips_;
-  TextPanelMemory text_memory_;
-  PromptPanelMemory prompt_memory_;
+  TextLineMemory text_;
   TokenMenu token_menu_;
   std::optional<MenuTarget> asked_menu_;  ///< opens with the next frame
   MenuTarget menu_target_ = MenuTarget::Cell;
   bool had_two_texts_ = false;             ///< in the last frame
-  float texts_height_ = 150.0F;            ///< that the two texts wanted in the last frame
+  float text_height_ = 42.0F;              ///< that the text's line wanted in the last frame
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
   bool types_in_dialog_ = false;

@@ -108,7 +108,7 @@ TEST_SUITE("gpu") {
       const chart::Rect last = ui.rect("welcome.4");
       CHECK_FALSE(ui.sees("welcome.5"));
       CHECK(last.origin.x + last.size.x <= static_cast<float>(width));
-      CHECK(last.end().y < ui.rect("section.text").origin.y);  // nothing of the panel is cut off
+      CHECK(last.end().y < ui.rect("text.edit").origin.y);  // nothing of the panel is cut off
     }
     ui.press(Key::Escape);
     CHECK_FALSE(ui.sees("welcome.0"));

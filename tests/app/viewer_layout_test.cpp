@@ -130,7 +130,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the thumbnails of the grid use the panel's width, and the selected head's numbers are in sight below them") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    for (const glm::uvec2 size : {glm::uvec2(1280, 750), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+    for (const glm::uvec2 size : {glm::uvec2(1280, 800), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
       ui.resize(size.x, size.y);
       CAPTURE(size.x);
       const chart::Rect first = ui.rect("grid.encoder.0.0"), last = ui.rect("grid.encoder.3.7");
@@ -159,7 +159,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().notice().is_shown());
   }
 
-  TEST_CASE("the sidebar has the masks in sight at 1024 × 640; facts of the model are unfolded by a click") {
+  TEST_CASE("masks are in sight at 1024 × 640; facts of the model are unfolded by a click") {
     UiDriver ui(of_captions(), open_gpu_runner);
     ui.resize(1024, 640);
     CHECK(ui.rect("mask.causal").end().y < ui.rect("status.time").origin.y);

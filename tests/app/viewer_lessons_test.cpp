@@ -103,7 +103,7 @@ const std::map<std::string, std::vector<Play>>& plays() {
         {moves(1, -1), moves(1, 0)},
         {pins(12, 3), pins(12, 4)},
         {presses(Key::K), moves(0, 1)},
-        {clicks("status.reset.button"), presses(Key::Right)}}},
+        {clicks("change.all"), presses(Key::Right)}}},
       {"8-without-the-mask",
        {{presses(Key::C), presses(Key::P)},
         {presses(Key::Digit1), presses(Key::Digit2)},

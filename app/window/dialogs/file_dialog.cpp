@@ -46,8 +46,8 @@ const Words& words_of(FilePurpose purpose) {
                                   .extensions = {".json", ".png", ".svg", ".pdf"}};
   static const Words kOpenText{.title = "Open text",
                                .help =
-                                   "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where the "
-                                   "sidebar says so; Undo brings back the text that is shown now",
+                                   "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where its "
+                                   "settings say so; Undo brings back the text that is shown now",
                                .button = "Open",
                                .prefix = "text_file.",
                                .hint = "~/text.txt",

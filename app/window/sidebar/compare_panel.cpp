@@ -136,7 +136,7 @@ void draw_changed_cells(Frame& frame, Form& form) {
 
 }  // namespace
 
-void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
+void draw_compare_panel(Frame& frame, NumberBeingTyped& typed, bool can_open_text) {
   Form form(frame, typed, "compare");
   CompareChoices& compare = frame.state.compare;
   if (!compare.baseline) {
@@ -147,6 +147,10 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
                                                "open a second text (Ctrl+T): maps show what "
                                                "that changes.");
     if (form.button("freeze", "Keep as baseline")) frame.start_command("compare.freeze");
+    if (can_open_text &&
+        draw_button(frame, "text.second.open", "Compare with a second text",
+                    "Two texts, of any lengths: maps, logits, predictions and patching show how they differ."))
+      frame.start_command("compare.second_text");
     return;
   }
   const std::string with = compared_with(frame.state);

@@ -310,9 +310,7 @@ void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& ch
 LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const LessonProgress& progress,
                                LessonPanelMemory& memory) {
   LessonChoice choice;
-  const float top = ImGui::GetCursorPosY();
   const float room = std::max(ImGui::GetContentRegionAvail().y - memory.footer, 40.0F);
-  float content = 0.0F;
   // The content is as wide as beside a scroll bar, also where there is none: a table that only fits without it would come
   // and go with it.
   ImGui::SetNextWindowContentSize(
@@ -326,7 +324,6 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
     } else {
       draw_list(frame, player, progress, choice);
     }
-    content = ImGui::GetCursorPosY();
   }
   ImGui::EndChild();
   const float footer = ImGui::GetCursorPosY();
@@ -335,13 +332,8 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
   } else if (draw_button(frame, "Close", "lesson.close", 96.0F)) {
     choice = {.what = What::Close};
   }
-  memory.footer = ImGui::GetCursorPosY() - footer + ImGui::GetStyle().ItemSpacing.y;
-  if (content > 0.0F) memory.wanted = std::ceil(2.0F * top + content + memory.footer);
-  // A line below, as between the sidebar's sections.
-  const ImVec2 origin = ImGui::GetWindowPos();
-  const float bottom = origin.y + ImGui::GetWindowHeight() - 0.5F;
-  ImGui::GetWindowDrawList()->AddLine({origin.x, bottom}, {origin.x + ImGui::GetWindowWidth(), bottom},
-                                      frame.ui.theme().border);
+  const float height = ImGui::GetCursorPosY() - footer + ImGui::GetStyle().ItemSpacing.y;
+  if (height != std::exchange(memory.footer, height)) frame.ui.request_redraw(2);
   return choice;
 }
 

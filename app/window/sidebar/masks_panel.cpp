@@ -190,8 +190,6 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
   std::uint32_t tokens = kShortest;
   if (shape != frame.result.shapes.end()) tokens = std::max({tokens, shape->second.queries, shape->second.keys});
 
-  form.toggle("causal", "Causal", mask.rule.causal, "C", "A query sees only keys up to its own position.");
-  form.toggle("padding", "Padding", mask.rule.key_padding, "P", "Keys that are padding are masked.");
   form.slider("window", "Window", mask.rule.window, std::max(tokens, mask.rule.window),
               "A query sees only keys that are less than so many tokens away.");
   form.slider(
