@@ -9,6 +9,8 @@ namespace headlight::app {
 
 /// Limits of a figure's size and resolution.
 inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F, kMinWidth_mm = 30.0F;
+/// Widths of a journal's column and of its page.
+inline constexpr float kColumn_mm = 84.0F, kPage_mm = 174.0F;
 inline constexpr std::uint32_t kMinDpi = 48, kMaxDpi = 960;
 
 /// Read a theme's name; a length on paper in mm, of which a number alone is one too: "84mm", "8.4cm", "3.3in", "239pt",

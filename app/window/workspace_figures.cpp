@@ -56,13 +56,12 @@ std::string Workspace::csv(glm::uvec2 size, float content_scale, double now_s) {
                         : view_says_);
 }
 
-std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path) const {
+std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path, const Choices& look) const {
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
-  const std::unique_ptr<exporting::Drawing> noted = shown_figure();
+  const std::unique_ptr<exporting::Drawing> noted = on_page(*shown_figure(), desk_.state.view.tab, look);
   exporting::DrawingOutput output = noted->output();
-  output.session = fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion,
-                               portable_state(desk_.state, path.parent_path()));
+  output.session = portable_session(desk_.state, path.parent_path());
   const auto draw = [&](exporting::Canvas& canvas) { noted->draw(canvas); };
   write_file_atomically(path, exporting::encode(noted->size(), output, *format, draw));
   return exporting::notes_of(*noted);

@@ -34,6 +34,30 @@ Paper paper_of(const FigureStyle& style) {
           .stripe = {176, 180, 187}};
 }
 
+FigureStyle on_paper(const FigureStyle& style, FigureStyle page) {
+  const FigureParts& own = style.parts;
+  page.parts = {.title = page.parts.title && own.title,
+                .settings = page.parts.settings && own.settings,
+                .labels = page.parts.labels && own.labels,
+                .bar = page.parts.bar && own.bar,
+                .legend = page.parts.legend && own.legend,
+                .numbers = page.parts.numbers && own.numbers,
+                .word_marks = page.parts.word_marks};
+  if (page.map_edge == 0.0F) page.map_edge = style.map_edge;
+  page.color_map = style.color_map;
+  page.scale = style.scale;
+  page.spread = style.spread;
+  page.limits = style.limits;
+  return page;
+}
+
+void drop_marks(std::vector<std::string>& tokens) {
+  constexpr std::string_view kMark = "\u00B7";
+  for (std::string& token : tokens) {
+    if (token.starts_with(kMark) && token != kMark) token.erase(0, kMark.size());
+  }
+}
+
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session) {
   DrawingOutput output = {.title = printable(title),
                           .png_scale = style.png_scale,
