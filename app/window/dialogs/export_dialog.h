@@ -93,7 +93,9 @@ class ExportDialog {
   ExportProgress progress() const;
   void draw_figure_page(Frame& frame, Settings& settings, const DrawView& draw_view);
   void draw_page_group(Frame& frame, Form& form);
+  void draw_look_groups(Frame& frame, Form& form);
   void draw_file_group(Frame& frame, Form& form);
+  void draw_folder(Frame& frame, Form& form);
   void draw_more(Frame& frame, Form& form, std::string& directory);
   void draw_many_files(Frame& frame, std::string& directory);
   void draw_names(Frame& frame);

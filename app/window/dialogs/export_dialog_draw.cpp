@@ -130,6 +130,22 @@ void ExportDialog::draw_page_group(Frame& frame, Form& form) {
   if (is_width_free_ && form.setting(kFigureDetails.width_mm, figure_)) free_width_mm_ = figure_[kFigureDetails.width_mm];
 }
 
+void ExportDialog::draw_look_groups(Frame& frame, Form& form) {
+  draw_heading(frame, "Look");
+  form.setting(kFigureDetails.is_dark, figure_);
+  form.setting(kFigureDetails.is_transparent, figure_);
+  form.setting(kFigureDetails.font, figure_);
+  form.setting(kFigureLook.color_map, figure_);
+  draw_heading(frame, "Contents");
+  form.setting(kFigureLook.title, figure_);
+  std::array<bool, 7> parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) parts.at(i) = std::get<bool>(figure_.value(*kFigureParts.settings.at(i)));
+  draw_switches(
+      frame, "part", [](std::size_t i) { return kFigureParts.settings.at(i)->text.label; }, parts,
+      [](std::size_t i) { return std::string(kFigureParts.settings.at(i)->text.help); });
+  for (std::size_t i = 0; i < parts.size(); ++i) figure_.put(*kFigureParts.settings.at(i), parts.at(i));
+}
+
 void ExportDialog::draw_file_group(Frame& frame, Form& form) {
   draw_heading(frame, "File");
   form.segments("file", "Format", kFormats, format_,
@@ -139,13 +155,17 @@ void ExportDialog::draw_file_group(Frame& frame, Form& form) {
   const std::string proposed = proposed_name(frame.state);
   frame.ui.text_field("##name", name_, {.width = width, .hint = proposed.c_str(), .limit = 200});
   mark_last_item(frame, "export.name", "Of the file, in the folder below; empty: by what the figure shows.");
+  draw_folder(frame, form);
+  form.toggle("session", "Carries the session", has_session_, {},
+              "The figure's text and settings go into its file, from which the window opens them again.");
+}
+
+void ExportDialog::draw_folder(Frame& frame, Form& form) {
   const float room = form.label("Folder", nullptr), browse = button_width("Browse") + ImGui::GetStyle().ItemSpacing.x;
   frame.ui.text_field("##folder", typed_directory_, {.width = room - browse, .hint = "~/headlight"});
   mark_last_item(frame, "export.folder");
   ImGui::SameLine();
   if (draw_button(frame, "export.browse", "Browse")) folders_.open(expand_home(typed_directory_));
-  form.toggle("session", "Carries the session", has_session_, {},
-              "The figure's text and settings go into its file, from which the window opens them again.");
 }
 
 void ExportDialog::draw_more(Frame& frame, Form& form, std::string& directory) {
@@ -186,6 +206,7 @@ void ExportDialog::draw_many_files(Frame& frame, std::string& directory) {
   std::array<const char*, 3> reaches = kReaches;
   if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
   if (form.segments("reach", "Of", reaches, reach)) reach_ = static_cast<Reach>(reach);
+  draw_folder(frame, form);
   draw_label(frame, "Matrices");
   draw_switches(
       frame, "stage",
@@ -303,25 +324,16 @@ void ExportDialog::draw_figure_page(Frame& frame, Settings& settings, const Draw
   ImGui::BeginGroup();
   ImGui::BeginChild("settings", {kColumnWidth, height - 3.0F * line}, false, ImGuiWindowFlags_NoBackground);
   Form form(frame, typed_, "export");
-  draw_page_group(frame, form);
-  draw_heading(frame, "Look");
-  form.setting(kFigureDetails.is_dark, figure_);
-  form.setting(kFigureDetails.is_transparent, figure_);
-  form.setting(kFigureDetails.font, figure_);
-  form.setting(kFigureLook.color_map, figure_);
-  draw_heading(frame, "Contents");
-  form.setting(kFigureLook.title, figure_);
-  std::array<bool, 7> parts{};
-  for (std::size_t i = 0; i < parts.size(); ++i) parts.at(i) = std::get<bool>(figure_.value(*kFigureParts.settings.at(i)));
-  draw_switches(
-      frame, "part", [](std::size_t i) { return kFigureParts.settings.at(i)->text.label; }, parts,
-      [](std::size_t i) { return std::string(kFigureParts.settings.at(i)->text.help); });
-  for (std::size_t i = 0; i < parts.size(); ++i) figure_.put(*kFigureParts.settings.at(i), parts.at(i));
-  draw_file_group(frame, form);
-  ImGui::Spacing();
-  if (form.fold("more", "More: other figures, parts of maps, many files", shows_more_,
-                "Settings that are rarely changed, and numbers and figures of many heads at once."))
+  if (shows_more_) {
+    if (draw_button(frame, "export.more", "Back to the figure")) shows_more_ = false;
     draw_more(frame, form, settings.export_directory);
+  } else {
+    draw_page_group(frame, form);
+    draw_look_groups(frame, form);
+    draw_file_group(frame, form);
+    ImGui::Spacing();
+    if (draw_button(frame, "export.more", "More: other figures, parts of maps, many files\u2026")) shows_more_ = true;
+  }
   ImGui::EndChild();
   draw_progress(frame);
   draw_figure_buttons(frame, settings.export_directory);

@@ -14,7 +14,7 @@ namespace headlight::app {
 namespace {
 
 constexpr std::uint64_t kPreviewKey = 0x5052'4556'0000;  // of the image, no tile's
-constexpr float kEdge = 16.0F;                           // around the page
+constexpr float kAroundPage = 16.0F;                     // around the page
 constexpr float kMaxScale = 2.0F;                        // a small figure isn't blown up
 
 /// The input of a figure's layout, for the engine's thread.
@@ -138,7 +138,7 @@ void FigurePreview::draw(Frame& frame, Engine& engine, const WantedFigure& wante
   const shell::Theme& theme = frame.ui.theme();
   fill_rect(corner, corner + room, theme.field, 6.0F);
   if (!frame.result.network || !frame.result.input) return;
-  const glm::vec2 inside = room - 2.0F * kEdge;
+  const glm::vec2 inside = room - 2.0F * kAroundPage;
   try {
     if (!trouble.empty()) throw Error("{}", trouble);
     if (wanted.kind == nullptr && !wanted.drawing) throw Error("this view has no figure of what it shows now");
@@ -149,14 +149,14 @@ void FigurePreview::draw(Frame& frame, Engine& engine, const WantedFigure& wante
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (!trouble_.empty() || !shown_) {
     const std::string& text = trouble_.empty() ? std::string("Drawing the figure\u2026") : trouble_;
-    const glm::vec2 at = corner + kEdge;
+    const glm::vec2 at = corner + kAroundPage;
     list->AddText(nullptr, 0.0F, {at.x, at.y}, ImGui::GetColorU32(ImGuiCol_Text), text.c_str(), nullptr, inside.x);
     return;
   }
   const glm::vec2 size = glm::vec2(shown_->image.width, shown_->image.height) / frame.ui.scale();
   const glm::vec2 free = inside - size, pointed = glm::clamp((pointer_position() - corner) / room, 0.0F, 1.0F);
   const glm::vec2 from =
-      corner + kEdge +
+      corner + kAroundPage +
       glm::vec2(free.x > 0.0F ? free.x * 0.5F : free.x * pointed.x, free.y > 0.0F ? free.y * 0.5F : free.y * pointed.y);
   shell::HeatmapImage image;
   image.key = kPreviewKey;

@@ -19,7 +19,6 @@ void draw_remark_line(Frame& frame, const char* text, shell::Color color) {
 
 void PictureForm::open(const std::string& folder, ScreenshotArea area) {
   area_ = area;
-  is_figure_ = false;
   typed_ = (folder.empty() ? std::string("~") : folder) + "/headlight.png";
   trouble_.clear();
   files_.close();
@@ -27,20 +26,14 @@ void PictureForm::open(const std::string& folder, ScreenshotArea area) {
 }
 
 void PictureForm::draw_area(Frame& frame) {
-  static const std::array<std::string, 3> kAreas = {"whole window", "this view", "figure"};
-  constexpr std::size_t kFigure = 2;
-  std::size_t area = is_figure_ ? kFigure : static_cast<std::size_t>(area_);
+  static const std::array<std::string, 2> kAreas = {"whole window", "this view"};
+  auto area = static_cast<std::size_t>(area_);
   if (draw_segmented(frame, "screenshot.area", kAreas, area)) {
-    is_figure_ = area == kFigure;
-    if (!is_figure_) area_ = static_cast<ScreenshotArea>(area);
-    fs::path path = typed_;
-    typed_ = utf8(path.replace_extension(is_figure_ ? ".svg" : ".png"));
+    area_ = static_cast<ScreenshotArea>(area);
     focus_ = shell::FieldFocus::SelectAll;
   }
   draw_remark_line(frame,
-                   is_figure_
-                       ? "What this view shows, drawn anew for a paper, on white: the name ends in .svg, .pdf or .png."
-                       : "What is on screen, as .png.",
+                   "What is on screen, as .png; a name that ends in .svg or .pdf gets the view drawn anew for a paper.",
                    frame.ui.theme().text_dim);
 }
 
@@ -63,8 +56,8 @@ bool PictureForm::confirm() {
     path_ = expand_home(typed_);
     // A vector format can only be the figure's.
     const bool is_vector = path_->extension() == ".svg" || path_->extension() == ".pdf";
-    is_figure_ = is_figure_ || is_vector;
-    if (path_->extension() != ".png" && !is_vector) *path_ += is_figure_ ? ".svg" : ".png";
+    is_figure_ = is_vector;
+    if (path_->extension() != ".png" && !is_vector) *path_ += ".png";
     constexpr int kDialogFades = 3;  // the frame being built still shows it
     frames_to_wait_ = kDialogFades;
     return true;

@@ -9,10 +9,10 @@ namespace headlight::app {
 struct Picture {
   std::filesystem::path path;
   ScreenshotArea area = ScreenshotArea::Window;
-  bool is_figure = false;  ///< instead: the view's figure for a paper, as SVG, PDF or PNG by the path's ending
+  bool is_figure = false;  ///< instead: the view's figure for a paper, as SVG or PDF by the path's ending
 };
 
-/// The part of the Export dialog that saves what is on screen: as a PNG, or the view's figure as SVG, PDF or PNG. The
+/// The part of the Export dialog that saves what is on screen: as a PNG, or the view's figure as SVG or PDF. The
 /// picture is taken a few frames later, when the dialog is gone from the window.
 class PictureForm {
  public:
