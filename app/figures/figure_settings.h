@@ -22,7 +22,7 @@ SettingValue parse_edge(const std::string& flag, const std::string& text);
 // How exported figures look: members of ExportOptions, of the figure's own record in its file, fields of the Export dialog,
 // and flags.
 
-/// The options that the dialog's preview has beside the figure.
+/// The page, its letters and the names on it.
 struct FigureDetails : SettingGroup {
   FigureDetails() : SettingGroup{.name = "export"} {}
 
@@ -88,7 +88,7 @@ struct FigureDetails : SettingGroup {
 };
 inline const FigureDetails kFigureDetails;
 
-/// The options that the dialog has beside the list of what is written.
+/// The title, sizes and colours of what is on the page.
 struct FigureLook : SettingGroup {
   FigureLook() : SettingGroup{.name = "export"} {}
 

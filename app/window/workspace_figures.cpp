@@ -68,16 +68,17 @@ std::vector<std::string> Workspace::write_figure(const std::filesystem::path& pa
 }
 
 void Workspace::save_screenshot() {
-  const std::optional<Picture> screenshot = export_dialog_.take_picture();
-  if (!screenshot) return;
+  if (picture_.frames_to_wait == 0) return;
+  desk_.ui.request_redraw();
+  if (--picture_.frames_to_wait > 0) return;
   desk_.attempt([&] {
-    std::vector<std::string> said = {fmt::format("Saved {}", utf8(screenshot->path))};
-    if (screenshot->is_figure) {
-      std::ranges::move(write_figure(screenshot->path), std::back_inserter(said));
+    std::vector<std::string> said = {fmt::format("Saved {}", utf8(picture_.path))};
+    if (picture_.path.extension() != ".png") {
+      std::ranges::move(write_figure(picture_.path), std::back_inserter(said));
     } else {
       const shell::PixelImage window = desk_.ui.read_pixels();
-      const bool is_view = screenshot->area == ScreenshotArea::View;
-      write_png(screenshot->path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
+      const bool is_view = picture_.area == ScreenshotArea::View;
+      write_png(picture_.path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
     }
     desk_.tell(fmt::format("{}", fmt::join(said, "; ")));
   });

@@ -35,14 +35,6 @@ Paper paper_of(const FigureStyle& style) {
 }
 
 FigureStyle on_paper(const FigureStyle& style, FigureStyle page) {
-  const FigureParts& own = style.parts;
-  page.parts = {.title = page.parts.title && own.title,
-                .settings = page.parts.settings && own.settings,
-                .labels = page.parts.labels && own.labels,
-                .bar = page.parts.bar && own.bar,
-                .legend = page.parts.legend && own.legend,
-                .numbers = page.parts.numbers && own.numbers,
-                .word_marks = page.parts.word_marks};
   if (page.map_edge == 0.0F) page.map_edge = style.map_edge;
   page.color_map = style.color_map;
   page.scale = style.scale;

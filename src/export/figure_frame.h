@@ -90,7 +90,7 @@ bool has_masked(const FigureMap& map);
 /// Returns a note about the colour of cells that are NaN or infinite; "" where there are none.
 std::string odd_cells_note(const FigureMap& map);
 
-/// A style with the ground, letters and sizes of a page, and those of its parts that the page shows.
+/// A page with the colours of a style, and its map's size where the page says none.
 FigureStyle on_paper(const FigureStyle& style, FigureStyle page);
 
 /// Takes the marks from all tokens of a figure that have one.
@@ -129,8 +129,9 @@ class FigureDrawing : public Drawing {
       for (const std::size_t count : figure.rows) across = std::max(across, count);
       FigureStyle share = page;  // each panel keeps its own title
       share.map_edge = page.map_edge / static_cast<float>(across);
-      share.parts.title = share.parts.settings = true;
       for (HeatmapFigure& panel : figure.panels) {
+        share.parts.title = panel.style.parts.title;
+        share.parts.settings = panel.style.parts.settings;
         panel.style = on_paper(panel.style, share);
         if (!page.parts.word_marks) drop_marks(panel);
       }

@@ -138,17 +138,9 @@ std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, co
   return kinds;
 }
 
-void ExportDialog::open_picture(const State& state, const ExportContents& contents, const Settings& settings,
-                                ScreenshotArea area) {
-  open(state, contents, settings);
-  picture_.open(settings.export_directory, area);
-  shows_picture_ = true;
-}
-
 void ExportDialog::open(const State& state, const ExportContents& contents, const Settings& settings) {
   if (is_open_) return;
   is_open_ = true;
-  shows_picture_ = false;
   if (typed_directory_.empty()) typed_directory_ = settings.export_directory;
   if (typed_directory_.empty()) typed_directory_ = "~/headlight";
   if (std::exchange(proposed_view_, state.view.tab) != state.view.tab)
@@ -272,9 +264,19 @@ WantedFigure ExportDialog::wanted_figure(Frame& frame, const DrawView& draw_view
     return wanted;
   }
   const EngineResult& result = frame.result;
-  const std::pair of(
-      result.run, result.tiles.size() + result.predictions.size() + result.analyses.size() + (result.has_all_tiles ? 1 : 0));
-  if (std::exchange(drawn_of_, of) != of) drawing_ = draw_view();
+  const std::array<std::uint64_t, 4> of = {
+      result.run, result.revision, result.progress.done,
+      result.tiles.size() + result.predictions.size() + result.analyses.size() + (result.has_all_tiles ? 1 : 0)};
+  if (std::exchange(drawn_of_, of) != of) {
+    drawing_.reset();
+    view_trouble_.clear();
+    try {
+      drawing_ = draw_view();
+    } catch (const Error& error) {
+      view_trouble_ = error.what();
+    }
+  }
+  if (!view_trouble_.empty()) throw Error("{}", view_trouble_);
   wanted.drawing = drawing_;
   return wanted;
 }
@@ -335,7 +337,7 @@ void ExportDialog::take_end_of_job() {
     outcome_ = {.text = used_.error(), .is_warning = true};
     if (used_.error().empty() && done) {
       outcome_ = {.text = done->text};
-      if (done->use == FigureUse::Save) is_open_ = false;
+      is_to_close_ = done->use == FigureUse::Save;
       if (done->use == FigureUse::CopyText) {
         ImGui::SetClipboardText(done->text.c_str());
         outcome_.text = "The figure is on the clipboard, in words and numbers.";

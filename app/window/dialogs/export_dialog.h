@@ -6,7 +6,6 @@
 #include "app/widgets/notice.h"
 #include "app/window/dialogs/figure_form.h"
 #include "app/window/dialogs/figure_preview.h"
-#include "app/window/dialogs/picture_form.h"
 
 namespace headlight::app {
 
@@ -37,8 +36,6 @@ class ExportDialog {
   /// Figures look as they did the last time, with the window's colours, and differences are written where it shows them.
   /// `contents`: of the view on screen; they replace what was chosen before where they differ from those of the last time.
   void open(const State& state, const ExportContents& contents, const Settings& settings);
-  /// The same where what is on screen is to be saved, with the name of a file in the export's folder.
-  void open_picture(const State& state, const ExportContents& contents, const Settings& settings, ScreenshotArea area);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   bool is_running() const { return (job_ && !job_.is_done()) || (used_ && !used_.is_done()); }
@@ -51,10 +48,6 @@ class ExportDialog {
 
   /// Puts the selected head's map on the clipboard as an image; the result comes as of an export.
   void copy_figure(const State& state, const Transient& transient, const EngineResult& result);
-
-  /// The picture that was asked for, once the dialog is gone from the window.
-  std::optional<Picture> take_picture() { return picture_.take(); }
-  bool is_picture_waiting() const { return picture_.is_waiting(); }
 
   /// "Exporting 3 of 12"; empty when nothing runs.
   std::string status() const;
@@ -117,13 +110,12 @@ class ExportDialog {
   std::string session_;  ///< of the state when the dialog was opened
   bool has_session_ = true;
   std::shared_ptr<const exporting::Drawing> drawing_;  ///< the view's own
-  std::pair<std::uint64_t, std::size_t> drawn_of_;     ///< the run, and the answers that were there
-  std::string view_trouble_;
+  std::array<std::uint64_t, 4> drawn_of_{};            ///< the run, and the answers that were there
+  std::string view_trouble_;                           ///< why there is none
   FigurePreview preview_;
   NumberBeingTyped typed_;
   std::string typed_directory_;
   FolderList folders_;
-  PictureForm picture_;
   Notice outcome_;  ///< of the last job; also why a job can't begin
   Asked<ExportJob> job_;
   Asked<UsedFigure> used_;
@@ -137,9 +129,9 @@ class ExportDialog {
   bool is_open_ = false;
   bool writes_differences_ = false;  ///< of the run and the baseline, where there is one
   bool shows_more_ = false;
-  bool shows_picture_ = false;  ///< in place of the figure
   bool is_outcome_seen_ = true;
-  bool is_copying_ = false;  ///< the job's figure is for the clipboard
+  bool is_to_close_ = false;  ///< the figure is saved
+  bool is_copying_ = false;   ///< the job's figure is for the clipboard
 };
 
 }  // namespace headlight::app

@@ -18,10 +18,10 @@ constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All
 constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the baseline"};
 constexpr std::array<const char*, 3> kWidths = {"84 mm", "174 mm", "free"};
 constexpr std::array<const char*, 3> kFormats = {"PDF", "SVG", "PNG"};
-constexpr float kPictureWidth = 600.0F, kFigureWidth = 1'480.0F, kMostHeight = 1'100.0F;  // of the dialog
+constexpr float kFigureWidth = 1'480.0F, kMostHeight = 1'100.0F;  // of the dialog
 constexpr float kColumnWidth = 350.0F;
 constexpr float kBesideFigure = 100.0F;  // height of the dialog's title, its edges and what is around it
-constexpr std::size_t kNamesShown = 200;
+constexpr std::size_t kNamesShown = 20;
 
 /// The figures that have a button.
 const std::array<const FigureKind*, 4> kFirstKinds = {&kHeadFigure, &kHeadsFigure, &kModelFigure, nullptr};
@@ -74,6 +74,16 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
 }
 
 void draw_label(Frame& frame, const char* text) { write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
+
+/// Lets the outcome say why something can't be done.
+template <typename Action>
+void attempt(Notice& outcome, const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    outcome = {.text = error.what(), .is_warning = true};
+  }
+}
 
 /// The heading of a group of settings.
 void draw_heading(Frame& frame, const char* text) {
@@ -165,7 +175,8 @@ void ExportDialog::draw_folder(Frame& frame, Form& form) {
   frame.ui.text_field("##folder", typed_directory_, {.width = room - browse, .hint = "~/headlight"});
   mark_last_item(frame, "export.folder");
   ImGui::SameLine();
-  if (draw_button(frame, "export.browse", "Browse")) folders_.open(expand_home(typed_directory_));
+  if (draw_button(frame, "export.browse", "Browse"))
+    attempt(outcome_, [&] { folders_.open(expand_home(typed_directory_)); });
 }
 
 void ExportDialog::draw_more(Frame& frame, Form& form, std::string& directory) {
@@ -238,28 +249,22 @@ void ExportDialog::draw_many_files(Frame& frame, std::string& directory) {
                 .is_warning = true};
     job_ = {};
   } else if (!is_running && draw_button(frame, "export.open_folder", "Open folder")) {
-    const std::filesystem::path folder = expand_home(typed_directory_);
-    std::error_code failure;
-    const std::string trouble = std::filesystem::is_directory(folder, failure)
-                                    ? platform::show_folder(folder)
-                                    : fmt::format("{} isn't there yet: the export makes it", utf8(folder));
-    if (!trouble.empty()) outcome_ = {.text = trouble, .is_warning = true};
+    attempt(outcome_, [&] {
+      const std::filesystem::path folder = expand_home(typed_directory_);
+      if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", utf8(folder));
+      if (const std::string trouble = platform::show_folder(folder); !trouble.empty()) throw Error("{}", trouble);
+    });
   }
 }
 
 void ExportDialog::draw_names(Frame& frame) {
   const auto [names, size] = announce(options(frame.state, frame.transient, frame.result), frame.result);
   draw_label(frame, size.c_str());
-  mark_last_item(frame, "export.size");
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  ImGui::BeginChild("names", {0.0F, 112.0F}, true);
-  {
-    const TextStyleScope ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
-    for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) ImGui::TextUnformatted(names[i].c_str());
-    if (names.size() > kNamesShown) ImGui::TextUnformatted(fmt::format("and {} more", names.size() - kNamesShown).c_str());
-  }
-  ImGui::EndChild();
-  ImGui::PopStyleColor();
+  const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesShown));
+  std::string told =
+      names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, "\n"));
+  if (names.size() > first.size()) told += fmt::format("\nand {} more", names.size() - first.size());
+  mark_last_item(frame, "export.size", told.c_str());
 }
 
 void ExportDialog::draw_progress(Frame& frame) {
@@ -344,14 +349,14 @@ void ExportDialog::draw(Frame& frame, Settings& settings, const DrawView& draw_v
   take_end_of_job();
   const bool was_open = is_open_;
   {
-    const Dialog dialog(frame, "Export", is_open_, shows_picture_ ? kPictureWidth : kFigureWidth);
-    if (dialog.is_visible() && folders_.is_open()) {
+    const Dialog dialog(frame, "Export", is_open_, kFigureWidth);
+    if (std::exchange(is_to_close_, false)) {
+      is_open_ = false;
+    } else if (dialog.is_visible() && folders_.is_open()) {
       const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
       if (const std::optional<std::filesystem::path> chosen = folders_.draw(frame, height)) {
         typed_directory_ = chosen->string();
       }
-    } else if (dialog.is_visible() && shows_picture_) {
-      if (picture_.draw(frame)) is_open_ = false;
     } else if (dialog.is_visible()) {
       if (wanted_use_) use_figure(frame.state, *wanted_use_, settings.export_directory);
       draw_figure_page(frame, settings, draw_view);
@@ -360,10 +365,9 @@ void ExportDialog::draw(Frame& frame, Settings& settings, const DrawView& draw_v
   }
   if (is_open_) return;
   folders_.close();
-  picture_.close();
   if (!was_open) return;
   wanted_use_.reset();
-  if (!shows_picture_) settings.figure_look = to_text(describe_look(figure_), -1);
+  settings.figure_look = to_text(describe_look(figure_), -1);
   if (!job_ && !used_ && is_outcome_seen_) outcome_ = {};
 }
 
