@@ -95,6 +95,7 @@ void UiDriver::reach_panel(const std::string& name) {
 void UiDriver::reach(const std::string& name) {
   if (is_there(name)) return;
   if (name.starts_with("menu.") && is_there("menu.Menu")) click("menu.Menu");
+  if (name.starts_with("export.") && is_there("export.more")) click_within("export.more", 0.5F, 0.5F);
   if (!name.starts_with("tab.")) return;
   const std::string group = fmt::format("tabs.{}", find_view(name.substr(4)).group);
   if (is_there(group)) click(group);
