@@ -212,6 +212,7 @@ TEST_SUITE("gpu") {
       State state;
       change_to_model(state, find_bundled_model("captions-gpt2")->string());
       state.model().text = text;
+      state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
       state.selection.block.layer = {0};
       state.selection.head = 5;
       UiDriver ui(state, open_gpu_runner);
@@ -254,19 +255,21 @@ TEST_SUITE("gpu") {
     mask.rule.causal = true;
     attention::set_documents(mask, 0, {7, 100});
     state.text() += "\none two";
-    UiDriver ui(state);
     std::size_t pooled = 0;
-    for (const auto& [query, known] : ui.result().tiles) {
-      if (query.quantity != QuantityId(Stage::Weights) || query.batch != 0 || !ui.result().is_current(query)) continue;
+    const auto ui = std::make_unique<UiDriver>(state);
+    for (const auto& [query, known] : ui->result().tiles) {
+      if (query.quantity != QuantityId(Stage::Weights) || query.batch != 0 || !ui->result().is_current(query)) continue;
       CHECK(known.facts->largest_weight == doctest::Approx(0.5F));
       if (!query.is_exact()) ++pooled;
     }
     CHECK(pooled > 0);
-    // Where no row sees two keys, all of them count.
-    State alone = with_scores(5, "0.0");
-    alone.masks[model::BlockKind::EncoderSelf].rule.window = 1;
-    UiDriver single(alone);
-    CHECK(weight_limits(make_tile_facts(weights(single)), ColorRange::Largest).high == 1.0F);
+  }
+
+  TEST_CASE("where no row sees two keys, all of them count") {
+    State state = with_scores(5, "0.0");
+    state.masks[model::BlockKind::EncoderSelf].rule.window = 1;
+    UiDriver ui(state);
+    CHECK(weight_limits(make_tile_facts(weights(ui)), ColorRange::Largest).high == 1.0F);
   }
 
   TEST_CASE("scores have one range for all heads of the run, in map and figure") {
