@@ -24,14 +24,6 @@ std::uint32_t heads_behind(const ExportBlocks& blocks) {
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
 }
 
-/// Tokens without the mark of those that begin a word; a token that is a space alone keeps it.
-void drop_marks(std::vector<std::string>& tokens) {
-  constexpr std::string_view kMark = "\u00B7";
-  for (std::string& token : tokens) {
-    if (token.starts_with(kMark) && token != kMark) token.erase(0, kMark.size());
-  }
-}
-
 /// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
 /// shown by its labels only.
 std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, const IndexRange& shown) {
@@ -151,14 +143,8 @@ double figure_cells(const ExportBlocks& blocks, Stage stage) {
   return static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
 }
 
-exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
+exporting::FigureStyle page_style(const Choices& options) {
   exporting::FigureStyle style;
-  style.color_map = options[kFigureLook.color_map];
-  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow : chart::ScaleKind::Maximum;
-  style.spread = options[kFigureDetails.color_spread];
-  const bool is_norm = stage == Stage::Weights && options.weighs_values;
-  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
-    style.limits = limits->second;
   style.is_dark = options[kFigureDetails.is_dark];
   style.is_transparent = options[kFigureDetails.is_transparent];
   style.parts = shown_parts(options);
@@ -166,6 +152,17 @@ exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, con
   style.map_edge = options[kFigureLook.map_edge_mm] * exporting::kUnitsPerMillimetre;
   style.width = options[kFigureDetails.width_mm] * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options[kFigureLook.dpi]) / 96.0;
+  return style;
+}
+
+exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
+  exporting::FigureStyle style = page_style(options);
+  style.color_map = options[kFigureLook.color_map];
+  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow : chart::ScaleKind::Maximum;
+  style.spread = options[kFigureDetails.color_spread];
+  const bool is_norm = stage == Stage::Weights && options.weighs_values;
+  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
+    style.limits = limits->second;
   return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }
 
@@ -243,8 +240,8 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
     figure.columns.bands = bands_of(input.keys(blocks.kind).spans_of(matrix.batch), blocks.keys);
   }
   if (!options[kFigureParts.word_marks]) {
-    drop_marks(figure.rows.tokens);
-    if (is_map) drop_marks(figure.columns.tokens);
+    exporting::drop_marks(figure.rows.tokens);
+    if (is_map) exporting::drop_marks(figure.columns.tokens);
   }
   return figure;
 }

@@ -34,6 +34,22 @@ Paper paper_of(const FigureStyle& style) {
           .stripe = {176, 180, 187}};
 }
 
+FigureStyle on_paper(const FigureStyle& style, FigureStyle page) {
+  if (page.map_edge == 0.0F) page.map_edge = style.map_edge;
+  page.color_map = style.color_map;
+  page.scale = style.scale;
+  page.spread = style.spread;
+  page.limits = style.limits;
+  return page;
+}
+
+void drop_marks(std::vector<std::string>& tokens) {
+  constexpr std::string_view kMark = "\u00B7";
+  for (std::string& token : tokens) {
+    if (token.starts_with(kMark) && token != kMark) token.erase(0, kMark.size());
+  }
+}
+
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session) {
   DrawingOutput output = {.title = printable(title),
                           .png_scale = style.png_scale,
