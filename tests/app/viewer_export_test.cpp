@@ -283,9 +283,9 @@ TEST_SUITE("gpu") {
     ui.click("export.copy_text");
     ui.settle();
     const std::string text = ImGui::GetClipboardText();
-    CHECK(text.find("L0H1") != std::string::npos);
-    CHECK(text.find("L1H3") != std::string::npos);
-    CHECK(text.find("L1H2") == std::string::npos);
+    CHECK(text.find("L0 H1") != std::string::npos);
+    CHECK(text.find("L1 H3") != std::string::npos);
+    CHECK(text.find("L1 H2") == std::string::npos);
     CHECK(ui.window().export_dialog().is_open());
     ui.click("export.heads");
     ui.type("x");

@@ -283,9 +283,10 @@ WantedFigure ExportDialog::wanted_figure(Frame& frame, const DrawView& draw_view
 
 std::string ExportDialog::proposed_name(const State& state) const {
   const Selection& selection = state.selection;
-  const std::string head = selection.mean == HeadMean::None   ? head_name(selection.head_ref())
-                           : selection.mean == HeadMean::Kind ? "mean"
-                                                              : fmt::format("L{} mean", selection.block.layer.value);
+  std::string head = selection.mean == HeadMean::None   ? head_name(selection.head_ref())
+                     : selection.mean == HeadMean::Kind ? "mean"
+                                                        : fmt::format("L{} mean", selection.block.layer.value);
+  std::erase(head, ' ');
   std::string name = state.view.tab;
   if (kind_ != nullptr && kind_->scope == FigureScope::Attention) name = kind_->id;
   if (kind_ != nullptr && kind_->scope == FigureScope::Layer)

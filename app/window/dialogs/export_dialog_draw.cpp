@@ -19,7 +19,7 @@ constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the baseline
 constexpr std::array<const char*, 3> kWidths = {"84 mm", "174 mm", "free"};
 constexpr std::array<const char*, 3> kFormats = {"PDF", "SVG", "PNG"};
 constexpr float kFigureWidth = 1'480.0F, kMostHeight = 1'100.0F;  // of the dialog
-constexpr float kColumnWidth = 350.0F;
+constexpr float kColumnWidth = 372.0F;
 constexpr float kBesideFigure = 100.0F;  // height of the dialog's title, its edges and what is around it
 constexpr std::size_t kNamesShown = 20;
 
@@ -262,8 +262,8 @@ void ExportDialog::draw_names(Frame& frame) {
   draw_label(frame, size.c_str());
   const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesShown));
   std::string told =
-      names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, "\n"));
-  if (names.size() > first.size()) told += fmt::format("\nand {} more", names.size() - first.size());
+      names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, ", "));
+  if (names.size() > first.size()) told += fmt::format(" and {} more", names.size() - first.size());
   mark_last_item(frame, "export.size", told.c_str());
 }
 
@@ -286,15 +286,18 @@ void ExportDialog::draw_progress(Frame& frame) {
 
 void ExportDialog::draw_figure_buttons(Frame& frame, std::string& directory) {
   constexpr double kHeld_s = 0.6;  // between two repetitions of a held key at most: it may be the palette's that opened this
-  const float spacing = ImGui::GetStyle().ItemSpacing.x, half = (ImGui::GetContentRegionAvail().x - spacing) * 0.5F;
+  const float spacing = ImGui::GetStyle().ItemSpacing.x;
+  const float third = std::floor((ImGui::GetContentRegionAvail().x - 2.0F * spacing) / 3.0F);
+  if (draw_button(frame, "export.more", shows_more_ ? "Back" : "More\u2026", nullptr, third)) shows_more_ = !shows_more_;
+  ImGui::SameLine();
   ImGui::BeginDisabled(static_cast<bool>(used_) || !preview_.trouble().empty());
-  if (draw_button(frame, "export.copy_image", "Copy image", nullptr, half))
+  if (draw_button(frame, "export.copy_image", "Copy image", nullptr, third))
     use_figure(frame.state, FigureUse::CopyImage, directory);
   ImGui::SameLine();
-  if (draw_button(frame, "export.copy_text", "Copy text", nullptr, half))
+  if (draw_button(frame, "export.copy_text", "Copy text", nullptr, third))
     use_figure(frame.state, FigureUse::CopyText, directory);
   const shell::Theme& theme = frame.ui.theme();
-  const std::string label = fmt::format("Save {}  \u21B5###save", name_.empty() ? proposed_name(frame.state) : name_);
+  const std::string label = fmt::format("Save {}###save", name_.empty() ? proposed_name(frame.state) : name_);
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
@@ -320,9 +323,15 @@ void ExportDialog::draw_figure_page(Frame& frame, Settings& settings, const Draw
   } catch (const std::exception& error) {
     trouble = error.what();
   }
+  // In a window of its own: the dialog's commands may not end in the callback that draws an image (Dear ImGui dims what is
+  // behind them), as they would where all else is out of sight while the dialog grows.
+  ImGui::BeginChild("figure", {width, height - line}, false, ImGuiWindowFlags_NoBackground);
   preview_.draw(frame, engine_, wanted, {width, height - line}, trouble);
+  ImGui::EndChild();
   const PreviewedFigure* shown = preview_.figure();
-  draw_label(frame, shown != nullptr ? size_in_words(*shown->drawing).c_str() : " ");
+  const std::string note = shown != nullptr ? shown->drawing->note() : std::string();
+  const std::string size = shown != nullptr ? size_in_words(*shown->drawing) : std::string(" ");
+  draw_label(frame, (size + (note.empty() ? "" : "; ") + note).c_str());
   mark_last_item(frame, "export.figure_size", "On paper, and as a PNG. A click on the figure shows it in its own size.");
   ImGui::EndGroup();
   ImGui::SameLine(0.0F, 2.0F * ImGui::GetStyle().ItemSpacing.x);
@@ -330,14 +339,11 @@ void ExportDialog::draw_figure_page(Frame& frame, Settings& settings, const Draw
   ImGui::BeginChild("settings", {kColumnWidth, height - 3.0F * line}, false, ImGuiWindowFlags_NoBackground);
   Form form(frame, typed_, "export");
   if (shows_more_) {
-    if (draw_button(frame, "export.more", "Back to the figure")) shows_more_ = false;
     draw_more(frame, form, settings.export_directory);
   } else {
     draw_page_group(frame, form);
     draw_look_groups(frame, form);
     draw_file_group(frame, form);
-    ImGui::Spacing();
-    if (draw_button(frame, "export.more", "More: other figures, parts of maps, many files\u2026")) shows_more_ = true;
   }
   ImGui::EndChild();
   draw_progress(frame);

@@ -54,6 +54,8 @@ Task<PreviewedFigure> lay_out(PreviewedSubject of, std::shared_ptr<FigureNumbers
   if (of.is_enlarged) figure.scale = std::max(figure.scale, 1.0F);
   exporting::DrawingOutput output = figure.drawing->output();
   output.png_scale = static_cast<double>(figure.scale * of.pixels);
+  if (!output.ground && options[kFigureDetails.is_dark])
+    output.ground = exporting::Rgb{58, 62, 70};  // light ink is read on it
   figure.image = exporting::draw_pixels(size, output, [&](exporting::Canvas& canvas) { figure.drawing->draw(canvas); });
   co_return figure;
 }
@@ -79,7 +81,7 @@ std::string key_of(const Frame& frame, const WantedFigure& wanted, glm::vec2 roo
                      wanted.kind != nullptr ? wanted.kind->id : wanted.view, fmt::ptr(wanted.drawing.get()),
                      frame.result.run, static_cast<int>(selection.block.kind), selection.block.layer.value, selection.head,
                      selection.batch, static_cast<int>(selection.mean), room.x, room.y, frame.ui.scale(), is_enlarged,
-                     static_cast<int>(wanted.format), options.session, to_text(describe_style(options), -1),
+                     static_cast<int>(wanted.format), options.session.size(), to_text(describe_style(options), -1),
                      to_text(describe_settings(options), -1));
 }
 
