@@ -71,7 +71,7 @@ bool ThumbnailLayout::fit(const Style& style) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   std::uint32_t best = 0;
   float widest = 0.0F;
-  constexpr float kFull = 0.8F;  // part of a line that its maps fill at least
+  constexpr float kFull = 0.75F;  // part of a line that its maps fill at least
   // Of each number of lines the shortest ones.
   for (std::uint32_t lines = maps; lines > 0; --lines) {
     apply(style);

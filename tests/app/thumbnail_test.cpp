@@ -101,7 +101,7 @@ TEST_CASE("heads leave no holes: their lines are full from edge to edge, and onl
       CHECK(end <= room.x);
       CHECK(model.heads % layout.per_line() == 0);
       const bool is_at_its_limit = layout.map_size().x >= 256.0F || layout.lines_per_group() == 1;
-      const bool is_full = end >= 26.0F + 0.88F * (room.x - 26.0F) - static_cast<float>(layout.per_line());
+      const bool is_full = end >= 26.0F + 0.85F * (room.x - 26.0F) - static_cast<float>(layout.per_line());
       CHECK((is_full || is_at_its_limit));
       const float between = layout.lines_per_group() > 1 ? layout.box(0, layout.per_line()).y - layout.map_size().y
                             : model.layers > 1           ? layout.box(1, 0).y - layout.map_size().y

@@ -73,7 +73,7 @@ void draw_grid_header(Frame& frame) {
 }
 
 // Of the panel's height: what the heads get at least, and what stays for what is selected at most.
-constexpr float kHeadsShare = 0.5F, kMaxProperties = 420.0F;
+constexpr float kHeadsShare = 0.4F, kMaxProperties = 490.0F;
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
 constexpr float kShortCaption = 26.0F;       // "H15"

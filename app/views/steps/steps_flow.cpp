@@ -229,8 +229,11 @@ PlacedStep lay_out_step(const Frame& frame, const HeadSubject& subject, Stage st
     all += measure_matrix(frame, box.view).x + (box.operation.empty() ? 0.0F : kArrowWidth) + kGap;
   }
   if (all > room.size.x && !cut) {  // the step's matrix is seen first, and what it is made from below
+    constexpr float kShare = 0.55F;
     std::ranges::rotate(step.boxes, step.boxes.end() - 1);
     step.boxes.front().operation.clear();
+    step.boxes.front().view =
+        make_view(frame, subject, matrices.back(), scrolls, {room.size.x * kShare, room.size.y}, false);
   }
   if (cut && !step.boxes.empty()) {
     constexpr std::uint32_t kMaxHeads = 16;
