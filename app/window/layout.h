@@ -14,9 +14,9 @@ namespace headlight::app {
 ///   left │ centre │ grid
 ///   status line
 ///
-/// The left panel is there while something is read or edited beside the view, a lesson's card. The map comes first: a side panel that
-/// would leave it too little room folds into a rail at the window's edge, the grid before the left one. A panel that the
-/// user opened stays open until the map would be smaller than kCenterMin.
+/// The left panel is there while something is read or edited beside the view, a lesson's card. The map comes first: a side
+/// panel that would leave it too little room folds into a rail at the window's edge, the grid before the left one. A panel
+/// that the user opened stays open until the map would be smaller than kCenterMin.
 struct Layout {
   chart::Rect welcome;  ///< what to begin with; no height once it was closed
   chart::Rect texts;    ///< the text, or two of them side by side
