@@ -88,12 +88,13 @@ void TextLines::draw(std::span<const TextMark> marks) const {
   const float height = ImGui::GetTextLineHeight();
   list_->PushClipRect(low_, high_);
   float y = origin_.y;
-  for (std::size_t begin = 0; begin <= text_.size(); y += height) {
+  for (std::size_t begin = 0; begin <= text_.size() && y <= high_.y; y += height) {
     const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-    for (const TextMark& mark : is_shaped(begin, end) ? std::span<const TextMark>() : marks) {
+    const bool is_above = y + height < low_.y;
+    for (const TextMark& mark : is_above || is_shaped(begin, end) ? std::span<const TextMark>() : marks) {
       const std::size_t first = std::max(mark.begin, begin);
       const std::size_t last = std::min(mark.end, end);
-      if (first >= last || y + height < low_.y || y > high_.y) continue;
+      if (first >= last) continue;
       const ImVec2 low(origin_.x + x_of(begin, first), y), high(origin_.x + x_of(begin, last), y + height);
       if (mark.is_line) {
         list_->AddRectFilled({low.x, high.y - (mark.ink != 0 ? 1.5F : 1.0F)}, {high.x - kLineGap, high.y}, mark.color);
@@ -394,7 +395,9 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     }
     drawn.draw(marks);
     if (options.pointer != nullptr) {
-      const NarrowText now = narrowed(text);
+      std::optional<NarrowText> changed;
+      if (edited != narrow.text()) changed = narrowed(text);
+      const NarrowText& now = changed ? *changed : narrow;
       const auto byte = [&](std::size_t position) { return now.to_original(shown.to_text(position)); };
       options.pointer->hovered = drawn.hovered();
       if (options.pointer->hovered) options.pointer->hovered = byte(*options.pointer->hovered);

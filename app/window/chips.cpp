@@ -21,7 +21,7 @@ struct PanelWords {
 };
 constexpr std::array kPanels = {
     PanelWords{"mask", "Mask", " mask "},
-    PanelWords{"text", "Text",
+    PanelWords{"text", "Tokens",
                " chips text.examples text.example text.to_ids text.make_batch text.chat text.thinks text.join_lines "
                "text.special text.whole_words text.cross text.words text.target_words text.misfit "},
     PanelWords{"model", "Model",
@@ -121,12 +121,14 @@ Chips::Part Chips::draw_chip(Frame& frame, const Chip& chip) {
   return part;
 }
 
-void Chips::draw_caption(Frame& frame, const char* text) {
+void Chips::draw_caption(Frame& frame, const char* text, float next) {
   at_.x += kChipGap;
-  if (row_.size.x < kSpacious) return;
   ImFont* font = frame.ui.fonts().small;
+  const float width = row_.size.x < kSpacious ? 0.0F : std::ceil(text_width(font, text)) + kChipGap + 2.0F;
+  if (at_.x + width + next > row_.size.x - kChipEdge) at_ = {kChipEdge, at_.y + kChipHeight + 4.0F};
+  if (width == 0.0F) return;
   put_text(font, row_.origin + at_ + glm::vec2(0.0F, text_drop(font, kChipHeight)), frame.ui.theme().text_dim, text);
-  at_.x += std::ceil(text_width(font, text)) + kChipGap + 2.0F;
+  at_.x += width;
 }
 
 void Chips::draw_mask(Frame& frame) {
@@ -179,17 +181,19 @@ void Chips::draw_differences(Frame& frame, float end) {
   }
   if (!changes.empty() && draw_chip(frame, all) == Part::Body) frame.start_command("head.reset_model");
   if (!frame.state.compare.baseline) return;
-  draw_caption(frame, "Compared with");
   const std::string& why = frame.result.baseline_error;
   const std::string with = compared_with(frame.state);
   frame.ui.ensure_glyphs(with);
-  const bool is_off =
-      draw_chip(frame,
-                {"chip.compare", with,
-                 why.empty() ? "Maps show the present run minus this one. Opens the heads and cells that changed most."
-                             : fmt::format("It can't be compared: {}", why),
-                 why.empty() ? Role::On : Role::Changed, "compare", false,
-                 "Compares no longer; maps show the present run alone."}) == Part::Off;
+  const Chip compared{"chip.compare",
+                      with,
+                      why.empty() ? "Maps show the present run minus this one. Opens the heads and cells that changed most."
+                                  : fmt::format("It can't be compared: {}", why),
+                      why.empty() ? Role::On : Role::Changed,
+                      "compare",
+                      false,
+                      "Compares no longer; maps show the present run alone."};
+  draw_caption(frame, "Compared with", width_of(compared));
+  const bool is_off = draw_chip(frame, compared) == Part::Off;
   if (is_off) frame.start_command("compare.stop");
 }
 

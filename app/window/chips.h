@@ -52,7 +52,8 @@ class Chips final : public Feature {
   Part draw_chip(Frame& frame, const Chip& chip);
   /// Draws a panel's title and the button that keeps it at the left, or closes it there. Returns whether it was clicked.
   bool draw_head(Frame& frame, std::string_view panel, const char* button, const char* help);
-  void draw_caption(Frame& frame, const char* text);
+  /// Draws a caption in the line of the chip after it, which is `next` wide.
+  void draw_caption(Frame& frame, const char* text, float next = 0.0F);
   void draw_mask(Frame& frame);
   /// `end`: where the chips at the right begin.
   void draw_differences(Frame& frame, float end);

@@ -110,7 +110,8 @@ glm::vec2 UiDriver::uncovered(const std::string& name, float across, float down)
   reach(name);
   const glm::vec2 point = at(name, across, down);
   const auto panel = workspace_->item_rect("chip.panel");
-  const bool is_its = is_there(fmt::format("chip.panel.{}", panel_of(name))) || name.starts_with("change.");
+  const bool is_its =
+      is_there(fmt::format("chip.panel.{}", panel_of(name))) || name.starts_with("change.") || name.starts_with("chip.");
   if (panel && panel->contains(point) && !is_its && !has_popup()) close_panel();
   return at(name, across, down) * ui_.scale();
 }

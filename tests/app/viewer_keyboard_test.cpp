@@ -257,6 +257,7 @@ TEST_SUITE("gpu") {
     ui.resize(1280, 400);
     ui.click("chip.mask");
     const chart::Rect status = ui.rect("chip.panel");
+    ui.feed({shell::MouseLeave{}});
     for (const char* name : {"mask.paint_reach.0", "mask.fill.0"}) {
       walk_to(ui, name);
       CHECK(ui.rect(name).origin.y >= status.origin.y);

@@ -99,6 +99,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.batch == 1);
     REQUIRE(ui.state().view.pinned.has_value());
     CHECK(ui.state().view.pinned->query == 0);
+    ui.press(Key::Escape);  // closes the panel that has the chips
     ui.press(Key::Escape);
     CHECK_FALSE(ui.state().view.pinned.has_value());
   }
