@@ -85,6 +85,14 @@ struct FigureDetails : SettingGroup {
        .label = "Colour scale",
        .flag = "--color-scale",
        .flag_help = "colours spread evenly over the weights, their square roots or their logarithms (default {usual})"}};
+  Setting<bool> is_quantile{
+      *this,
+      {.key = "quantile",
+       .label = "Colours to 98 %",
+       .help = "The strongest colour is what 98 % of a map's weights are at most: of a long text, whose weights are small.",
+       .flag = "--quantile",
+       .flag_help = "colours end at what 98 % of a map's weights are at most instead of at its largest",
+       .flag_is_plain = true}};
 };
 inline const FigureDetails kFigureDetails;
 
@@ -141,14 +149,6 @@ struct FigureLook : SettingGroup {
        .label = "Range",
        .flag = "--row-normalised,--row-normalized",
        .flag_help = "colour each row by its own largest weight instead of one scale for the whole map",
-       .flag_is_plain = true}};
-  Setting<bool> is_quantile{
-      *this,
-      {.key = "quantile",
-       .label = "Colours to 98 %",
-       .help = "The strongest colour is what 98 % of a map's weights are at most: of a long text, whose weights are small.",
-       .flag = "--quantile",
-       .flag_help = "colours end at what 98 % of a map's weights are at most instead of at its largest",
        .flag_is_plain = true}};
 };
 inline const FigureLook kFigureLook;

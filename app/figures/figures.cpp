@@ -166,7 +166,7 @@ exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, con
   exporting::FigureStyle style = page_style(options);
   style.color_map = options[kFigureLook.color_map];
   style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow
-                : options[kFigureLook.is_quantile]     ? chart::ScaleKind::Quantile
+                : options[kFigureDetails.is_quantile]  ? chart::ScaleKind::Quantile
                                                        : chart::ScaleKind::Maximum;
   style.spread = options[kFigureDetails.color_spread];
   const bool is_norm = stage == Stage::Weights && options.weighs_values;

@@ -162,7 +162,7 @@ Json describe_baseline(const ExportWork& work) {
 Json describe_figures(const ExportOptions& options) {
   Json view = {{"color_map", chart::to_string(options[kFigureLook.color_map])},
                {"color_range", options[kFigureLook.is_row_normalized] ? "row"
-                               : options[kFigureLook.is_quantile]     ? "quantile"
+                               : options[kFigureDetails.is_quantile]  ? "quantile"
                                                                       : "largest"},
                {"color_scale", Json(write_setting(kFigureDetails.color_spread, options))},
                {"theme", options[kFigureDetails.is_dark] ? "dark" : "light"}};
