@@ -80,7 +80,7 @@ std::vector<Command> file_commands() {
        .run = [](const CommandContext& context) { context.window.show_lost_windows(); }},
       {.id = "file.export",
        .label = "Export",
-       .help = "Writes maps as figures and numbers; Ctrl+Enter in the dialog begins.",
+       .help = "Shows a figure as it will be and saves it with Enter; and writes maps as figures and numbers.",
        .keys = {{Key::E, kControl, "Ctrl+E"}},
        .menu = {.menu = "File", .label = "Export\u2026", .section = 2},
        .run = [](const CommandContext& context) { context.window.open_export_dialog(); },

@@ -83,6 +83,7 @@ void for_each_member(auto& panes, const auto& use) {
 void for_each_plain_member(auto& settings, const auto& use) {
   use("device", settings.device);
   use("export_directory", settings.export_directory);
+  use("figure_look", settings.figure_look);
   use("model_folder", settings.model_folder);
   use("shows_welcome", settings.shows_welcome);
   use("verifies_head", settings.verifies_head);

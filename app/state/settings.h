@@ -57,6 +57,7 @@ struct Settings {
   std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMaxRecentChoices
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
+  std::string figure_look;                  ///< of exported figures, as JSON; empty: as the program has it
   LessonProgress lessons;
   bool shows_welcome = true;   ///< until the user closes the welcome panel
   bool verifies_head = false;  ///< the selected head is computed again in double precision, and the status bar says

@@ -63,6 +63,9 @@ class Sessions final : public Feature {
   /// numbers are from its record.
   void use_record(Frame& frame);
 
+  /// Asks for a file, and calls `use` with it; an error that it throws is said in the dialog.
+  void ask(FilePurpose purpose, const std::filesystem::path& current, std::function<void(const std::filesystem::path&)> use);
+
  private:
   /// The task that waits for numbers of the session's run; dropped when the inputs change.
   enum class RecordUse : std::uint8_t { None, Write, Compare };
@@ -80,7 +83,6 @@ class Sessions final : public Feature {
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);
   /// Opens the dialog; `use` may throw Error, which the dialog shows.
-  void ask(FilePurpose purpose, const std::filesystem::path& current, std::function<void(const std::filesystem::path&)> use);
 
   Models& models_;
   Lessons& lessons_;

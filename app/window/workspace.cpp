@@ -344,7 +344,7 @@ std::string Workspace::pending() const {
   if (desk_.ui.redraw_after_s() <= 0.0) return "a view moves: " + desk_.ui.redraw_reason();
   if (export_dialog_.is_running()) return "an export is written";
   if (export_dialog_.is_drawing()) return "a preview is drawn";
-  if (export_dialog_.is_picture_waiting()) return "a screenshot waits";
+  if (picture_.frames_to_wait > 0) return "a screenshot waits";
   for (const Feature* feature : features_) {
     if (std::string waits = feature->pending(); !waits.empty()) return waits;
   }

@@ -136,7 +136,7 @@ class Workspace final : private CommandHost {
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
   /// Writes the figure of the view on screen as SVG, PDF or PNG. Returns what a reader misses in it. Throws Error in one
   /// line where it has none.
-  std::vector<std::string> write_figure(const std::filesystem::path& path) const;
+  std::vector<std::string> write_figure(const std::filesystem::path& path, const Choices& look = {}) const;
   /// Returns the numbers that the view's button "Copy CSV" copies, after settling until they are known. Throws Error
   /// likewise.
   std::string csv(glm::uvec2 size, float content_scale, double now_s);
@@ -211,9 +211,12 @@ class Workspace final : private CommandHost {
   bool is_loading_model() const override { return desk_.is_arriving(); }
   void browse_models() override { models_.browse(); }
   ExportContents exported() const { return find_view(desk_.state.view.tab).exported(desk_.state); }
-  void open_export_dialog() override { export_dialog_.open(desk_.state, exported()); }
+  void open_export_dialog() override { export_dialog_.open(desk_.state, exported(), desk_.settings); }
   void open_screenshot_dialog(ScreenshotArea area) override {
-    export_dialog_.open_picture(desk_.state, exported(), desk_.settings.export_directory, area);
+    sessions_.ask(FilePurpose::SavePicture, {}, [this, area](const std::filesystem::path& path) {
+      constexpr int kDialogFades = 3;  // frames that still show it
+      picture_ = {.path = path, .area = area, .frames_to_wait = kDialogFades};
+    });
   }
   void save_session() override { sessions_.save(); }
   void save_session_as() override { sessions_.save_as(); }
@@ -349,6 +352,13 @@ class Workspace final : private CommandHost {
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
   TokenMenu token_menu_;
+  /// What is on screen becomes a file, in the frame in which the dialog that asked for its name is gone.
+  struct Picture {
+    std::filesystem::path path = {};
+    ScreenshotArea area = ScreenshotArea::Window;
+    int frames_to_wait = 0;
+  };
+  Picture picture_;
   std::optional<MenuTarget> asked_menu_;  ///< opens with the next frame
   MenuTarget menu_target_ = MenuTarget::Cell;
   bool had_two_texts_ = false;             ///< in the last frame

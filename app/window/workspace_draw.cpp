@@ -377,7 +377,7 @@ void Workspace::draw_dialogs(Frame& frame) {
     draw_help_dialog(frame, shows_help_, help_page_);
     draw_about_dialog(frame, shows_about_, renderer_);
     draw_origin_dialog(frame, origin_memory_);
-    export_dialog_.draw(frame, desk_.settings.export_directory);
+    export_dialog_.draw(frame, desk_.settings, [this] { return shown_figure(); });
     for (Feature* feature : features_) feature->dialog(frame);
     if (const auto step = draw_history_window(frame, desk_.undo, shows_history_))
       desk_.post([this, step] { desk_.state = desk_.undo.go_to(*step); });

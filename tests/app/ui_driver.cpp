@@ -80,6 +80,7 @@ glm::vec2 UiDriver::at(const std::string& name, float across, float down) const 
 void UiDriver::reach(const std::string& name) {
   if (sees(name)) return;
   if (name.starts_with("menu.") && sees("menu.Menu")) click("menu.Menu");
+  if (name.starts_with("export.") && sees("export.more")) click_within("export.more", 0.5F, 0.5F);
   if (!name.starts_with("tab.")) return;
   const std::string group = fmt::format("tabs.{}", find_view(name.substr(4)).group);
   if (sees(group)) click(group);

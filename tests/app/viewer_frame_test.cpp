@@ -187,6 +187,7 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.press(Key::Escape);
     ui.press(Key::E, kControl);
+    check_tips(ui);
     ui.click("export.per_row.1");
     check_tips(ui);
     ui.click("export.browse");
@@ -247,6 +248,7 @@ TEST_SUITE("gpu") {
     ui.click("export.per_row.1");
     ui.click("export.title");
     ui.type("My title");
+    ui.press(Key::Enter);
     ui.click("export.start");
     CHECK(ui.sees("export.outcome"));
     bool has_title = false;

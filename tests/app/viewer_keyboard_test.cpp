@@ -221,10 +221,12 @@ TEST_SUITE("gpu") {
       CAPTURE(stop);
       CHECK((stop.empty() || stop.starts_with("export.")));
     }
-    CHECK(std::ranges::find(stops, "export.close") != stops.end());
-    CHECK(std::ranges::find(stops, "export.start") != stops.end());
-    walk_to(ui, "export.close");
+    CHECK(std::ranges::find(stops, "export.save") != stops.end());
+    walk_to(ui, "export.more");
     ui.press(Key::Enter);
+    CHECK(ui.sees("export.start"));
+    CHECK(ui.window().export_dialog().is_open());
+    ui.press(Key::Escape);
     CHECK_FALSE(ui.window().export_dialog().is_open());
     CHECK(is_at(ui, "mask.causal"));
     ui.press(Key::E, kControl);

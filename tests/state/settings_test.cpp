@@ -63,6 +63,7 @@ TEST_SUITE("cpu") {
     settings.window = {.size = {800, 600}, .position = glm::ivec2(-5, 12), .is_maximized = true};
     settings.device = "llvmpipe";
     settings.export_directory = "/tmp/figures";
+    settings.figure_look = R"({"width_mm": 84})";
     settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .is_mask_open = false};
     settings.shows_welcome = false;
     settings.verifies_head = true;

@@ -70,6 +70,14 @@ const Words& words_of(FilePurpose purpose) {
                                 .hint = "~/steps.zip",
                                 .new_name = "steps.zip",
                                 .extensions = {".zip"}};
+  static const Words kSavePicture{
+      .title = "Save picture",
+      .help = "What is on screen, as .png; a name that ends in .svg or .pdf gets the view's figure for a paper",
+      .button = "Save",
+      .prefix = "screenshot.",
+      .hint = "~/headlight.png",
+      .new_name = "headlight.png",
+      .extensions = {".png", ".svg", ".pdf"}};
   static const Words kOpenSurvey{.title = "Open survey",
                                  .help = "The folder that headlight survey has written, or the survey.json in it",
                                  .button = "Open",
@@ -108,6 +116,8 @@ const Words& words_of(FilePurpose purpose) {
       return kOpenSession;
     case FilePurpose::SaveSteps:
       return kSaveSteps;
+    case FilePurpose::SavePicture:
+      return kSavePicture;
     case FilePurpose::OpenText:
       break;
   }
@@ -187,8 +197,9 @@ void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
 std::optional<fs::path> FileDialog::confirm() {
   try {
     if (!saves()) return expand_home(typed_);
-    fs::path path = purpose_ == FilePurpose::SaveSteps ? expand_home(typed_) : session_path(typed_);
-    if (purpose_ == FilePurpose::SaveSteps && path.extension() != ".zip") path += ".zip";
+    fs::path path = purpose_ == FilePurpose::SaveSession ? session_path(typed_) : expand_home(typed_);
+    const std::vector<std::string>& endings = words_of(purpose_).extensions;
+    if (std::ranges::find(endings, utf8(path.extension())) == endings.end()) path += endings.front();
     std::error_code failure;
     const bool is_current = !current_.empty() && (path == current_ || fs::equivalent(path, current_, failure));
     if (is_current || !fs::exists(path, failure) || asked_ == path) return path;
