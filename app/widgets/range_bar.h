@@ -39,7 +39,8 @@ void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::Hea
                     const chart::ValueLimits& axis, const char* caption);
 
 /// The origin of the ends of a map's colour bar: the map's largest value; the row's largest weight in each row; values that
-/// the user fixed for the stage, which are the same for all heads, layers and texts; or what 98 % of the weights are at most.
+/// the user fixed for the stage, which are the same for all heads, layers and texts; or what 98 % of the weights are at
+/// most.
 enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed, Quantile };
 RangeKind range_kind(const State& state, attention::Stage stage);
 /// Returns "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is

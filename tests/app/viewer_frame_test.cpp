@@ -228,8 +228,8 @@ TEST_SUITE("gpu") {
     }
     ui.click("help.1");
     CHECK(ui.sees("help.end"));
-    for (const char* word : {"score", "scaled", "masked", "to largest, per row, fixed, to 98 %", "concentration", "gain", "knock out",
-                             "fill", "prefix", "logit lens"}) {
+    for (const char* word : {"score", "scaled", "masked", "to largest, per row, fixed, to 98 %", "concentration", "gain",
+                             "knock out", "fill", "prefix", "logit lens"}) {
       const auto has_word = [&](const GlossaryEntry& entry) { return entry.word == word; };
       CHECK_MESSAGE(std::ranges::any_of(glossary(), has_word), word);
     }

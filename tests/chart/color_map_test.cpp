@@ -53,8 +53,8 @@ TEST_SUITE("cpu") {
       for (int i = 0; i < 255; ++i) {
         const float here = lightness(color(map, static_cast<float>(i) / 255.0F));
         const float next = lightness(color(map, static_cast<float>(i + 1) / 255.0F));
-        const bool falls = map == ColorMap::Greys || (map == ColorMap::BlueRed && i >= 127) ||
-                           (map == ColorMap::BlueRedDark && i < 127);
+        const bool falls =
+            map == ColorMap::Greys || (map == ColorMap::BlueRed && i >= 127) || (map == ColorMap::BlueRedDark && i < 127);
         if (falls) {
           CHECK(next <= here + 0.003F);
         } else {

@@ -41,7 +41,8 @@ std::optional<evaluation::HeadMetric> strongest_metric(const evaluation::HeadMet
 /// Returns "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
 std::string badge_text(const evaluation::HeadMetrics& metrics);
 
-/// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear, or its weights are random.
+/// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear, or its weights are
+/// random.
 Sentence head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics, bool is_trained = true);
 
 /// Return the reference by which the provenance of a metric's numbers can be shown: without head and value; or for one head,
