@@ -166,8 +166,7 @@ class PatchingView final : public ViewPanel {
 
   void draw_summary(Frame& frame) {
     const PatchEffects& found = *effects_;
-    const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
-    const char* const where = is_at_token ? " at the chosen token" : " at all tokens";
+    const char* const where = is_heads() && choices_.at_token && choices_.token ? " at the chosen token" : " at all tokens";
     summary_ = fmt::format("{}: {} in {}, {} in {}. {}", measured_, measured_text(choices_.measure, found.target),
                            target_name(choices_, names_), measured_text(choices_.measure, found.source),
                            source_name(choices_, names_), cell_text(choices_, names_, receiver_, where));
