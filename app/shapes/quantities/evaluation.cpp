@@ -79,7 +79,9 @@ Evaluation read_in_pieces(attention::TileRequest whole, WhichRun of, std::size_t
 }
 
 /// Sets Tile::largest. A row whose weight is on one key alone may see others, which the cells of some such rows say.
-Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::KeyRange queries, std::uint32_t keys) {
+/// `keep`: is called with it, so that other tiles of the head need no further numbers; may be empty.
+Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::KeyRange queries, std::uint32_t keys,
+                               std::function<void(float)> keep) {
   constexpr float kAlone = 1.0F + 1e-6F;  // the largest l of a row with all of its weight on one key
   constexpr std::size_t kMaxRowsRead = 16;
   attention::Tile tile = co_await std::move(evaluation);
@@ -118,6 +120,13 @@ Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::Ke
     for (const attention::Tile& row : read.tiles) least_sum = sees_more(row.masked) ? 1.0F : least_sum;
   }
   tile.largest = 1.0F / least_sum;
+  if (keep) keep(tile.largest);
+  co_return tile;
+}
+
+Evaluation with_known_largest(Evaluation evaluation, float largest) {
+  attention::Tile tile = co_await std::move(evaluation);
+  tile.largest = largest;
   co_return tile;
 }
 
@@ -144,7 +153,16 @@ Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject) 
   const auto known = subject.run.queries.find(query.block.kind);
   if (known != subject.run.queries.end() && query.batch < known->second.size()) queries = known->second[query.batch];
   if (queries.begin >= queries.end || queries.end > shape.queries) queries = shape.queries;
-  return with_largest_weight(std::move(tile), subject.of, queries, shape.keys);
+  if (subject.own_pass) return with_largest_weight(std::move(tile), subject.of, queries, shape.keys, {});
+  const HeadNormsCache::Key key{
+      .block = query.block, .batch = query.batch, .head = query.head, .version = subject.run.versions.at(query.block)};
+  const model::Network* const network = subject.run.network.get();
+  if (const std::optional<float> largest = subject.norms->largest(network, key))
+    return with_known_largest(std::move(tile), *largest);
+  const auto keep = [kept = subject.norms, network = subject.run.network, key](float largest) {
+    kept->keep_largest(network.get(), key, largest);
+  };
+  return with_largest_weight(std::move(tile), subject.of, queries, shape.keys, keep);
 }
 
 EvaluationSubject subject_of(const Runs& runs) {
