@@ -71,7 +71,8 @@ class FlowPainter {
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     // A strip's words may reach into the gap after its narrow boxes.
-    list->PushClipRect(box.origin, box.end() + glm::vec2(layout_.is_strip ? 14.0F : 0.0F, 0.0F), true);
+    const float beyond = layout_.is_strip ? 14.0F : 0.0F;
+    list->PushClipRect(box.origin, box.end() + glm::vec2(beyond, 0.0F), true);
     float x = box.origin.x;
     if (layout_.is_strip) {
       const std::string number = fmt::format("{}", placed.node + 1);
@@ -81,7 +82,11 @@ class FlowPainter {
     const std::string& symbol = node.quantity().symbol;
     const bool is_strong = !layout_.is_strip || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x;
     const float down = is_strong ? 0.0F : 3.0F;
-    x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
+    if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
+      put_text(fonts.small, {x, box.origin.y + down}, color, fit_text(fonts.small, symbol, most));
+    } else {
+      x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
+    }
     const std::string name(node.name());
     const float room = box.end().x - x;
     // A strip's box is too narrow for most of a name; the tooltip has it.
