@@ -147,7 +147,7 @@ EvaluationSubject::Side side_of(const inference::Run& run) {
 
 Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject) {
   Evaluation tile = read_in_pieces(stage_request(query), subject.of, subject.most_cells);
-  if (quantity(query.quantity).stage != attention::Stage::Weights) return tile;
+  if (quantity(query.quantity).stage != attention::Stage::Weights || !subject.norms) return tile;
   const inference::BlockShape& shape = subject.shapes.at(query.block);
   attention::KeyRange queries(shape.queries);
   const auto known = subject.run.queries.find(query.block.kind);
