@@ -10,6 +10,8 @@ using shell::Key;
 bool has_panes(const CommandContext& context) { return !context.state.view.panes.parts.empty(); }
 bool has_room(const CommandContext& context) { return panes_of(context.state.view.panes).size() < kMostPanes; }
 
+constexpr const char* kNoRoom = "No more than six panes fit: close one first.";
+
 MenuEntry in_menu(std::string label, int part) {
   return {.menu = "View", .submenu = "Panes", .label = std::move(label), .section = 2, .part = part};
 }
@@ -18,7 +20,7 @@ MenuEntry in_menu(std::string label, int part) {
 void add_views_beside(std::vector<Command>& list) {
   for (const View& view : views()) {
     list.push_back({.id = fmt::format("pane.beside.{}", view.id),
-                    .label = fmt::format("{} beside what is shown", view.title),
+                    .label = fmt::format("Beside what is shown: {}", view.title),
                     .help = fmt::format("Opens the view {} at the right of the pane that has the keyboard.", view.title),
                     .menu = in_menu(std::string(view.title), 1),
                     .run =
@@ -27,7 +29,7 @@ void add_views_beside(std::vector<Command>& list) {
                           open_beside(context.state.view, pane_with_keys(context.state.view), PaneEdge::Right, id);
                         },
                     .is_enabled = has_room,
-                    .refusal = "No more than six panes fit: close one first."});
+                    .refusal = kNoRoom});
   }
 }
 
@@ -55,7 +57,7 @@ std::vector<Command> pane_commands() {
                         open_beside(view, pane_with_keys(view), PaneEdge::Bottom, std::string(view.tab));
                       },
                   .is_enabled = has_room,
-                  .refusal = "No more than six panes fit: close one first."});
+                  .refusal = kNoRoom});
   list.push_back({.id = "pane.next",
                   .label = "Next pane",
                   .help = "Gives the keyboard to the next pane.",

@@ -84,15 +84,15 @@ struct Ui::Impl {
   bool is_tooltip_awaited = false;
 
   std::unordered_map<ImGuiID, FieldMemory> fields;
-  double quiet_s = 0.0;         ///< since the last input; a caret blinks for a while only
-  ImGuiID edited_field = 0;     ///< the text field being edited
-  bool field_confirms = false;  ///< … by Enter: its Escape is the caller's key, too
-  ImGuiID walked_field = 0;     ///< that follow_walk() has left to be edited
+  double quiet_s = 0.0;               ///< since the last input; a caret blinks for a while only
+  ImGuiID edited_field = 0;           ///< the text field being edited
+  ImGuiID walked_field = 0;           ///< that follow_walk() has left to be edited
+  std::optional<std::size_t> cut_at;  ///< bytes of a text of lines of which the user gave more
   bool leaves_text_field = false;
-  std::optional<std::size_t> cut_at;                           ///< bytes of a text of lines of which the user gave more
-  bool passes_escape = false;                                  ///< of the field that was edited in the last frame
-  bool will_pass_escape = false;                               ///< … in this one
-  bool gives_keys = true;                                      ///< is_pressed() sees keys
+  bool gives_keys = true;         ///< is_pressed() sees keys
+  bool field_confirms = false;    ///< the edited field, by Enter: its Escape is the caller's key, too
+  bool passes_escape = false;     ///< of the field that was edited in the last frame
+  bool will_pass_escape = false;  ///< … in this one
   bool passes_list_keys = false, will_pass_list_keys = false;  ///< in the last frame, in this one
 };
 

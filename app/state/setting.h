@@ -89,7 +89,7 @@ struct SettingGroup {
   std::string_view name;
   std::string_view view = {};  ///< id of the view that shows what its settings change; empty: there isn't one
   bool is_look = false;        ///< all of them are looks
-  // Of settings that change a pass, whatever layers it has:
+  // Groups whose settings change a pass, whatever layers it has, say what it is, and make it:
   std::string (*words)(const Choices& choices) = nullptr;  ///< "dropout 0.1 of weights, seed 1"; empty: they change nothing
   /// Appends the changes of a pass of this network.
   void (*add)(const Choices& choices, const model::Network& network, std::vector<inference::Intervention>& all) = nullptr;

@@ -100,7 +100,8 @@ bool open_beside(ViewChoices& view, ViewPane& pane, PaneEdge edge, std::string_v
   ViewPane kept = std::exchange(pane, {});
   kept.view = std::exchange(view.tab, id);
   pane.is_column = edge == PaneEdge::Top || edge == PaneEdge::Bottom;
-  pane.parts = {is_first ? ViewPane() : std::move(kept), is_first ? std::move(kept) : ViewPane()};
+  pane.parts.resize(2);
+  pane.parts[is_first ? 1 : 0] = std::move(kept);
   return true;
 }
 

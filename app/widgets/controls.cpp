@@ -75,11 +75,12 @@ void mark_last_item(Frame& frame, std::string name, const char* explanation) {
 void mark_pointer_item(Frame& frame, std::string name, const char* explanation) {
   const std::string_view text = explanation ? std::string_view(explanation) : tooltip_of(name);
   show_tooltip(frame, text);
-  frame.last_control = {frame.pane + name, last_item_rect()};
-  if (frame.tips) frame.tips->insert_or_assign(frame.last_control.first, std::string(text));
+  const std::string marked = frame.pane + std::move(name);
+  frame.last_control = {marked, last_item_rect()};
+  if (frame.tips) frame.tips->insert_or_assign(marked, std::string(text));
   // The window's flag is cleared once a whole frame had it.
-  if (frame.transient.aim.scrolls && frame.transient.aim.control == frame.last_control.first) ImGui::SetScrollHereY();
-  frame.mark(name, last_item_rect());
+  if (frame.transient.aim.scrolls && frame.transient.aim.control == marked) ImGui::SetScrollHereY();
+  if (frame.items) frame.items->insert_or_assign(marked, last_item_rect());
 }
 
 void open_below_last_item(const Frame& frame) {

@@ -146,6 +146,7 @@ constexpr Line kLines[] = {
     Line{"menu.Menu", "All menus: the window is too narrow for their names."},
     Line{"menu.Next strongest cell", "Pins the cell that comes next by value."},
     Line{"menu.Order of the grid", "In which order the heads stand in the grid."},
+    Line{"menu.Panes", "Views beside each other: which, and what their panes do."},
     Line{"menu.Pattern of the head", "A fixed pattern in the place of the one that the selected head computes."},
     Line{"menu.Pixels show", "Which weight a pixel of a long text shows, that covers several cells."},
     Line{"menu.Playground", "A small network with random weights and every setting free."},

@@ -45,7 +45,7 @@ TEST_SUITE("cpu") {
     CHECK(views_of(view) == Names{"*head", "steps", "lines"});
     give_keys(view, *panes_of(view.panes).front());  // which has them
     CHECK(views_of(view) == Names{"*head", "steps", "lines"});
-    // The same view twice; a pane that is split keeps its pinned head.
+    // A view may be there twice; a pane that is split keeps its pinned head.
     pane_with_keys(view).pinned = Selection{.block = {}, .head = 3};
     REQUIRE(open_beside(view, pane_with_keys(view), PaneEdge::Left, "head"));
     CHECK(views_of(view) == Names{"*head", "head", "steps", "lines"});
