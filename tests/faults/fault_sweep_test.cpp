@@ -132,13 +132,13 @@ TEST_SUITE("gpu") {
     const std::string limited = folder.path().string() + "/limited";
     write_file_atomically(limited, std::string_view("#!/bin/sh\nulimit -v $1\nshift\nexec \"$@\"\n"));
     std::filesystem::permissions(limited, std::filesystem::perms::owner_all);
-    for (int kib = 800'000; kib <= 1'000'000; kib += 10'000) {
+    for (int kib = 300'000; kib <= 1'500'000; kib += 50'000) {
       CAPTURE(kib);
       const Outcome outcome =
           run_headlight({"export", "--preset", "notebook-004", "--out", (folder.path() / "out").string()},
                         with_layer("") + " '" + limited + "' " + std::to_string(kib));
       CAPTURE(outcome.err);
-      CHECK((outcome.status == 0 || outcome.status == 1));  // 133: GLib gave up; 139: fontconfig did
+      CHECK((outcome.status == 0 || outcome.status == 1));  // 133: GLib gave up; 139: fontconfig or a driver did
       if (outcome.status == 1) CHECK(outcome.err.starts_with("headlight: "));
     }
   }
