@@ -12,6 +12,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/kept_window.h"
 #include "app/state/model_changes.h"
+#include "app/state/view_pane.h"
 #include "app/window/dialogs/help_dialogs.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
@@ -94,6 +95,7 @@ int run_view(ViewFlags& flags) {
     }
   }
   if (!flags.model.survey().empty()) state.view.tab = "corpus";
+  if (!flags.model.layout().empty()) load_layout(flags.model.layout(), state.view);
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.steps = flags.model.steps();

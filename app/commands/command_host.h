@@ -46,6 +46,8 @@ class CommandHost {
   virtual void open_survey() = 0;
   virtual void open_prompts() = 0;
   virtual void open_lens() = 0;
+  virtual void save_layout() = 0;
+  virtual void open_layout() = 0;
   virtual void open_export_dialog() = 0;
   /// `area`: what the dialog proposes.
   virtual void open_screenshot_dialog(ScreenshotArea area) = 0;

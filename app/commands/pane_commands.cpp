@@ -109,6 +109,16 @@ std::vector<Command> pane_commands() {
                       },
                   .is_enabled = has_panes,
                   .refusal = "There is one pane already."});
+  list.push_back({.id = "pane.save",
+                  .label = "Save layout\u2026",
+                  .help = "Writes the views on screen and their places to a file, for any session and model.",
+                  .menu = in_menu("Save layout\u2026", 0),
+                  .run = [](const CommandContext& context) { context.window.save_layout(); }});
+  list.push_back({.id = "pane.open",
+                  .label = "Open layout\u2026",
+                  .help = "Shows the views of a saved layout at their places; the text and the model stay.",
+                  .menu = in_menu("Open layout\u2026", 0),
+                  .run = [](const CommandContext& context) { context.window.open_layout(); }});
   add_views_beside(list);
   return list;
 }

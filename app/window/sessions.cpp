@@ -8,6 +8,7 @@
 #include "app/state/opened_file.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
+#include "app/state/view_pane.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -28,6 +29,7 @@ void Sessions::open_files(const std::vector<std::string>& paths) {
     if (kind == FileKind::Model) return models_.open(utf8(path));
     if (kind == FileKind::Steps) return steps_.open(path);
     if (kind == FileKind::Survey) return show_survey(path);
+    if (kind == FileKind::Layout) return show_layout(path);
     if (kind == FileKind::Text) return show_text(path);
     leave(
         [this, path, kind] { desk_.attempt([&] { kind == FileKind::Lesson ? lessons_.show(path) : show_session(path); }); });
@@ -54,6 +56,12 @@ void Sessions::show_survey(const fs::path& path) {
 void Sessions::show_prompts(const fs::path& path) {
   desk_.state.set(kPromptsView.set, utf8(fs::absolute(path)));
   desk_.state.view.tab = "prompts";
+  remember_file(desk_.settings, path);
+}
+
+void Sessions::show_layout(const fs::path& path) {
+  load_layout(path, desk_.state.view);
+  desk_.transient.shows_one_pane = false;
   remember_file(desk_.settings, path);
 }
 
@@ -198,6 +206,18 @@ void Sessions::open_lens() {
 
 void Sessions::open_prompts() {
   ask(FilePurpose::OpenPrompts, {}, [this](const fs::path& path) { show_prompts(path); });
+}
+
+void Sessions::save_layout() {
+  ask(FilePurpose::SaveLayout, {}, [this](const fs::path& path) {
+    app::save_layout(path, desk_.state.view);
+    remember_file(desk_.settings, path);
+    desk_.tell(fmt::format("Saved {}", utf8(path)));
+  });
+}
+
+void Sessions::open_layout() {
+  ask(FilePurpose::OpenLayout, {}, [this](const fs::path& path) { show_layout(path); });
 }
 
 void Sessions::open_text() {

@@ -26,7 +26,7 @@ class Sessions final : public Feature {
   std::filesystem::path open_path() const { return session_ ? session_->path : std::filesystem::path(); }
   /// Returns the window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
-  /// Opens dropped files: a text, a session, a lesson, a survey, or a model.
+  /// Opens dropped files: a text, a session, a lesson, a layout, a survey, or a model.
   void open_files(const std::vector<std::string>& paths);
 
   /// Returns saved steps, surveys and files of prompts that were opened and are there still, then models, the newest first.
@@ -43,6 +43,8 @@ class Sessions final : public Feature {
   void open_lens();
   void open_prompts();
   void save_steps();
+  void save_layout();
+  void open_layout();
 
   /// Calls `go`, which leaves the open session: once the user has answered where it has changes that aren't saved.
   void leave(std::function<void()> go);
@@ -72,6 +74,7 @@ class Sessions final : public Feature {
 
   void show_text(const std::filesystem::path& path);
   void show_prompts(const std::filesystem::path& path);
+  void show_layout(const std::filesystem::path& path);
   /// Shows a survey in the view of surveys. Throws Error where the path is none.
   void show_survey(const std::filesystem::path& path);
   /// Shows another state. `session`: what the state comes from; `name`: its file's name, shown before what differs from the

@@ -228,6 +228,8 @@ class Workspace final : private CommandHost {
   void open_capture() override { sessions_.open_capture(); }
   void open_survey() override { sessions_.open_survey(); }
   void open_prompts() override { sessions_.open_prompts(); }
+  void save_layout() override { sessions_.save_layout(); }
+  void open_layout() override { sessions_.open_layout(); }
   void open_lens() override { sessions_.open_lens(); }
   void copy_figure() override;
   void copy_as_text() override;

@@ -101,7 +101,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("names are written and read, unknown ones are refused with the known ones") {
     for (const ColorMap map : kColorMaps) CHECK(*parse_color_map(to_string(map)) == map);
     CHECK(parse_color_map("jet").error() ==
-          "'jet' is no colour map; choose one of viridis, magma, cividis, greys, blue-red");
+          "'jet' is no colour map; choose one of viridis, magma, cividis, greys, blue-red, blue-red-dark");
   }
 
   TEST_CASE("heads have different colours") {

@@ -108,6 +108,7 @@ TEST_SUITE("cpu") {
     CHECK(kind("a.json", "{}") == FileKind::Session);
     CHECK(kind("a.headlight.json", "{}") == FileKind::Session);
     CHECK(kind("lesson.json", R"({"headlight_lesson": 1})") == FileKind::Lesson);
+    CHECK(kind("layout.json", R"({"headlight_layout": 1})") == FileKind::Layout);
     CHECK(kind("b.json", R"({"state": {"text": "the \"headlight_lesson\" member"}})") == FileKind::Session);
     CHECK(kind("a.svg", "<svg/>") == FileKind::Session);
     CHECK(kind("a.txt", "a b") == FileKind::Text);

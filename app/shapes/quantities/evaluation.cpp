@@ -78,13 +78,23 @@ Evaluation read_in_pieces(attention::TileRequest whole, WhichRun of, std::size_t
   co_return tile;
 }
 
+/// The head whose largest weight is kept, so that other tiles of it need no further numbers.
+struct KeptLargest {
+  std::shared_ptr<HeadNormsCache> cache;  ///< null: none is kept
+  std::shared_ptr<const model::Network> network;
+  HeadNormsCache::Key key;
+};
+
 /// Sets Tile::largest. A row whose weight is on one key alone may see others, which the cells of some such rows say.
-/// `keep`: is called with it, so that other tiles of the head need no further numbers; may be empty.
 Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::KeyRange queries, std::uint32_t keys,
-                               std::function<void(float)> keep) {
+                               KeptLargest kept) {
   constexpr float kAlone = 1.0F + 1e-6F;  // the largest l of a row with all of its weight on one key
   constexpr std::size_t kMaxRowsRead = 16;
   attention::Tile tile = co_await std::move(evaluation);
+  if (const auto known = kept.cache ? kept.cache->largest(kept.network.get(), kept.key) : std::nullopt) {
+    tile.largest = *known;
+    co_return tile;
+  }
   const attention::TileRequest& request = tile.request;
   const auto part = [&](std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
     return attention::TileRequest{
@@ -120,13 +130,7 @@ Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::Ke
     for (const attention::Tile& row : read.tiles) least_sum = sees_more(row.masked) ? 1.0F : least_sum;
   }
   tile.largest = 1.0F / least_sum;
-  if (keep) keep(tile.largest);
-  co_return tile;
-}
-
-Evaluation with_known_largest(Evaluation evaluation, float largest) {
-  attention::Tile tile = co_await std::move(evaluation);
-  tile.largest = largest;
+  if (kept.cache) kept.cache->keep_largest(kept.network.get(), kept.key, tile.largest);
   co_return tile;
 }
 
@@ -153,16 +157,14 @@ Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject) 
   const auto known = subject.run.queries.find(query.block.kind);
   if (known != subject.run.queries.end() && query.batch < known->second.size()) queries = known->second[query.batch];
   if (queries.begin >= queries.end || queries.end > shape.queries) queries = shape.queries;
-  if (subject.own_pass) return with_largest_weight(std::move(tile), subject.of, queries, shape.keys, {});
-  const HeadNormsCache::Key key{
-      .block = query.block, .batch = query.batch, .head = query.head, .version = subject.run.versions.at(query.block)};
-  const model::Network* const network = subject.run.network.get();
-  if (const std::optional<float> largest = subject.norms->largest(network, key))
-    return with_known_largest(std::move(tile), *largest);
-  const auto keep = [kept = subject.norms, network = subject.run.network, key](float largest) {
-    kept->keep_largest(network.get(), key, largest);
-  };
-  return with_largest_weight(std::move(tile), subject.of, queries, shape.keys, keep);
+  KeptLargest kept;
+  if (const auto version = subject.run.versions.find(query.block);
+      version != subject.run.versions.end() && !subject.own_pass) {
+    kept = {.cache = subject.norms,
+            .network = subject.run.network,
+            .key = {.block = query.block, .batch = query.batch, .head = query.head, .version = version->second}};
+  }
+  return with_largest_weight(std::move(tile), subject.of, queries, shape.keys, std::move(kept));
 }
 
 EvaluationSubject subject_of(const Runs& runs) {

@@ -268,6 +268,7 @@ void center_clicked(const PlacedStep& step, StepsMemory& memory) {
                                     .column = first(memory.centered->cell.key, plan.shown_columns)};
     }
     memory.centered.reset();
+    return;
   }
 }
 

@@ -101,7 +101,25 @@ const Words& words_of(FilePurpose purpose) {
                                   .hint = "~/prompts.jsonl",
                                   .new_name = "",
                                   .extensions = {".jsonl", ".gz"}};
+  static const Words kSaveLayout{.title = "Save layout",
+                                 .help = "The views on screen and their places, for any session and model",
+                                 .button = "Save",
+                                 .prefix = "layout_file.",
+                                 .hint = "~/layout.json",
+                                 .new_name = "layout.json",
+                                 .extensions = {".json"}};
+  static const Words kOpenLayout{.title = "Open layout",
+                                 .help = "A file that Save layout has written: its views come, the text and the model stay",
+                                 .button = "Open",
+                                 .prefix = kSaveLayout.prefix,
+                                 .hint = kSaveLayout.hint,
+                                 .new_name = "",
+                                 .extensions = {".json"}};
   switch (purpose) {
+    case FilePurpose::SaveLayout:
+      return kSaveLayout;
+    case FilePurpose::OpenLayout:
+      return kOpenLayout;
     case FilePurpose::OpenPrompts:
       return kOpenPrompts;
     case FilePurpose::OpenSurvey:

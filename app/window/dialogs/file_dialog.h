@@ -14,12 +14,14 @@ enum class FilePurpose : std::uint8_t {
   OpenSurvey,
   OpenLens,
   OpenPrompts,
+  SaveLayout,
+  OpenLayout,
   SaveSteps,
   SavePicture
 };
 
-/// Asks under which name to save a session, steps or a picture, or which session, text, capture, survey, lens or prompts to
-/// open. The user is asked before another file is overwritten.
+/// Asks under which name to save a session, steps, a layout or a picture, or which session, text, capture, survey, lens,
+/// prompts or layout to open. The user is asked before another file is overwritten.
 class FileDialog {
  public:
   /// Opens the dialog. `current`: the file of the open session, which may be overwritten without a question; empty: none.
@@ -36,7 +38,7 @@ class FileDialog {
  private:
   bool saves() const {
     return purpose_ == FilePurpose::SaveSession || purpose_ == FilePurpose::SaveSteps ||
-           purpose_ == FilePurpose::SavePicture;
+           purpose_ == FilePurpose::SaveLayout || purpose_ == FilePurpose::SavePicture;
   }
   void draw_path(Frame& frame, bool& is_confirmed);
   /// Returns the file that the field names; nullopt, with the reason or the question below the field, when it can't be used
