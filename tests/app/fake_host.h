@@ -37,6 +37,8 @@ class FakeHost final : public CommandHost {
   void open_survey() override { calls.emplace_back("open survey"); }
   void open_prompts() override { calls.emplace_back("open prompts"); }
   void open_lens() override { calls.emplace_back("open lens"); }
+  void save_layout() override { calls.emplace_back("save layout"); }
+  void open_layout() override { calls.emplace_back("open layout"); }
   void open_export_dialog() override { calls.emplace_back("export"); }
   void open_screenshot_dialog(ScreenshotArea area) override {
     calls.emplace_back(area == ScreenshotArea::View ? "screenshot of the view" : "screenshot");
