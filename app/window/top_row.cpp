@@ -243,7 +243,9 @@ RowForm row_form(const shell::Ui& ui, float width) {
   return one + groups + list + key <= room ? RowForm::ViewList : RowForm::GroupList;
 }
 
-float row_start() { return kAtEnd; }
+float row_start(const Layout& layout) {
+  return layout.has_left() ? kAtEnd : ImGui::GetStyle().WindowPadding.x - ImGui::GetStyle().ItemSpacing.x;
+}
 
 RowChoice draw_top_row(Frame& frame, const RowContext& context) {
   if (!begin_top_row()) return {};

@@ -125,6 +125,7 @@ void Workspace::draw_menu(Frame& frame) {
                             .presets = [this]() -> const std::vector<PresetInfo>& { return desk_.catalog.presets(); },
                             .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return desk_.catalog.devices(); },
                             .cards = [this] { return models_.welcome_cards(); },
+                            .layout = desk_.layout,
                             .recent = [this] { return sessions_.recent(); }};
   row_form_ = row_form(desk_.ui, desk_.ui.size().x);
   const MenuChoice choice = draw_menu_panel(frame, context, row_form_, std::exchange(opens_menus_, false));
@@ -157,7 +158,8 @@ void Workspace::draw_context_menus(Frame& frame) {
   }
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10.0F, 8.0F));
   if (ImGui::BeginPopup(kContextMenu)) {
-    const MenuContext context{.commands = command_context(), .presets = {}, .devices = {}, .cards = {}, .recent = {}};
+    const MenuContext context{
+        .commands = command_context(), .presets = {}, .devices = {}, .cards = {}, .layout = desk_.layout, .recent = {}};
     const MenuChoice choice = draw_context_menu(frame, context, menu_target_, menu_title(menu_target_));
     if (choice.command) {
       frame.start_command(choice.command->id);

@@ -109,22 +109,27 @@ Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::Ke
     column = std::move(read.tiles.front());
   }
   const attention::Tile& all = has_rows ? tile : column;
+  const auto sees_more = [](std::span<const std::uint8_t> masked) { return std::ranges::count(masked, 0) > 1; };
   float least_sum = std::numeric_limits<float>::infinity();
-  std::vector<std::uint32_t> alone;
+  std::vector<std::uint32_t>
+      unknown;  // rows whose weight is on one key, of which the tile doesn't tell whether they see others
   for (std::uint32_t row = queries.begin; row < queries.end && row - all.request.row < all.row_sum.size(); ++row) {
     const float sum = all.row_sum[row - all.request.row];
-    if (sum > kAlone) least_sum = std::min(least_sum, sum);
-    if (sum > 0.0F && sum <= kAlone) alone.push_back(row);
+    const bool has_cells = request.is_exact() && !tile.masked.empty() && row - request.row < request.rows;
+    if (sum > kAlone) {
+      least_sum = std::min(least_sum, sum);
+    } else if (sum > 0.0F && has_cells &&
+               sees_more(
+                   std::span(tile.masked).subspan(std::size_t{row - request.row} * request.columns, request.columns))) {
+      least_sum = 1.0F;
+    } else if (sum > 0.0F && !(has_cells && request.columns == keys)) {
+      unknown.push_back(row);
+    }
   }
-  const auto sees_more = [](std::span<const std::uint8_t> masked) { return std::ranges::count(masked, 0) > 1; };
-  const bool has_cells = has_rows && request.is_exact() && request.columns == keys && !tile.masked.empty();
-  const std::size_t step = has_cells ? 1 : std::max<std::size_t>(alone.size() / kMaxRowsRead, 1);
   Reads reads{.of = of};
-  for (std::size_t i = 0; i < alone.size(); i += step) {
-    const std::size_t at = std::size_t{alone[i] - request.row} * keys;
-    if (!has_cells) reads.tiles.push_back(part(alone[i], 1, keys));
-    if (has_cells && sees_more(std::span(tile.masked).subspan(at, keys))) least_sum = 1.0F;
-  }
+  const std::size_t step = std::max<std::size_t>(unknown.size() / kMaxRowsRead, 1);
+  for (std::size_t i = 0; i < unknown.size() && least_sum > 1.0F; i += step)
+    reads.tiles.push_back(part(unknown[i], 1, keys));
   if (!reads.tiles.empty()) {
     const Answers read = co_await std::move(reads);
     for (const attention::Tile& row : read.tiles) least_sum = sees_more(row.masked) ? 1.0F : least_sum;

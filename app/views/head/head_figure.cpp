@@ -54,6 +54,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   pool_sides(all, glm::uvec2(kFigureEdge));
   TileQuery asked = shown_map(selection, frame.result.shapes, all, shows_norms(frame.state));
   if (is_difference_) asked.quantity = difference_of(asked.quantity);
+  reach_ = shared_reach(frame, asked);
   const EngineTile* known = frame.ask(asked);
   if (known != nullptr && frame.result.is_current(asked)) tile_ = known->tile;
 }
@@ -68,8 +69,10 @@ std::unique_ptr<exporting::Drawing> HeadFigure::draw() const {
   const RunShapes run{.blocks = result_->blocks, .shapes = result_->shapes, .input = result_->input.get()};
   const ExportBlocks blocks = select_blocks(run, *result_->network, options).front();
   const MatrixRef matrix = figures_of(kHeadFigure, blocks, options.stages.front()).front();
+  exporting::FigureMap map = exporting::make_map(*tile_);
+  if (reach_ > 0.0F) map.largest = reach_;
   exporting::HeatmapFigure figure =
-      matrix_figure(exporting::make_map(*tile_), *result_->input, blocks, matrix, options, result_->capture.get());
+      matrix_figure(std::move(map), *result_->input, blocks, matrix, options, result_->capture.get());
   if (!grouping_.empty()) {
     figure.subtitle += "; " + grouping_;
     figure.rows.tokens = row_names_;
