@@ -4,7 +4,11 @@
 
 namespace headlight::app {
 
-std::string number_word(double number, const char* format) { return number_word(fmt::format(fmt::runtime(format), number)); }
+std::string number_word(double number, const char* format) {
+  std::string written = fmt::format(fmt::runtime(format), number);
+  if (written.starts_with('-')) written.replace(0, 1, "\u2212");
+  return number_word(written);
+}
 
 std::string plain_text(std::string_view sentence) {
   std::string text;

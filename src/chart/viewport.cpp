@@ -48,11 +48,9 @@ float Viewport::max_zoom() const {
 
 void Viewport::clamp() {
   zoom_ = std::isfinite(zoom_) ? std::clamp(zoom_, 1.0F, max_zoom()) : 1.0F;
-  // The quotient is infinite or NaN without cells, and there is no room. A zoomed matrix that is smaller than the rectangle
-  // may be anywhere in it, so that it can grow around any point.
-  const glm::vec2 outside = (count() - area_.size / cell_size()) / 2.0F;
-  const glm::vec2 room = zoom_ > 1.0F ? glm::abs(outside) : glm::max(glm::vec2(0.0F), outside);
-  const glm::bvec2 is_infinite = glm::isnan(pan_) || glm::isinf(pan_) || glm::isnan(room) || glm::isinf(room);
+  // The quotient is infinite or NaN without cells, and there is no room.
+  const glm::vec2 room = glm::max(glm::vec2(0.0F), (count() - area_.size / cell_size()) / 2.0F);
+  const glm::bvec2 is_infinite = glm::isnan(pan_) || glm::isinf(pan_);
   pan_ = glm::mix(glm::clamp(pan_, -room, room), glm::vec2(0.0F), is_infinite);
 }
 

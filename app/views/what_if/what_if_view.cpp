@@ -102,8 +102,9 @@ Sentence ablation_sentence(const Frame& frame, const ChosenLogit& logit, const S
     const auto without = run.without.find(head);
     if (without == run.without.end()) return std::string("\u2026");
     const bool falls = run.change(head, frame.state[kWhatIfView.measure]).value_or(0.0) < 0.0;
-    return fmt::format("{} from {} to {}", falls ? "falls" : "rises", measured_word(frame, run.present),
-                       measured_word(frame, without->second));
+    const std::string before = measured_word(frame, run.present), after = measured_word(frame, without->second);
+    return before == after ? "stays at " + before
+                           : fmt::format("{} from {} to {}", falls ? "falls" : "rises", before, after);
   };
   const bool is_out = frame.state[kWhatIfView.ablation] == Ablation::Zero;
   return fmt::format(
