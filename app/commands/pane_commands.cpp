@@ -110,12 +110,12 @@ std::vector<Command> pane_commands() {
        .label = "Save layout\u2026",
        .help = "Writes the views on screen and their places to a file, for any session and model.",
        .menu = in_menu("Save layout\u2026", 0),
-       .run = of_window(&CommandHost::save_layout)},
+       .run = of_window(&CommandHost::ask_for_file, FilePurpose::SaveLayout)},
       {.id = "pane.open",
        .label = "Open layout\u2026",
        .help = "Shows the views of a saved layout at their places; the text and the model stay.",
        .menu = in_menu("Open layout\u2026", 0),
-       .run = of_window(&CommandHost::open_layout)}};
+       .run = of_window(&CommandHost::ask_for_file, FilePurpose::OpenLayout)}};
   add_views_beside(list);
   return list;
 }
