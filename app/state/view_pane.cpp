@@ -35,7 +35,7 @@ ViewPane* parent_of(ViewPane& root, const ViewPane& pane) {
 }
 
 nlohmann::json write_pinned(const Selection& pinned) {
-  return {{"kind", enum_name<model::BlockKind>(kKinds, pinned.block.kind)},
+  return {{"kind", enum_name(kKinds, pinned.block.kind)},
           {"layer", pinned.block.layer.value},
           {"batch", pinned.batch},
           {"head", pinned.head}};
@@ -43,7 +43,7 @@ nlohmann::json write_pinned(const Selection& pinned) {
 
 Selection read_pinned(const JsonReader& object) {
   Selection pinned;
-  object.read_enum<model::BlockKind>("kind", pinned.block.kind, kKinds);
+  object.read_enum("kind", pinned.block.kind, kKinds);
   object.read("layer", pinned.block.layer.value, 0U, kLastIndex);
   object.read("batch", pinned.batch, 0U, kLastIndex);
   object.read("head", pinned.head, 0U, kLastIndex);
