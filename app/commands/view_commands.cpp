@@ -54,16 +54,11 @@ Command theme_command(const char* id, const char* label, const char* help, const
 }
 
 Command motion_command() {
-  return {.id = "view.reduce_motion",
-          .label = "Reduce motion",
-          .help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.",
-          .menu = {"View", "Reduce motion", 3},
-          .works_while_loading = true,
-          .run =
-              [](const CommandContext& context) {
-                context.state.set(kBlockView.reduces_motion, !context.state[kBlockView.reduces_motion]);
-              },
-          .is_checked = [](const CommandContext& context) { return context.state[kBlockView.reduces_motion]; }};
+  Command command = setting_toggle("view.reduce_motion", kBlockView.reduces_motion);
+  command.label = command.menu.label = "Reduce motion";
+  command.help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.";
+  command.menu.section = 3;
+  return command;
 }
 
 Command activations_command() {

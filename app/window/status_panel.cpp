@@ -54,7 +54,7 @@ class StatusLine {
   void part(const std::string& text, shell::Color color, const char* explanation) {
     constexpr float kGap = 20.0F;
     ImFont* font = frame_.ui.fonts().small;
-    const float width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()).x;
+    const float width = text_width(font, text);
     if (x_ + width > right_edge_) return;
     ImGui::SetCursorPos({x_, text_y()});
     write_text(font, color, text);
@@ -123,7 +123,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   const float width = ImGui::GetWindowWidth();
   constexpr float kEdge = 12.0F;
   // An error takes what it needs, up to three quarters of the line; the rest is in the tooltip.
-  const float wanted = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, remark.text.c_str()).x;
+  const float wanted = text_width(font, remark.text);
   const float remark_width = std::min({wanted, width * 0.75F, std::max(width - 2.0F * kEdge - context.left, 1.0F)});
   const float remark_x = width - kEdge - remark_width;
 

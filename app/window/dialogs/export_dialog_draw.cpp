@@ -43,6 +43,13 @@ std::string explanation(const FigureKind& kind) {
   return text + ".";
 }
 
+/// Colours of a button, three of them.
+void push_accent(const shell::Theme& theme) {
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+}
+
 /// Buttons that stay pressed, side by side, wrapped where the line ends. `explain`: the tooltip of a number, where it isn't
 /// one of widgets/tooltips.cpp.
 template <typename Names>
@@ -60,11 +67,7 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
     if (x > left && x + width <= right) ImGui::SameLine(x, 0.0F);
     if (x > left && x + width > right) ImGui::SetCursorPosX(x = left);
     const bool is_on = are_on[i];
-    if (is_on) {
-      ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
-      ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
-      ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-    }
+    if (is_on) push_accent(theme);
     if (ImGui::Button(name.c_str(), {width, 0.0F})) are_on[i] = !are_on[i];
     const std::string explained = explain != nullptr ? explain(i) : "";
     mark_last_item(frame, fmt::format("export.{}.{}", prefix, name), explain != nullptr ? explained.c_str() : nullptr);
@@ -296,11 +299,8 @@ void ExportDialog::draw_figure_buttons(Frame& frame, std::string& directory) {
   ImGui::SameLine();
   if (draw_button(frame, "export.copy_text", "Copy text", nullptr, third))
     use_figure(frame.state, FigureUse::CopyText, directory);
-  const shell::Theme& theme = frame.ui.theme();
   const std::string label = fmt::format("Save {}###save", name_.empty() ? proposed_name(frame.state) : name_);
-  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
-  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
-  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  push_accent(frame.ui.theme());
   const bool is_clicked = ImGui::Button(label.c_str(), {-1.0F, 0.0F});
   mark_last_item(frame, "export.save");
   ImGui::PopStyleColor(3);

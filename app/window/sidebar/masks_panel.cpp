@@ -123,11 +123,6 @@ const char* kind_title(model::BlockKind kind) {
   return "Mask of the cross-attention";
 }
 
-/// Has the model several kinds of attention? They have several masks: then the section names its kind.
-bool has_several_kinds(const EngineResult& result) {
-  return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
-}
-
 /// Draws the choices of what the brush puts, how much of it, and its shape.
 void draw_brush_fields(Frame& frame, Form& form) {
   State& state = frame.state;
@@ -175,6 +170,10 @@ void draw_pass_settings(Frame& frame, Form& form) {
 }
 
 }  // namespace
+
+bool has_several_kinds(const EngineResult& result) {
+  return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
+}
 
 void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& drafts, const std::string& error) {
   Form form(frame, typed, "mask");
