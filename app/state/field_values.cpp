@@ -8,6 +8,16 @@ namespace headlight::app {
 
 using nlohmann::json;
 
+json write_head(model::BlockRef block, std::uint32_t head) {
+  return {{"kind", enum_name(kKinds, block.kind)}, {"layer", block.layer.value}, {"head", head}};
+}
+
+void read_head(const JsonReader& object, model::BlockRef& block, std::uint32_t& head) {
+  object.read_enum("kind", block.kind, kKinds);
+  object.read("layer", block.layer.value, 0u, kLastIndex);
+  object.read("head", head, 0u, kLastIndex);
+}
+
 namespace {
 
 /// Returns [{"kind", "layer", "head", `name`}, …] of a map from heads to values.
@@ -15,10 +25,8 @@ template <typename Value, typename Write>
 json write_by_head(const std::map<std::pair<model::BlockRef, std::uint32_t>, Value>& values, const char* name, Write write) {
   json list = json::array();
   for (const auto& [head, value] : values) {
-    list.push_back({{"kind", enum_name(kKinds, head.first.kind)},
-                    {"layer", head.first.layer.value},
-                    {"head", head.second},
-                    {name, write(value)}});
+    list.push_back(write_head(head.first, head.second));
+    list.back()[name] = write(value);
   }
   return list;
 }
@@ -36,9 +44,7 @@ void read_by_head(const JsonReader& object, const char* key,
     model::BlockRef block;
     std::uint32_t number = 0;
     Value value = otherwise;
-    reader.read_enum("kind", block.kind, kKinds);
-    reader.read("layer", block.layer.value, 0u, kLastIndex);
-    reader.read("head", number, 0u, kLastIndex);
+    read_head(reader, block, number);
     read(reader, value);
     values[{block, number}] = value;
   }
@@ -170,7 +176,7 @@ void read_cell(const JsonReader& object, const char* key, std::optional<attentio
 json write_heads(const std::vector<HeadRef>& heads) {
   json list = json::array();
   for (const HeadRef& head : heads) {
-    list.push_back({{"kind", enum_name(kKinds, head.block.kind)}, {"layer", head.block.layer.value}, {"head", head.head}});
+    list.push_back(write_head(head.block, head.head));
   }
   return list;
 }
@@ -183,9 +189,7 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
   for (const json& head : *found) {
     const JsonReader reader(head, object.path(key));
     HeadRef& read = value.emplace_back();
-    reader.read_enum("kind", read.block.kind, kKinds);
-    reader.read("layer", read.block.layer.value, 0u, kLastIndex);
-    reader.read("head", read.head, 0u, kLastIndex);
+    read_head(reader, read.block, read.head);
   }
   std::ranges::sort(value);
   value.erase(std::unique(value.begin(), value.end()), value.end());
