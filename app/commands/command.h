@@ -60,6 +60,9 @@ auto of_window(Function function, Arguments... arguments) {
 /// Is a run on screen?
 inline bool has_run(const CommandContext& context) { return !context.shapes.empty(); }
 
+/// Is a cell of its map pinned?
+inline bool has_pin(const CommandContext& context) { return has_run(context) && context.state.view.pinned.has_value(); }
+
 /// May it run now?
 bool is_enabled(const Command& command, const CommandContext& context);
 

@@ -92,8 +92,7 @@ Command context_menu(const char* id, const char* label, MenuTarget target, bool 
 std::vector<Command> map_commands() {
   using attention::Stage;
   return {
-      context_menu("menu.cell", "Menu of the pinned cell", MenuTarget::Cell,
-                   [](const CommandContext& context) { return has_run(context) && context.state.view.pinned.has_value(); }),
+      context_menu("menu.cell", "Menu of the pinned cell", MenuTarget::Cell, has_pin),
       context_menu("menu.range", "Menu of the dragged range", MenuTarget::Range,
                    [](const CommandContext& context) { return has_run(context) && context.transient.range.has_value(); }),
       context_menu("menu.head", "Menu of the selected head", MenuTarget::Head, has_run),

@@ -6,7 +6,6 @@ namespace {
 using attention::Stage;
 using shell::Key;
 
-bool has_pin(const CommandContext& context) { return has_run(context) && context.state.view.pinned.has_value(); }
 bool has_text(const CommandContext& context) { return has_run(context) && !context.transient.search.text.empty(); }
 /// Does the map show weights? The search inside of whole maps goes by the largest weights of their squares.
 bool shows_weights(const CommandContext& context) {

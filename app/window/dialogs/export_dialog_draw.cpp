@@ -32,9 +32,6 @@ std::string_view matrix_name(std::size_t i) {
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
 
-/// Whether one of the formats is an image.
-bool writes_figures(std::span<const ExportFormat> formats) { return std::ranges::any_of(formats, is_figure); }
-
 /// "The text shaded by what one query attends to.": the help of a kind of figure as a sentence.
 std::string explanation(const FigureKind& kind) {
   std::string text(kind.help);
@@ -183,10 +180,7 @@ void ExportDialog::draw_folder(Frame& frame, Form& form) {
 }
 
 void ExportDialog::draw_more(Frame& frame, Form& form, std::string& directory) {
-  std::vector<const FigureKind*> kinds;
-  for (const FigureKind* kind : figure_kinds().first(figure_kinds().size() - kFiguresOfViews)) {
-    if (kind != &kPairFigure || has_baseline(frame.state, frame.result)) kinds.push_back(kind);
-  }
+  const std::span<const FigureKind* const> kinds = offered_kinds(frame.state, frame.result);
   std::vector<std::string> names;
   for (const FigureKind* kind : kinds) names.emplace_back(kind->label);
   names.emplace_back("This view");
@@ -232,12 +226,11 @@ void ExportDialog::draw_many_files(Frame& frame, std::string& directory) {
   draw_label(frame, "Formats");
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(static_cast<ExportFormat>(i)); }, formats_);
-  if (writes_figures(options(frame.state, frame.transient, frame.result).formats)) {
+  if (std::ranges::any_of(chosen_formats(), is_figure)) {
     draw_label(frame, "Figures");
-    const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind of these is of two runs
-    const std::size_t offered = figure_kinds().size() - kFiguresOfViews - (has_pair ? 0 : 1);
     draw_switches(
-        frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
+        frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; },
+        std::span(views_).first(offered_kinds(frame.state, frame.result).size()),
         [](std::size_t i) { return explanation(*figure_kinds()[i]); });
   }
   draw_names(frame);
