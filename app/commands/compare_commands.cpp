@@ -17,6 +17,8 @@ void keep_baseline(const CommandContext& context) {
   compare.is_second_text = false;
 }
 
+std::string tell_of_baseline(const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); }
+
 void compare_with_model_alone(const CommandContext& context) {
   context.state.model().applies_adapter = false;
   keep_baseline(context);
@@ -57,7 +59,7 @@ std::vector<Command> compare_commands() {
        .menus_of = kOfHead,
        .run = keep_baseline,
        .is_enabled = has_run,
-       .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
+       .tell = tell_of_baseline,
        .refusal = "There is no run yet that could be the baseline"},
       {.id = "compare.adapter",
        .label = "Compare with the model without its LoRA adapter",
@@ -66,7 +68,7 @@ std::vector<Command> compare_commands() {
        .menu = {"Edit", "Compare with the model alone", 4},
        .run = compare_with_model_alone,
        .is_enabled = [](const CommandContext& context) { return has_run(context) && context.window.has_adapter(); },
-       .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
+       .tell = tell_of_baseline,
        .refusal = "The model on screen has no LoRA adapter"},
       {.id = "compare.difference",
        .label = "Show differences, or the run itself",

@@ -12,7 +12,7 @@ namespace {
 
 std::string token_text(const model::TokenBatch& tokens) {
   const std::size_t count = std::accumulate(tokens.lengths.begin(), tokens.lengths.end(), std::size_t{0});
-  std::string text = fmt::format("{} token{}", count, count == 1 ? "" : "s");
+  std::string text = counted(count, "token");
   if (tokens.batch > 1) text += fmt::format(" in {} lines", tokens.batch);
   return text;
 }
@@ -27,13 +27,10 @@ std::string tokens_of(const model::ModelInput& input) {
 
 /// Returns "reused 12 tokens, 3 layers".
 std::string reuse_text(const inference::RunTiming& timing) {
-  const auto count = [](std::uint32_t number, const char* noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-  };
   std::string text = "reused ";
-  if (timing.reused_tokens > 0) text += count(timing.reused_tokens, "token");
+  if (timing.reused_tokens > 0) text += counted(timing.reused_tokens, "token");
   if (timing.reused_tokens > 0 && timing.reused_layers > 0) text += ", ";
-  if (timing.reused_layers > 0) text += count(timing.reused_layers, "layer");
+  if (timing.reused_layers > 0) text += counted(timing.reused_layers, "layer");
   return text;
 }
 
@@ -41,8 +38,8 @@ std::string reuse_text(const inference::RunTiming& timing) {
 std::string pass_in_words(const EngineResult& result) {
   return fmt::format(
       "The last forward pass on the device, by its own clock, with the program's part where the device is the processor: {} "
-      "step{} (dispatches), {} parameters, {} on the device.",
-      result.timing.dispatches, result.timing.dispatches == 1 ? "" : "s", short_count(result.parameter_count),
+      "(dispatches), {} parameters, {} on the device.",
+      counted(result.timing.dispatches, "step"), short_count(result.parameter_count),
       short_bytes(result.timing.device_bytes));
 }
 

@@ -7,6 +7,7 @@
 #include "app/figures/figure_kind.h"
 #include "app/shapes/quantities/tile_query.h"
 #include "app/state/json_reader.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/state/session_file.h"
 #include "core/error.h"
@@ -65,7 +66,7 @@ Notice outcome_of(const Asked<ExportJob>& job) {
   if (!job.error().empty()) return {.text = job.error(), .is_warning = true};
   const ExportReport& report = job.result()->report;
   const std::size_t count = report.files.size();
-  std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
+  std::string text = counted(count, "file");
   if (count > 0) text += " in " + utf8(report.files.front().parent_path());
   for (const std::string& note : report.notes) text += "; " + note;
   return {.text = std::move(text)};

@@ -2,6 +2,7 @@
 
 #include "app/figures/export_plan.h"
 #include "app/figures/figure_kind.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
@@ -105,8 +106,8 @@ Announced announce(const ExportOptions& options, const EngineResult& result) {
     const ExportPlan plan = plan_export(options, blocks, *result.network, *result.input);
     told.names = plan.names(options);
     if (told.names.empty()) return told;
-    told.size = fmt::format("{} file{} \u00B7 {} numbers \u00B7 about {}", told.names.size(),
-                            told.names.size() == 1 ? "" : "s", short_count(plan.numbers), short_bytes(plan.bytes()));
+    told.size = fmt::format("{} \u00B7 {} numbers \u00B7 about {}", counted(told.names.size(), "file"),
+                            short_count(plan.numbers), short_bytes(plan.bytes()));
   } catch (const Error& error) {
     told.size = error.what();
   }

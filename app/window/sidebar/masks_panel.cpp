@@ -1,4 +1,5 @@
 #include "app/state/map_settings.h"
+#include "app/state/model_changes.h"
 #include "app/window/sidebar/panels.h"
 
 #include <limits>
@@ -139,9 +140,9 @@ void draw_brush_fields(Frame& frame, Form& form) {
 
 std::string painted_text(const attention::MaskSpec& mask) {
   const std::size_t cells = attention::painted_count(mask.painted), biases = attention::painted_count(mask.biases);
-  std::string text = cells == 0 && biases > 0 ? "" : fmt::format("{} cell{}", cells, cells == 1 ? "" : "s");
+  std::string text = cells == 0 && biases > 0 ? "" : counted(cells, "cell");
   if (cells == 0 && biases == 0) text = "nothing";
-  if (biases > 0) text += fmt::format("{}{} bias{}", text.empty() ? "" : ", ", biases, biases == 1 ? "" : "es");
+  if (biases > 0) text += (text.empty() ? "" : ", ") + counted(biases, "bias");
   return text;
 }
 
