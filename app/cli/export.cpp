@@ -176,7 +176,7 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
   };
 }
 
-int run_command(ExportFlags& flags) {
+int run_export_command(ExportFlags& flags) {
   flags.checks_record |= flags.writes_record;
   check_input(flags);
   const bool is_output = flags.out == kStandardInput;
@@ -247,15 +247,14 @@ void tell_report(const ExportReport& report, const std::filesystem::path& folder
 }
 
 Subcommand add_export_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "export");
-  const auto flags = std::make_shared<ExportFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "export", run_export_command);
   add_export_flags(*command, *flags);
   flags->model.add_text_argument(*command);
   flags->model.add_to(*command, "--scale,--score-scale",
                       fmt::format("{}; any flag of the playground's computes that instead", kCaptionWriter));
   flags->model.use_default_model(kCaptionWriter);
   add_device_flag(*command, flags->device);
-  return {.app = command, .run = [flags] { return run_command(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

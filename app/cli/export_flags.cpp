@@ -225,8 +225,7 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags, const Choose& choose) {
     constexpr std::array<std::string_view, 6> kOfViews = {"--prompts", "--experiment", "--patch",
                                                           "--lens",    "--curves",     "--log-steps"};
     if (std::ranges::find(kOfViews, field.flag.name) == kOfViews.end()) continue;
-    group.add(field.flag.name, field.flag.value_name, field.flag.help,
-              [&flags, &field](const std::string& text) { flags.edits.push_back(field.flag.parse(field.flag.name, text)); });
+    take_field(group, field, flags.edits);
   }
   add_look_flags(group, [choose](const AnySetting& setting, const SettingValue& value) {
     choose([&setting, value](ExportOptions& options) { options.put(setting, value); });

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -127,8 +126,7 @@ void add_shown_flags(CLI::App& command, ScreenshotFlags& flags) {
 }  // namespace
 
 Subcommand add_screenshot_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "screenshot");
-  const auto flags = std::make_shared<ScreenshotFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "screenshot", run_screenshot);
   ScreenshotOptions& options = flags->options;
   const FlagGroup image(*command, "Image");
   image.take("-o,--out", "FILE",
@@ -155,14 +153,13 @@ Subcommand add_screenshot_command(CLI::App& app) {
       },
       others);
   add_shown_flags(*command, *flags);
-  return {.app = command, .run = [flags] { return run_screenshot(*flags); }};
+  return made;
 }
 
 Subcommand add_describe_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "describe");
-  const auto flags = std::make_shared<ScreenshotFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "describe", run_describe);
   add_shown_flags(*command, *flags);
-  return {.app = command, .run = [flags] { return run_describe(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -116,8 +116,7 @@ int run_view(ViewFlags& flags) {
 }  // namespace
 
 Subcommand add_view_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "view");
-  const auto flags = std::make_shared<ViewFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "view", run_view);
   FlagGroup(*command, "Text")
       .add_argument(
           "file", "[FILE]",
@@ -142,7 +141,7 @@ Subcommand add_view_command(CLI::App& app) {
   add_device_flag(*command, flags->device);
   add_renderer_flag(*command, flags->renderer);
   add_cache_flag(*command, flags->tile_bytes);
-  return {.app = command, .run = [flags] { return run_view(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -14,6 +14,21 @@ enum class CopiedNumbers : std::uint8_t { Map, Row, Column };
 /// The actions on the steps of a training, which a panel shows.
 enum class StepCommand : std::uint8_t { Earlier, Later, Play, Save };
 
+/// The purpose for which a file is asked for.
+enum class FilePurpose : std::uint8_t {
+  SaveSession,
+  SaveSteps,
+  SavePicture,
+  SaveLayout,
+  OpenSession,
+  OpenText,
+  OpenCapture,
+  OpenSurvey,
+  OpenLens,
+  OpenPrompts,
+  OpenLayout
+};
+
 /// The interface to the window that commands need besides the state. The window implements it, so that commands know nothing
 /// of the window.
 class CommandHost {
@@ -39,15 +54,7 @@ class CommandHost {
   /// Writes the session under its name, or asks for one where it has none.
   virtual void save_session() = 0;
   /// The following functions open a dialog.
-  virtual void save_session_as() = 0;
-  virtual void open_session() = 0;
-  virtual void open_text() = 0;
-  virtual void open_capture() = 0;
-  virtual void open_survey() = 0;
-  virtual void open_prompts() = 0;
-  virtual void open_lens() = 0;
-  virtual void save_layout() = 0;
-  virtual void open_layout() = 0;
+  virtual void ask_for_file(FilePurpose purpose) = 0;
   virtual void open_export_dialog() = 0;
   /// `area`: what the dialog proposes.
   virtual void open_screenshot_dialog(ScreenshotArea area) = 0;

@@ -97,9 +97,9 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
   const bool is_of_head = kind.scope == FigureScope::Head;
   json figure = {{"view", kind.id},
                  {"stage", attention::to_string(matrix.stage)},
-                 {"attention", enum_name<model::BlockKind>(kKinds, matrix.block.kind)},
+                 {"attention", enum_name(kKinds, matrix.block.kind)},
                  {"batch", matrix.batch},
-                 {"mean", enum_name<HeadMean>(kMeans, blocks.mean)},
+                 {"mean", enum_name(kMeans, blocks.mean)},
                  // A pair has the other run as well, whatever else is written.
                  {"difference", blocks.is_difference || &kind == &kPairFigure}};
   if (kind.scope != FigureScope::Attention) {
@@ -135,8 +135,8 @@ ExportOptions options_of_figure(const json& member, const SharedValue<BaselineRu
   }
   const attention::Stage stage = stage_member(figure);
   options.stages = {stage};
-  figure.read_enum<model::BlockKind>("attention", options.kind.emplace(model::BlockKind::EncoderSelf), kKinds);
-  figure.read_enum<HeadMean>("mean", options.mean, kMeans);
+  figure.read_enum("attention", options.kind.emplace(model::BlockKind::EncoderSelf), kKinds);
+  figure.read_enum("mean", options.mean, kMeans);
   options.views = {&view_member(figure)};
   if (options.views.front()->scope == FigureScope::Attention) {
     options.layers = set_member(figure, "layers");

@@ -69,9 +69,6 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   std::string text = source_name(inputs.source);
   if (is_capture(inputs.source)) text.insert(0, "captured in ");
   if (is_model(inputs.source) || is_playground(inputs.source)) text += fmt::format(", d_model {}", shape.d_model);
-  const auto counted = [](std::size_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
   const std::string heads = counted(shape.heads, "head");
   if (is_capture(inputs.source)) {
     return fmt::format("{}, {} of {}{}", text, counted(blocks.all_layers, "layer"), heads, less);

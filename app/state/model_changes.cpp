@@ -8,15 +8,14 @@
 #include "inference/stretch_positions.h"
 
 namespace headlight::app {
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
+}
+
 namespace {
 
 using attention::MaskSpec;
-
-/// Returns "1 head", "3 heads".
-std::string counted(std::size_t count, const char* noun) {
-  const std::string_view name = noun;
-  return fmt::format("{} {}{}", count, name, count == 1 ? "" : name.ends_with('s') ? "es" : "s");
-}
 
 std::string limit_text(const char* name, std::uint32_t tokens) {
   return tokens == 0 ? fmt::format("{} off", name) : fmt::format("{} {}", name, tokens);

@@ -6,6 +6,9 @@
 
 namespace headlight::app {
 
+/// Returns "1 head", "3 heads", "2 biases".
+std::string counted(std::size_t count, std::string_view noun);
+
 /// One way in which a state's pass differs from the model's own.
 struct ModelChange {
   std::string text;                            ///< "L0H5 knocked out"

@@ -56,14 +56,14 @@ struct MemberWriter {
 
   void operator()(const char* key, const auto& value) const { object[key] = value; }
   void operator()(const char* key, float value, float /*low*/, float /*high*/) const { object[key] = value; }
-  void operator()(const char* key, Fold value) const { object[key] = enum_name<Fold>(kFolds, value); }
+  void operator()(const char* key, Fold value) const { object[key] = enum_name(kFolds, value); }
 };
 struct MemberReader {
   const JsonReader& object;
 
   void operator()(const char* key, auto& value) const { object.read(key, value); }
   void operator()(const char* key, float& value, float low, float high) const { object.read(key, value, low, high); }
-  void operator()(const char* key, Fold& value) const { object.read_enum<Fold>(key, value, kFolds); }
+  void operator()(const char* key, Fold& value) const { object.read_enum(key, value, kFolds); }
 };
 
 void for_each_member(auto& panes, const auto& use) {

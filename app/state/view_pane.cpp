@@ -35,18 +35,15 @@ ViewPane* parent_of(ViewPane& root, const ViewPane& pane) {
 }
 
 nlohmann::json write_pinned(const Selection& pinned) {
-  return {{"kind", enum_name<model::BlockKind>(kKinds, pinned.block.kind)},
-          {"layer", pinned.block.layer.value},
-          {"batch", pinned.batch},
-          {"head", pinned.head}};
+  nlohmann::json written = write_head(pinned.block, pinned.head);
+  written["batch"] = pinned.batch;
+  return written;
 }
 
 Selection read_pinned(const JsonReader& object) {
   Selection pinned;
-  object.read_enum<model::BlockKind>("kind", pinned.block.kind, kKinds);
-  object.read("layer", pinned.block.layer.value, 0U, kLastIndex);
+  read_head(object, pinned.block, pinned.head);
   object.read("batch", pinned.batch, 0U, kLastIndex);
-  object.read("head", pinned.head, 0U, kLastIndex);
   return pinned;
 }
 

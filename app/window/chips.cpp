@@ -2,6 +2,7 @@
 
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
+#include "app/window/sidebar/panels.h"
 
 namespace headlight::app {
 namespace {
@@ -19,25 +20,23 @@ struct PanelWords {
   const char* title;
   std::string_view controls;
 };
-constexpr std::array kPanels = {
-    PanelWords{"mask", "Mask", " mask "},
-    PanelWords{"text", "Tokens",
-               " chips text.examples text.example text.to_ids text.make_batch text.chat text.thinks text.join_lines "
-               "text.special text.whole_words text.cross text.words text.target_words text.misfit "},
-    PanelWords{"model", "Model",
-               " preset capture model.name model.details model.d_model model.heads model.layers model.seed model.d_k "
-               "model.d_v model.scale model.scale_value model.merge model.bias model.output_projection model.positions "
-               "model.precision model.padding model.stretch model.adapter model.compare_adapter model.open model.close "
-               "model.back model.edit model.sentence model.matrix model.copy_torch model.own_numbers model.warning "},
-    PanelWords{"compare", "Compare", " compare text.second "},
-    PanelWords{"changes", "Changed", ""},
-    PanelWords{"survey", "What this head does", " survey "},
-    PanelWords{"series", "Steps", " series "}};
+constexpr auto kPanels = std::to_array<PanelWords>(
+    {{"mask", "Mask", " mask "},
+     {"text", "Tokens",
+      " chips text.examples text.example text.to_ids text.make_batch text.chat text.thinks text.join_lines "
+      "text.special text.whole_words text.cross text.words text.target_words text.misfit "},
+     {"model", "Model",
+      " preset capture model.name model.details model.d_model model.heads model.layers model.seed model.d_k "
+      "model.d_v model.scale model.scale_value model.merge model.bias model.output_projection model.positions "
+      "model.precision model.padding model.stretch model.adapter model.compare_adapter model.open model.close "
+      "model.back model.edit model.sentence model.matrix model.copy_torch model.own_numbers model.warning "},
+     {"compare", "Compare", " compare text.second "},
+     {"changes", "Changed", ""},
+     {"survey", "What this head does", " survey "},
+     {"series", "Steps", " series "}});
 
-/// Has the model several kinds of attention? They have several masks: then the caption names the kind.
 const char* mask_caption(const Frame& frame) {
-  const auto& blocks = frame.result.blocks;
-  if (std::ranges::all_of(blocks, [&](model::BlockRef block) { return block.kind == blocks.front().kind; })) return "Mask";
+  if (!has_several_kinds(frame.result)) return "Mask";
   switch (frame.state.selection.block.kind) {
     case model::BlockKind::EncoderSelf:
       return "Encoder's mask";
@@ -82,15 +81,16 @@ Chips::Part Chips::draw_chip(Frame& frame, const Chip& chip) {
   mark_last_item(frame, chip.name, chip.help.c_str());
   const bool is_hovered = ImGui::IsItemHovered();
   const bool asks = is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right);
-  if (!chip.panel.empty() && !chip.switches) places_[std::string(chip.panel)] = box;
-  if (!chip.panel.empty() && (asks || (part == Part::Body && !chip.switches))) {
-    const bool closes = open_ == chip.panel || docked_ == chip.panel;
+  const bool opens = !chip.panel.empty() && !chip.switches;
+  if (opens) places_[std::string(chip.panel)] = box;
+  if (!chip.panel.empty() && (asks || (part == Part::Body && opens))) {
+    const bool closes = shows(chip.panel);
     if (docked_ == chip.panel) docked_.clear();
     open_ = closes ? std::string() : std::string(chip.panel);
     frame.ui.request_redraw(2);
     part = Part::None;
   }
-  const bool is_open = !chip.panel.empty() && open_ == chip.panel && !chip.switches;
+  const bool is_open = opens && open_ == chip.panel;
   const shell::Color role = chip.role == Role::Changed ? theme.warning : chip.role == Role::On ? theme.accent : theme.border;
   const shell::Color ground = chip.role == Role::Changed ? shell::with_alpha(theme.warning, 0x28)
                               : chip.role == Role::On    ? theme.active
@@ -103,7 +103,7 @@ Chips::Part Chips::draw_chip(Frame& frame, const Chip& chip) {
   put_text(font, low + glm::vec2(kChipPadding, text_drop(font, kChipHeight)), is_quiet ? theme.text_dim : theme.text, label);
   float x = low.x + kChipPadding + std::ceil(text_width(font, label));
   const float middle = std::round(low.y + 0.5F * kChipHeight);
-  if (!chip.panel.empty() && !chip.switches) {
+  if (opens) {
     const glm::vec2 tip(x + kChipMark - 4.0F, middle + 2.5F);
     ImGui::GetWindowDrawList()->AddTriangleFilled(tip - glm::vec2(4.0F, 5.0F), tip + glm::vec2(4.0F, -5.0F), tip,
                                                   theme.text_dim);

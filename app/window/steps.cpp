@@ -6,6 +6,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/step_plot.h"
 #include "app/widgets/text.h"
+#include "app/window/sidebar/panels.h"
 #include "chart/number_format.h"
 #include "core/error.h"
 
@@ -246,7 +247,7 @@ void Steps::panel(Frame& frame) {
       is_playing_ = false;
       desk_.post([this, chosen] { show(chosen); });
     }
-    const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+    const float half = half_width();
     if (form.button("play", is_playing_ ? "Stop###play" : "Play###play", half))
       desk_.post([this] { run(StepCommand::Play); });
     ImGui::SameLine();
@@ -280,7 +281,7 @@ void Steps::draw_notes(Form& form) const {
 void Steps::draw_scalars(Frame& frame, std::optional<std::int64_t> step) {
   constexpr std::size_t kMaxCurves = 4;
   constexpr float kCurveHeight = 76.0F;
-  const float gap = ImGui::GetStyle().ItemSpacing.x, half = (ImGui::GetContentRegionAvail().x - gap) * 0.5F;
+  const float half = half_width();
   std::size_t drawn = 0;
   for (const auto& [name, curve] : room_.series().scalars) {
     if (drawn == kMaxCurves) break;
@@ -319,7 +320,7 @@ std::size_t Steps::draw_slider(Frame& frame, Form& form, std::size_t shown) {
   ImGui::SliderInt("##step", &index, 0, last, name.c_str(), ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput);
   mark_last_item(frame, "series.step", "The step of training on show.");
   step_by_keys(frame, index, 0, last, 1, false);
-  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+  const float half = half_width();
   if (form.button("earlier", "\u2039 Earlier", half)) index = std::max(index - 1, 0);
   ImGui::SameLine();
   if (form.button("later", "Later \u203A", half)) index = std::min(index + 1, last);

@@ -216,21 +216,13 @@ class Workspace final : private CommandHost {
   ExportContents exported() const { return find_view(desk_.state.view.tab).exported(desk_.state); }
   void open_export_dialog() override { export_dialog_.open(desk_.state, exported(), desk_.settings); }
   void open_screenshot_dialog(ScreenshotArea area) override {
-    sessions_.ask(FilePurpose::SavePicture, {}, [this, area](const std::filesystem::path& path) {
+    sessions_.ask(FilePurpose::SavePicture, {}, [this, area](Sessions&, const std::filesystem::path& path) {
       constexpr int kDialogFades = 3;  // frames that still show it
       picture_ = {.path = path, .area = area, .frames_to_wait = kDialogFades};
     });
   }
   void save_session() override { sessions_.save(); }
-  void save_session_as() override { sessions_.save_as(); }
-  void open_session() override { sessions_.open(); }
-  void open_text() override { sessions_.open_text(); }
-  void open_capture() override { sessions_.open_capture(); }
-  void open_survey() override { sessions_.open_survey(); }
-  void open_prompts() override { sessions_.open_prompts(); }
-  void save_layout() override { sessions_.save_layout(); }
-  void open_layout() override { sessions_.open_layout(); }
-  void open_lens() override { sessions_.open_lens(); }
+  void ask_for_file(FilePurpose purpose) override { sessions_.ask_for(purpose); }
   void copy_figure() override;
   void copy_as_text() override;
   std::unique_ptr<exporting::Drawing> shown_figure() const;
@@ -267,7 +259,9 @@ class Workspace final : private CommandHost {
   void focus_second_text() override;
   void dismiss() override;
   bool can_step(StepCommand command) const override { return steps_.can(command); }
-  void step(StepCommand command) override { command == StepCommand::Save ? sessions_.save_steps() : steps_.run(command); }
+  void step(StepCommand command) override {
+    command == StepCommand::Save ? ask_for_file(FilePurpose::SaveSteps) : steps_.run(command);
+  }
   bool is_generating() const override { return desk_.generation.is_running(); }
   bool can_generate() const override;
   void start_generating() override;

@@ -97,7 +97,7 @@ void Workspace::draw_model_panel(Frame& frame) {
   const PresetInfo* preset = desk_.catalog.preset(notebook_name(frame.state.source));
   const std::string error = error_of(ErrorSection::Model);
   if (is_capture(frame.state.source)) {
-    if (draw_capture_panel(frame, desk_.typed, error)) sessions_.open_capture();
+    if (draw_capture_panel(frame, desk_.typed, error)) ask_for_file(FilePurpose::OpenCapture);
     return;
   }
   // The model on screen may still be another one: the chosen one can be on its way, or find no way to run this text.

@@ -7,6 +7,7 @@
 #include "app/figures/figure_kind.h"
 #include "app/shapes/quantities/tile_query.h"
 #include "app/state/json_reader.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/state/session_file.h"
 #include "core/error.h"
@@ -65,7 +66,7 @@ Notice outcome_of(const Asked<ExportJob>& job) {
   if (!job.error().empty()) return {.text = job.error(), .is_warning = true};
   const ExportReport& report = job.result()->report;
   const std::size_t count = report.files.size();
-  std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
+  std::string text = counted(count, "file");
   if (count > 0) text += " in " + utf8(report.files.front().parent_path());
   for (const std::string& note : report.notes) text += "; " + note;
   return {.text = std::move(text)};
@@ -95,22 +96,20 @@ void ExportDialog::propose(const ExportContents& contents) {
   for (const attention::Stage stage : contents.stages) matrices_[static_cast<std::size_t>(stage)] = true;
   matrices_[kHiddenStates] = contents.hidden;
   matrices_[kLogitNumbers] = contents.logits;
-  if ((contents.hidden || contents.logits) && !holds_chosen_arrays()) formats_[kNpy] = true;
+  if ((contents.hidden || contents.logits) && !std::ranges::any_of(chosen_formats(), holds_arrays)) formats_[kNpy] = true;
 }
 
-bool ExportDialog::holds_chosen_arrays() const {
+std::vector<ExportFormat> ExportDialog::chosen_formats() const {
+  std::vector<ExportFormat> chosen;
   for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i] && holds_arrays(static_cast<ExportFormat>(i))) return true;
+    if (formats_[i]) chosen.push_back(static_cast<ExportFormat>(i));
   }
-  return false;
+  return chosen;
 }
 
 bool ExportDialog::writes_other_figures(const State& state, const EngineResult& result) const {
-  bool has_format = false;
-  for (std::size_t i = 0; i < formats_.size(); ++i)
-    has_format = has_format || (formats_[i] && is_figure(static_cast<ExportFormat>(i)));
-  const std::vector<const FigureKind*> kinds = chosen_kinds(state, result);
-  return has_format && std::ranges::any_of(kinds, [](const FigureKind* kind) { return !kind->is_of_stages; });
+  return std::ranges::any_of(chosen_formats(), is_figure) &&
+         std::ranges::any_of(chosen_kinds(state, result), [](const FigureKind* kind) { return !kind->is_of_stages; });
 }
 
 bool ExportDialog::has_choice(const State& state, const EngineResult& result) const {
@@ -118,7 +117,7 @@ bool ExportDialog::has_choice(const State& state, const EngineResult& result) co
   if (writes_other_figures(state, result)) return true;
   const bool has_matrix = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
   if (has_matrix || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
-  return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
+  return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && std::ranges::any_of(chosen_formats(), holds_arrays);
 }
 
 bool ExportDialog::has_stage(const EngineResult& result, attention::Stage stage) {
@@ -129,11 +128,14 @@ bool ExportDialog::has_baseline(const State& state, const EngineResult& result) 
   return state.compare.baseline && result.baseline_error.empty();
 }
 
+std::span<const FigureKind* const> ExportDialog::offered_kinds(const State& state, const EngineResult& result) {
+  return figure_kinds().first(figure_kinds().size() - kFiguresOfViews - (has_baseline(state, result) ? 0 : 1));
+}
+
 std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
   std::vector<const FigureKind*> kinds;
-  for (std::size_t i = 0; i < figure_kinds().size() - kFiguresOfViews; ++i) {
-    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_baseline(state, result);
-    if (views_.at(i) && is_possible) kinds.push_back(figure_kinds()[i]);
+  for (std::size_t i = 0; i < offered_kinds(state, result).size(); ++i) {
+    if (views_.at(i)) kinds.push_back(figure_kinds()[i]);
   }
   return kinds;
 }
@@ -200,10 +202,7 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   }
   options.hidden = matrices_[kHiddenStates];
   options.logits = matrices_[kLogitNumbers];
-  options.formats.clear();
-  for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i]) options.formats.push_back(static_cast<ExportFormat>(i));
-  }
+  options.formats = chosen_formats();
   if (reach_ != Reach::Everything) {
     options.kind = state.selection.block.kind;
     options.layers = state.selection.block.layer.value;

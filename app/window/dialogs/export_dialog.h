@@ -73,10 +73,10 @@ class ExportDialog {
   static bool has_stage(const EngineResult& result, attention::Stage stage);
   /// Can the run be compared with the baseline?
   static bool has_baseline(const State& state, const EngineResult& result);
-  /// The chosen kinds of figures; a pair only where there is a baseline.
+  /// The kinds of figures that many files may have; a pair, the last of them, only where there is a baseline.
+  static std::span<const FigureKind* const> offered_kinds(const State& state, const EngineResult& result);
   std::vector<const FigureKind*> chosen_kinds(const State& state, const EngineResult& result) const;
-  /// Is a format chosen that holds hidden states and logits?
-  bool holds_chosen_arrays() const;
+  std::vector<ExportFormat> chosen_formats() const;
   /// Is a figure chosen that isn't of the chosen matrices, and a format for it?
   bool writes_other_figures(const State& state, const EngineResult& result) const;
   /// Is there anything to write?

@@ -2,6 +2,7 @@
 
 #include "app/figures/export_plan.h"
 #include "app/figures/figure_kind.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
@@ -32,15 +33,19 @@ std::string_view matrix_name(std::size_t i) {
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
 
-/// Whether one of the formats is an image.
-bool writes_figures(std::span<const ExportFormat> formats) { return std::ranges::any_of(formats, is_figure); }
-
 /// "The text shaded by what one query attends to.": the help of a kind of figure as a sentence.
 std::string explanation(const FigureKind& kind) {
   std::string text(kind.help);
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
     text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text + ".";
+}
+
+/// Colours of a button, three of them.
+void push_accent(const shell::Theme& theme) {
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
 }
 
 /// Buttons that stay pressed, side by side, wrapped where the line ends. `explain`: the tooltip of a number, where it isn't
@@ -60,11 +65,7 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
     if (x > left && x + width <= right) ImGui::SameLine(x, 0.0F);
     if (x > left && x + width > right) ImGui::SetCursorPosX(x = left);
     const bool is_on = are_on[i];
-    if (is_on) {
-      ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
-      ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
-      ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-    }
+    if (is_on) push_accent(theme);
     if (ImGui::Button(name.c_str(), {width, 0.0F})) are_on[i] = !are_on[i];
     const std::string explained = explain != nullptr ? explain(i) : "";
     mark_last_item(frame, fmt::format("export.{}.{}", prefix, name), explain != nullptr ? explained.c_str() : nullptr);
@@ -105,8 +106,8 @@ Announced announce(const ExportOptions& options, const EngineResult& result) {
     const ExportPlan plan = plan_export(options, blocks, *result.network, *result.input);
     told.names = plan.names(options);
     if (told.names.empty()) return told;
-    told.size = fmt::format("{} file{} \u00B7 {} numbers \u00B7 about {}", told.names.size(),
-                            told.names.size() == 1 ? "" : "s", short_count(plan.numbers), short_bytes(plan.bytes()));
+    told.size = fmt::format("{} \u00B7 {} numbers \u00B7 about {}", counted(told.names.size(), "file"),
+                            short_count(plan.numbers), short_bytes(plan.bytes()));
   } catch (const Error& error) {
     told.size = error.what();
   }
@@ -180,10 +181,7 @@ void ExportDialog::draw_folder(Frame& frame, Form& form) {
 }
 
 void ExportDialog::draw_more(Frame& frame, Form& form, std::string& directory) {
-  std::vector<const FigureKind*> kinds;
-  for (const FigureKind* kind : figure_kinds().first(figure_kinds().size() - kFiguresOfViews)) {
-    if (kind != &kPairFigure || has_baseline(frame.state, frame.result)) kinds.push_back(kind);
-  }
+  const std::span<const FigureKind* const> kinds = offered_kinds(frame.state, frame.result);
   std::vector<std::string> names;
   for (const FigureKind* kind : kinds) names.emplace_back(kind->label);
   names.emplace_back("This view");
@@ -229,12 +227,11 @@ void ExportDialog::draw_many_files(Frame& frame, std::string& directory) {
   draw_label(frame, "Formats");
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(static_cast<ExportFormat>(i)); }, formats_);
-  if (writes_figures(options(frame.state, frame.transient, frame.result).formats)) {
+  if (std::ranges::any_of(chosen_formats(), is_figure)) {
     draw_label(frame, "Figures");
-    const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind of these is of two runs
-    const std::size_t offered = figure_kinds().size() - kFiguresOfViews - (has_pair ? 0 : 1);
     draw_switches(
-        frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
+        frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; },
+        std::span(views_).first(offered_kinds(frame.state, frame.result).size()),
         [](std::size_t i) { return explanation(*figure_kinds()[i]); });
   }
   draw_names(frame);
@@ -296,11 +293,8 @@ void ExportDialog::draw_figure_buttons(Frame& frame, std::string& directory) {
   ImGui::SameLine();
   if (draw_button(frame, "export.copy_text", "Copy text", nullptr, third))
     use_figure(frame.state, FigureUse::CopyText, directory);
-  const shell::Theme& theme = frame.ui.theme();
   const std::string label = fmt::format("Save {}###save", name_.empty() ? proposed_name(frame.state) : name_);
-  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
-  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
-  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  push_accent(frame.ui.theme());
   const bool is_clicked = ImGui::Button(label.c_str(), {-1.0F, 0.0F});
   mark_last_item(frame, "export.save");
   ImGui::PopStyleColor(3);

@@ -13,114 +13,101 @@ namespace headlight::app {
 namespace {
 
 /// In alphabetical order, one entry a word.
-constexpr std::array kWords = {
-    GlossaryEntry{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
-    GlossaryEntry{"causal", "A query sees only keys up to its own position, as in models that predict the next token."},
-    GlossaryEntry{"chat template",
-                  "What an instruct model's files write a chat with: special tokens and names of roles around each turn."},
-    GlossaryEntry{"checkpoint", "A model's weights as they were at one step of its training, in a folder or a revision."},
-    GlossaryEntry{"concentration", "The mean of the rows' largest weights: 1 when every query looks at one key only."},
-    GlossaryEntry{"cross-attention",
-                  "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
-    GlossaryEntry{"d_model, d_k, d_v",
-                  "The widths of a token's vector, of a head's queries and keys, and of a head's values."},
-    GlossaryEntry{"decile", "A tenth of the texts, in order of a metric: the first one has the lowest values."},
-    GlossaryEntry{"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
-    GlossaryEntry{"expert", "One of several feed-forwards of a layer, of which each token is given to a few."},
-    GlossaryEntry{"fill",
-                  "The number that a masked score becomes: \u2212\u221E gives exactly no weight, a finite one equal weights "
-                  "where all is masked."},
-    GlossaryEntry{"gain", "A factor on what a head adds to the output."},
-    GlossaryEntry{"gate", "What a chosen expert's result is multiplied by: a softmax of the router's numbers."},
-    GlossaryEntry{
-        "head", "One way of looking: each head of a layer has its own Q, K and V, and so its own map of who looks at whom."},
-    GlossaryEntry{
-        "in-context score",
-        "The loss of late tokens less that of early ones, in nats: below 0 where a model learns from what it has read."},
-    GlossaryEntry{"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
-    GlossaryEntry{"key (K)", "What a token offers to be found by: its vector times W_K. Columns of a map are keys."},
-    GlossaryEntry{"KL divergence",
-                  "By how much one distribution differs from another, in nats: the sum of p\u00B7ln(p \u00F7 q), 0 where "
-                  "they are equal."},
-    GlossaryEntry{"knock out", "A gain of 0: the model goes on without this head, which shows what it is good for."},
-    GlossaryEntry{"KV heads", "Heads of keys and values that several heads of queries share."},
-    GlossaryEntry{"layer",
-                  "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
-    GlossaryEntry{"LayerNorm, RMSNorm",
-                  "A token's vector brought to one size before a step: by its mean and spread, or by its root mean square."},
-    GlossaryEntry{"linear lens",
-                  "A logit lens that first adds W\u00B7h + b to a layer's state h, by a matrix and a bias that were trained "
-                  "for that layer; also: tuned lens."},
-    GlossaryEntry{"logit",
-                  "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
-    GlossaryEntry{"logit lens", "The prediction that a layer's states would make if the model ended there."},
-    GlossaryEntry{"looks at, attends to",
-                  "A row's token looks at, or attends to, a column's: it takes the share of that token's value that the "
-                  "weight says. Sentences below titles say \u201Clooks at\u201D, all else \u201Cattends to\u201D."},
-    GlossaryEntry{
-        "m, l",
-        "Of a row of scores: m is the largest, l the sum of exp(score \u2212 m). A weight is exp(score \u2212 m) / l."},
-    GlossaryEntry{"masked", "The scaled score, with the fill in its place where the mask denies this query this key."},
-    GlossaryEntry{
-        "massive activation",
-        "A number of the residual stream above 100 and 1,000 times the median size of its layer (Sun et al. 2024)."},
-    GlossaryEntry{"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
-    GlossaryEntry{"MLP",
-                  "Multi-layer perceptron, a layer's feed-forward network: linear maps with a bent function between them, "
-                  "for each token alone."},
-    GlossaryEntry{"mul, abs",
-                  "Two ways to score a pattern, after TransformerLens: the share of all attention that is on it, and 1 less "
-                  "the mean difference from it."},
-    GlossaryEntry{"nat",
-                  "The unit of surprise and entropy with the natural logarithm: 1 nat is 1.44 bits. A token of probability "
-                  "p costs \u2212ln p."},
-    GlossaryEntry{"OV, QK",
-                  "A head's two circuits: what it writes of what it reads (W_V and W_O), and which queries look at which "
-                  "keys (W_Q and W_K)."},
-    GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
-    GlossaryEntry{
-        "position",
-        "What gives a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
-    GlossaryEntry{"prefix", "The first tokens, which every query sees; after them the mask is causal."},
-    GlossaryEntry{"query (Q)", "What a token looks for: its vector times W_Q. Rows of a map are queries."},
-    GlossaryEntry{"ReLU, GELU, SiLU",
-                  "Activations: what an MLP does to each number of its wide layer; negative ones become 0 or nearly so."},
-    GlossaryEntry{"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
-    GlossaryEntry{
-        "retrieval score",
-        "The share of a needle\u2019s tokens in a long text that a head looks at just when they are to be written."},
-    GlossaryEntry{"RoPE",
-                  "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
-                  "scores depend on distances."},
-    GlossaryEntry{"router", "The linear layer that says how well each expert fits a token; the largest numbers are chosen."},
-    GlossaryEntry{
-        "scaled",
-        "The score times the scale, usually 1/\u221Ad_k, which keeps long vectors from making the softmax too sharp."},
-    GlossaryEntry{"score", "Query times key: how well the two fit."},
-    GlossaryEntry{"self-attention", "Queries and keys come from the same text."},
-    GlossaryEntry{"sink", "The first token, which heads look at that have nothing to do."},
-    GlossaryEntry{"special token",
-                  "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
-    GlossaryEntry{"survey", "What headlight survey found of every head over a whole corpus of texts, in a folder."},
-    GlossaryEntry{"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
-    GlossaryEntry{"to largest, per row, fixed, to 98 %",
-                  "What the strongest colour means: the largest weight of the head, without rows that see a single key; the "
-                  "largest of "
-                  "each row; the same value for all maps, as it was dragged or typed; or what 98 % of the map\u2019s "
-                  "weights are at most."},
-    GlossaryEntry{"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
-    GlossaryEntry{"top-k, top-p",
-                  "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
-    GlossaryEntry{"unembedding", "The matrix that turns a token's last vector into logits, a row for each token."},
-    GlossaryEntry{"value (V)", "What a token gives to those that look at it: its vector times W_V."},
-    GlossaryEntry{
-        "W_1, W_2, W_G (WG)",
-        "The weights of the MLP: into its wide layer, out of it, and of the gate that its numbers are multiplied by."},
-    GlossaryEntry{"weight",
-                  "The softmax of a row's masked scores: the share that the query takes from each key; a row adds up to 1, "
-                  "and bright is much."},
-    GlossaryEntry{"window", "A query sees only keys that are less than so many tokens away."},
-};
+constexpr auto kWords = std::to_array<GlossaryEntry>(
+    {{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
+     {"causal", "A query sees only keys up to its own position, as in models that predict the next token."},
+     {"chat template",
+      "What an instruct model's files write a chat with: special tokens and names of roles around each turn."},
+     {"checkpoint", "A model's weights as they were at one step of its training, in a folder or a revision."},
+     {"concentration", "The mean of the rows' largest weights: 1 when every query looks at one key only."},
+     {"cross-attention",
+      "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
+     {"d_model, d_k, d_v", "The widths of a token's vector, of a head's queries and keys, and of a head's values."},
+     {"decile", "A tenth of the texts, in order of a metric: the first one has the lowest values."},
+     {"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
+     {"expert", "One of several feed-forwards of a layer, of which each token is given to a few."},
+     {"fill",
+      "The number that a masked score becomes: \u2212\u221E gives exactly no weight, a finite one equal weights "
+      "where all is masked."},
+     {"gain", "A factor on what a head adds to the output."},
+     {"gate", "What a chosen expert's result is multiplied by: a softmax of the router's numbers."},
+     {"head", "One way of looking: each head of a layer has its own Q, K and V, and so its own map of who looks at whom."},
+     {"in-context score",
+      "The loss of late tokens less that of early ones, in nats: below 0 where a model learns from what it has read."},
+     {"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
+     {"key (K)", "What a token offers to be found by: its vector times W_K. Columns of a map are keys."},
+     {"KL divergence",
+      "By how much one distribution differs from another, in nats: the sum of p\u00B7ln(p \u00F7 q), 0 where "
+      "they are equal."},
+     {"knock out", "A gain of 0: the model goes on without this head, which shows what it is good for."},
+     {"KV heads", "Heads of keys and values that several heads of queries share."},
+     {"layer", "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
+     {"LayerNorm, RMSNorm",
+      "A token's vector brought to one size before a step: by its mean and spread, or by its root mean square."},
+     {"linear lens",
+      "A logit lens that first adds W\u00B7h + b to a layer's state h, by a matrix and a bias that were trained "
+      "for that layer; also: tuned lens."},
+     {"logit", "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
+     {"logit lens", "The prediction that a layer's states would make if the model ended there."},
+     {"looks at, attends to",
+      "A row's token looks at, or attends to, a column's: it takes the share of that token's value that the "
+      "weight says. Sentences below titles say \u201Clooks at\u201D, all else \u201Cattends to\u201D."},
+     {"m, l",
+      "Of a row of scores: m is the largest, l the sum of exp(score \u2212 m). A weight is exp(score \u2212 m) / l."},
+     {"masked", "The scaled score, with the fill in its place where the mask denies this query this key."},
+     {"massive activation",
+      "A number of the residual stream above 100 and 1,000 times the median size of its layer (Sun et al. 2024)."},
+     {"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
+     {"MLP",
+      "Multi-layer perceptron, a layer's feed-forward network: linear maps with a bent function between them, "
+      "for each token alone."},
+     {"mul, abs",
+      "Two ways to score a pattern, after TransformerLens: the share of all attention that is on it, and 1 less "
+      "the mean difference from it."},
+     {"nat",
+      "The unit of surprise and entropy with the natural logarithm: 1 nat is 1.44 bits. A token of probability "
+      "p costs \u2212ln p."},
+     {"OV, QK",
+      "A head's two circuits: what it writes of what it reads (W_V and W_O), and which queries look at which "
+      "keys (W_Q and W_K)."},
+     {"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
+     {"position",
+      "What gives a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
+     {"prefix", "The first tokens, which every query sees; after them the mask is causal."},
+     {"query (Q)", "What a token looks for: its vector times W_Q. Rows of a map are queries."},
+     {"ReLU, GELU, SiLU",
+      "Activations: what an MLP does to each number of its wide layer; negative ones become 0 or nearly so."},
+     {"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
+     {"retrieval score",
+      "The share of a needle\u2019s tokens in a long text that a head looks at just when they are to be written."},
+     {"RoPE",
+      "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
+      "scores depend on distances."},
+     {"router", "The linear layer that says how well each expert fits a token; the largest numbers are chosen."},
+     {"scaled",
+      "The score times the scale, usually 1/\u221Ad_k, which keeps long vectors from making the softmax too sharp."},
+     {"score", "Query times key: how well the two fit."},
+     {"self-attention", "Queries and keys come from the same text."},
+     {"sink", "The first token, which heads look at that have nothing to do."},
+     {"special token",
+      "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
+     {"survey", "What headlight survey found of every head over a whole corpus of texts, in a folder."},
+     {"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
+     {"to largest, per row, fixed, to 98 %",
+      "What the strongest colour means: the largest weight of the head, without rows that see a single key; the "
+      "largest of "
+      "each row; the same value for all maps, as it was dragged or typed; or what 98 % of the map\u2019s "
+      "weights are at most."},
+     {"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
+     {"top-k, top-p", "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
+     {"unembedding", "The matrix that turns a token's last vector into logits, a row for each token."},
+     {"value (V)", "What a token gives to those that look at it: its vector times W_V."},
+     {"W_1, W_2, W_G (WG)",
+      "The weights of the MLP: into its wide layer, out of it, and of the gate that its numbers are multiplied by."},
+     {"weight",
+      "The softmax of a row's masked scores: the share that the query takes from each key; a row adds up to 1, "
+      "and bright is much."},
+     {"window", "A query sees only keys that are less than so many tokens away."}});
 
 /// The pointer's actions on the big heatmap.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {

@@ -14,10 +14,8 @@ constexpr float kNumberWidth = 58.0F;
 
 /// Returns "L1 H5", with the kind where there are several.
 std::string name_of(const Frame& frame, const HeadRef& head) {
-  const bool has_kinds =
-      std::ranges::any_of(frame.result.blocks, [&](model::BlockRef other) { return other.kind != head.block.kind; });
   const std::string name = fmt::format("L{} H{}", head.block.layer.value, head.head);
-  return has_kinds ? fmt::format("{} {}", name, model::to_string(head.block.kind)) : name;
+  return has_several_kinds(frame.result) ? fmt::format("{} {}", name, model::to_string(head.block.kind)) : name;
 }
 
 std::string token_at(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t token) {

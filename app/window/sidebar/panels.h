@@ -9,6 +9,12 @@
 
 namespace headlight::app {
 
+/// Has the model several kinds of attention? They have several masks: then a mask's name says its kind.
+bool has_several_kinds(const EngineResult& result);
+
+/// Returns the width of each of two controls beside each other.
+float half_width();
+
 /// Draws what the present run is compared with, and the heads that changed most, each of which a click selects.
 /// `can_open_text`: it can be compared with a second text.
 void draw_compare_panel(Frame& frame, NumberBeingTyped& typed, bool can_open_text);
