@@ -163,7 +163,7 @@ void check_map(UiDriver& ui) {
   ui.settle();
 }
 
-/// All numbers of a text.
+/// All numbers of a table, what each was before the change that stands beside it, and the loss' perplexity.
 std::vector<double> numbers_in(const std::string& text) {
   std::vector<double> numbers;
   for (std::size_t at = 0; at < text.size();) {
@@ -174,6 +174,9 @@ std::vector<double> numbers_in(const std::string& text) {
     if (length > 0) numbers.push_back(number);
     at += std::max<std::size_t>(length, 1);
   }
+  const std::size_t count = numbers.size();
+  for (std::size_t at = 1; at < count; ++at) numbers.push_back(numbers[at - 1] - numbers[at]);
+  if (count > 0) numbers.push_back(std::exp(numbers[count - 1]));
   return numbers;
 }
 
@@ -194,7 +197,7 @@ bool is_among(const std::string& said_number, const std::vector<double>& table) 
       std::min(plain.find_first_not_of("0123456789", std::min(point, plain.size() - 1) + 1), plain.size());
   const std::size_t digits = point == std::string::npos ? 0 : end - point - 1;
   const double half = 0.500001 * std::pow(10.0, -static_cast<double>(digits));
-  const double scale = plain.find('%') == std::string::npos ? 1.0 : 100.0;
+  const double scale = plain.find('%') == std::string::npos && plain.find("pt") == std::string::npos ? 1.0 : 100.0;
   for (const double number : table) {
     if (std::abs(number * scale - value) <= half + 1e-6 * std::abs(value)) return true;
   }
@@ -224,7 +227,7 @@ TEST_SUITE("cpu") {
     CHECK(parts.queries == std::vector<std::string>{"a"});
     CHECK(parts.keys == std::vector<std::string>{"b c"});
     CHECK(parts.numbers == std::vector<std::string>{"0.12"});
-    CHECK(words_of(number_word(-2.0, "{:+.1f}")).numbers == std::vector<std::string>{"-2.0"});
+    CHECK(words_of(number_word(-2.0, "{:+.1f}")).numbers == std::vector<std::string>{"\u22122.0"});
     CHECK(words_of(percent_word(0.5)).numbers == std::vector<std::string>{"50.0 %"});
   }
 
@@ -310,7 +313,10 @@ TEST_SUITE("gpu") {
     CAPTURE(text(ui));
     const auto scaled = value_at(attention::Stage::Scaled, 9, 4);
     REQUIRE(scaled);
-    CHECK(text(ui).find(fmt::format("scaled score: {:+.2f}.", *scaled)) != std::string::npos);
+    const auto signed_number = [](float number) {
+      return fmt::format("{}{:.2f}", number < 0.0F ? "\u2212" : "+", std::abs(number));
+    };
+    CHECK(text(ui).find(fmt::format("scaled score: {}.", signed_number(*scaled))) != std::string::npos);
     ui.click("head.stage.3");
     ui.click("head.mean");
     ui.click("head.mean.layer");
@@ -337,8 +343,7 @@ TEST_SUITE("gpu") {
     const auto change = value_at(difference_of(attention::Stage::Weights), 9, 4);
     REQUIRE(change);
     CAPTURE(text(ui));
-    const std::string written = fmt::format("{}{:.2f}", *change < 0.0F ? "\u2212" : "+", std::abs(*change));
-    CHECK(text(ui).find(fmt::format("now \u2212 baseline: {}.", written)) != std::string::npos);
+    CHECK(text(ui).find(fmt::format("now \u2212 baseline: {}.", signed_number(*change))) != std::string::npos);
   }
 
   TEST_CASE("a role is said of a trained head with its number, and of none of random weights") {
