@@ -1,7 +1,6 @@
 #include "app/widgets/block_flow.h"
 
 #include "app/state/block_settings.h"
-#include "app/state/comparison.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"

@@ -1,6 +1,5 @@
 #include "app/widgets/brush.h"
 
-#include "app/engine/analyses/analysis.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 

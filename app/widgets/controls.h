@@ -4,7 +4,6 @@
 
 // Controls: buttons, segments, lists that open, their tooltips, and where they stand in a line.
 
-#include "app/frame.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/text.h"
 

@@ -5,7 +5,6 @@
 
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
-#include "core/error.h"
 #include "model/hub_cache.h"
 
 namespace headlight::app {

@@ -2,7 +2,6 @@
 
 #include <charconv>
 
-#include "app/shell/wrapped_text.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {

@@ -5,7 +5,6 @@
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
-#include "capture/capture_file.h"
 
 namespace headlight::app {
 

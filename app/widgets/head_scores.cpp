@@ -7,7 +7,6 @@
 #include "app/widgets/head_tools.h"
 #include "app/widgets/table_view.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

@@ -1,6 +1,5 @@
 #include "app/widgets/origin_dialog.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
 

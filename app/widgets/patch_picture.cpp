@@ -1,6 +1,5 @@
 #include "app/widgets/patch_picture.h"
 
-#include "app/shell/heatmap_renderer.h"
 #include "app/widgets/text.h"
 
 namespace headlight::app {

@@ -1,6 +1,5 @@
 #include "app/widgets/prediction_bars.h"
 
-#include "app/engine/predictions.h"
 #include "app/engine/token_words.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"

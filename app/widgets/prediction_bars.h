@@ -2,7 +2,6 @@
 
 #include "app/engine/prediction_memory.h"
 #include "app/frame.h"
-#include "inference/sampling.h"
 
 namespace headlight::app {
 

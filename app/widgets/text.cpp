@@ -2,7 +2,6 @@
 
 #include "app/widgets/controls.h"
 #include "chart/ellipsis.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {

@@ -1,7 +1,5 @@
 #include "app/widgets/thumbnail.h"
 
-#include "app/engine/analyses/analysis.h"
-#include "app/shapes/quantities/quantity.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"

@@ -1,6 +1,5 @@
 #include "app/widgets/tile_numbers.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cells/step_values.h"
 #include "app/widgets/controls.h"

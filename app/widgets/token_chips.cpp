@@ -1,8 +1,6 @@
 #include "app/widgets/token_chips.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

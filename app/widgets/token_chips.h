@@ -1,8 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "model/network.h"
-#include "text/token.h"
 
 namespace headlight::app {
 

@@ -1,6 +1,5 @@
 #include "app/widgets/token_side.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

@@ -1,7 +1,6 @@
 #include "app/widgets/translator_panel.h"
 
 #include "app/widgets/controls.h"
-#include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 
 namespace headlight::app {

@@ -1,6 +1,5 @@
 #include "app/views/block/activation_map.h"
 
-#include "app/shapes/table.h"
 #include "app/state/block_settings.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/cells/arithmetic.h"

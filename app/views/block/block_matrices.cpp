@@ -2,7 +2,6 @@
 
 #include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/cells/step_matrix.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"

@@ -1,15 +1,11 @@
 #include "app/views/view.h"
 
-#include "app/state/map_settings.h"
-
 #include "app/state/block_settings.h"
 #include "app/state/comparison.h"
 #include "app/views/block/activation_map.h"
 #include "app/views/block/block_parts.h"
-#include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/figures.h"

@@ -2,7 +2,6 @@
 
 #include "app/engine/analyses/residual_sizes.h"
 #include "app/state/block_settings.h"
-#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 

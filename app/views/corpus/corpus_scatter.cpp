@@ -1,12 +1,10 @@
 #include <numeric>
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
-#include "chart/color.h"
 #include "chart/number_format.h"
 #include "export/figures.h"
 

@@ -4,7 +4,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/token_losses.h"
-#include "app/engine/predictions.h"
 #include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"

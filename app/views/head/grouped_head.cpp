@@ -1,13 +1,11 @@
 #include "app/views/head/grouped_head.h"
 
 #include "app/engine/token_words.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/sentence.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
 

@@ -1,11 +1,8 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/engine/translation.h"
 #include "app/figures/figure_kind.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
-#include "core/error.h"
 #include "export/figure.h"
 
 namespace headlight::app {

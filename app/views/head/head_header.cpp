@@ -2,10 +2,8 @@
 #include "app/views/head/head_parts.h"
 
 #include "app/shapes/quantities/formulas.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/state_names.h"
-#include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"

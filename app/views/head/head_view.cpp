@@ -1,15 +1,12 @@
 #include "app/views/head/head_view.h"
 
-#include "app/shell/theme.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/map_axes.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 namespace {

@@ -1,7 +1,6 @@
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"

@@ -4,7 +4,6 @@
 #include <glm/geometric.hpp>
 
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/text.h"

@@ -1,10 +1,8 @@
 #include "app/shapes/quantities/strongest.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/block_settings.h"
 #include "app/views/head/head_parts.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/token_menu.h"
 
 namespace headlight::app {

@@ -1,6 +1,5 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/cells/shown_mask.h"
@@ -10,7 +9,6 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "capture/capture_file.h"
 
 namespace headlight::app {
 namespace {

@@ -1,7 +1,6 @@
 #include "app/views/heads/pattern_pad.h"
 
 #include "app/engine/analyses/head_ranking.h"
-#include "app/shell/click_area.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"

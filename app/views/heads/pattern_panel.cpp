@@ -8,7 +8,6 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "attention/expression.h"
 
 namespace headlight::app {
 namespace {

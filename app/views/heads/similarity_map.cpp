@@ -3,12 +3,9 @@
 #include <numeric>
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/shell/click_area.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"
-#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {

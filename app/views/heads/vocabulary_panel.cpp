@@ -2,7 +2,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/vocabulary_tokens.h"
-#include "app/engine/predictions.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

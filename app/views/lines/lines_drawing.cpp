@@ -1,11 +1,9 @@
 #include "app/views/lines/lines_drawing.h"
 
-#include "app/figures/line_set.h"
 #include "app/figures/shaded_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "chart/color.h"
 
 namespace headlight::app {
 namespace {

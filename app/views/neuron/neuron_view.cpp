@@ -12,7 +12,6 @@
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
 #include "chart/number_format.h"
-#include "core/error.h"
 #include "export/figures.h"
 
 namespace headlight::app {

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "app/engine/analyses/patching.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

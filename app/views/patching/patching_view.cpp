@@ -1,7 +1,6 @@
 #include "app/views/view.h"
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"

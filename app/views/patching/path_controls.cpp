@@ -1,5 +1,4 @@
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/controls.h"
 

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "app/figures/view_figures.h"
-#include "app/shapes/table.h"
 #include "app/state/map_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
@@ -15,7 +14,6 @@
 #include "app/widgets/sentence.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {

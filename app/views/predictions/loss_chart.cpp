@@ -1,7 +1,6 @@
 #include "app/views/predictions/loss_chart.h"
 
 #include "app/shapes/table.h"
-#include "app/shell/click_area.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"

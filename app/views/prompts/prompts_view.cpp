@@ -1,11 +1,9 @@
-#include "app/engine/predictions.h"
 #include "app/views/prompts/prompts_parts.h"
 #include "app/views/view.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/table_view.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {

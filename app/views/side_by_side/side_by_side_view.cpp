@@ -6,7 +6,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/figures/figure_kind.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/views/side_by_side/sides_choice.h"

@@ -1,6 +1,5 @@
 #include "app/views/steps/matrix_view.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"

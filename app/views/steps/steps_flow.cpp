@@ -3,7 +3,6 @@
 #include "app/shapes/quantities/formulas.h"
 #include "app/state/comparison.h"
 #include "app/state/map_settings.h"
-#include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/cells/stage_text.h"

@@ -1,13 +1,11 @@
 #include "app/views/text/text_side.h"
 
 #include "app/figures/shaded_text.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/shell/shaped_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/token_side.h"
-#include "chart/color.h"
 #include "chart/number_format.h"
 #include "export/figures.h"
 

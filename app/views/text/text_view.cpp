@@ -3,7 +3,6 @@
 #include "app/state/map_settings.h"
 
 #include "app/figures/shaded_text.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
