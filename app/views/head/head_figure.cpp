@@ -37,7 +37,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   result_ = &frame.result;
   is_difference_ = head_map_shows_difference(frame);
   const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   grouping_ = grouping_text(frame);
   if (!grouping_.empty()) {
     tile_ = grouped.map().tile;

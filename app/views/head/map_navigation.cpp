@@ -63,8 +63,7 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
     }
   }
   ImGui::SameLine();
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim,
-             search.text.empty() ? "" : count_text(found, pinned_token(frame)));
+  write_dim(frame, search.text.empty() ? "" : count_text(found, pinned_token(frame)));
   if (is_closed) search.is_open = false;
 }
 

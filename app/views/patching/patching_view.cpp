@@ -52,7 +52,7 @@ class PatchingView final : public ViewPanel {
     if (is_heads()) {
       draw_heads(frame);
     } else {
-      const float height = std::floor(ImGui::GetContentRegionAvail().y * kMapShare);
+      const float height = std::floor(height_left() * kMapShare);
       ColumnPair{.share = kMapShare}.draw([&] { draw_tokens(frame); }, [&] { draw_list(frame); },
                                           std::max(height, kMinMapHeight));
     }

@@ -211,7 +211,7 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
     return fmt::format("{}: {}; entropy {:.2f}, KL {:.2f} nats, {} rank {}.", place(frame, at), lens_words(frame, cell),
                        cell.entropy, cell.divergence, quoted(frame, cell.ranked), cell.rank);
   };
-  begin_bare_region("grid", {0.0F, std::max(ImGui::GetContentRegionAvail().y, kLeastHeight)});
+  begin_bare_region("grid", {0.0F, std::max(height_left(), kLeastHeight)});
   const GridEvents events = draw_grid(
       frame,
       {.grid = grid_,
