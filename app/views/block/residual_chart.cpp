@@ -80,7 +80,7 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
     }
     return;
   }
-  const attention::KeyRange real = query_range(frame, selection.block.kind);
+  const attention::KeyRange real = query_range(frame);
   const ResidualCurve curve = residual_curve(sizes->lengths, sizes->tokens, std::min(real.begin, sizes->tokens),
                                              std::min(real.end, sizes->tokens), token);
   if (curve.mean.empty()) return;
