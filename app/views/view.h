@@ -2,8 +2,6 @@
 
 #include "app/figures/job.h"
 #include "app/frame.h"
-#include "app/shell/input.h"
-#include "app/state/transient.h"
 #include "export/drawing.h"
 
 namespace headlight::app {

@@ -1,6 +1,6 @@
 #include "app/views/view_table.h"
 
-#include "app/shapes/quantities/tile_query.h"
+#include "app/widgets/shown_tile.h"
 #include "attribution/additive_stack.h"
 
 namespace headlight::app {
@@ -19,8 +19,8 @@ using shell::Key;
 
 /// Has the run the stage? A capture has the stages that were saved.
 bool has_stage(const Frame& frame, attention::Stage stage) {
-  const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  return !frame.result.capture || (shape != frame.result.shapes.end() && shape->second.extent(stage));
+  const inference::BlockShape* shape = selected_shape(frame);
+  return !frame.result.capture || (shape && shape->extent(stage));
 }
 
 std::string why_no_steps(const Frame& frame) {

@@ -1,10 +1,10 @@
 #include "app/widgets/block_flow.h"
 
 #include "app/state/block_settings.h"
-#include "app/state/comparison.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -44,7 +44,6 @@ class FlowPainter {
   }
 
  private:
-  bool is_made(std::size_t node) const { return walk_.is_done(node); }
   bool is_being_made(std::size_t node) const { return !walk_.is_at_end() && walk_.step() == node; }
 
   void draw_arrow(const PlacedArrow& arrow) {
@@ -101,7 +100,7 @@ class FlowPainter {
 
   void draw_node(const PlacedNode& placed) {
     const BlockNode& node = plan_.nodes[placed.node];
-    const bool is_shown = is_made(placed.node) || walk_.is_at_end();
+    const bool is_shown = walk_.is_done(placed.node) || walk_.is_at_end();
     const bool is_current = is_being_made(placed.node);
     if (flow_.opened == &node) fill_rect(placed.box.origin - 4.0F, placed.box.end() + 4.0F, theme_.active, 4.0F);
     draw_captions(placed, node, is_shown || is_current);
@@ -129,7 +128,7 @@ class FlowPainter {
       tip = fmt::format("{}. {}. {}", node.quantity().title, node.operation, node.explanation);
     }
     const bool is_hovered = ImGui::IsItemHovered();
-    const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+    const glm::vec2 mouse = pointer_position();
     const bool is_on_cells = is_hovered && placed.cells.contains(mouse) && node.rows > 0 && node.columns > 0;
     // The strip below describes cells in more detail than a tooltip would.
     if (is_on_cells) {
@@ -225,9 +224,7 @@ PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const Bloc
   return FlowPainter(frame, subject, flow, hovered).draw();
 }
 
-bool compares_matrices(const Frame& frame) {
-  return frame.shows_difference() && !compares_capture_with_network(frame.state);
-}
+bool compares_matrices(const Frame& frame) { return shows_difference_of(frame, attention::Stage::Scores); }
 
 TileQuery node_cells(const Frame& frame, const BlockNode& node, const chart::Region& region) {
   return compared(frame, tile_of(frame, node.stage, region));
@@ -253,34 +250,17 @@ TileQuery node_query(const Frame& frame, const HeadSubject& subject, const Block
   return query;
 }
 
-void color_stage(Frame& frame, shell::HeatmapImage& image, attention::Stage stage, const ShownTile& shown) {
-  if (stage == attention::Stage::FfnGates && !compares_matrices(frame)) {
-    set_share_colors(image, frame.state, shown.facts->range);
-  } else if (stage == attention::Stage::Weights && !compares_matrices(frame)) {
-    set_weight_colors(image, frame.state, shown, false);
-  } else {
-    set_signed_colors(frame, image, shown.query, shown.facts->range, 1e-6F);
-  }
-}
-
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
                        const chart::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
-  shell::HeatmapImage image;
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
-  if (shown.tile) {
-    image = heatmap_of(shown, place, theme);
-    color_stage(frame, image, node.stage, shown);
-  }
-  if (image.values.empty()) {
-    fill_rect(area, theme.missing);
-    return false;
-  }
+  if (!shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
+  shell::HeatmapImage image = heatmap_of(shown, place, theme);
+  color_matrix(frame, image, shown);
   image.area = area;
   image.clip = clip;
   image.grid_from = 1e6F;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  return true;
+  draw_heatmap(frame, image);
 }
 
 }  // namespace headlight::app

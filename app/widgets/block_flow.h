@@ -41,11 +41,9 @@ TileQuery node_cells(const Frame& frame, const BlockNode& node, const chart::Reg
 /// Returns the query for a matrix that is drawn in `area`, UI units.
 TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area);
 
-/// Sets the colours of a tile of the stage: those of its kind of numbers, or of a difference.
-void color_stage(Frame& frame, shell::HeatmapImage& image, attention::Stage stage, const ShownTile& shown);
 /// Draws the node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may
-/// be drawn twice in a frame. Returns whether its numbers are known.
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+/// be drawn twice in a frame.
+void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
                        const chart::Rect& clip, std::uint32_t place);
 
 }  // namespace headlight::app

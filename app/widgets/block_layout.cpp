@@ -21,11 +21,6 @@ constexpr float kMinMatrix = 8.0F;
 constexpr float kStripGap = 20.0F, kStripLineGap = 8.0F, kMinStripEdge = 24.0F, kMaxStripEdge = 128.0F;
 constexpr float kThinnestInStrip = 0.6F;
 
-std::size_t index_of(const BlockPlan& plan, attention::Stage stage) {
-  const auto found = std::ranges::find(plan.nodes, stage, &BlockNode::stage);
-  return static_cast<std::size_t>(found - plan.nodes.begin());
-}
-
 /// States of the residual stream, which a layer carries past its branches.
 bool is_state(attention::Stage stage) { return stage == attention::Stage::Residual || stage == attention::Stage::Attended; }
 
@@ -133,17 +128,17 @@ std::size_t fill_lines(const BlockPlan& plan, float edge, float width, const Pla
   return line + 1;
 }
 
-constexpr float kLineHeight = kSymbolHeight + kOperationHeight + kStripLineGap;  // without the matrices
+constexpr float kStripLine = kSymbolHeight + kOperationHeight + kStripLineGap;  // without the matrices
 
 /// Returns the height of a strip's matrices, and how many lines they fill.
 std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) {
   constexpr std::size_t kMaxLines = 5;
-  std::pair<float, std::size_t> best(kMinStripEdge, 1);
-  best.second = fill_lines(plan, best.first, room.x, [](std::size_t, float, std::size_t) {});
+  const auto lines_at = [&](float edge) { return fill_lines(plan, edge, room.x, [](std::size_t, float, std::size_t) {}); };
+  std::pair best(kMinStripEdge, lines_at(kMinStripEdge));
   for (std::size_t lines = 1; lines <= kMaxLines; ++lines) {
-    const float height = (room.y + kStripLineGap) / static_cast<float>(lines) - kLineHeight;
+    const float height = (room.y + kStripLineGap) / static_cast<float>(lines) - kStripLine;
     float edge = std::floor(std::min(height, kMaxStripEdge));
-    while (edge > best.first && fill_lines(plan, edge, room.x, [](std::size_t, float, std::size_t) {}) > lines) edge -= 1.0F;
+    while (edge > best.first && lines_at(edge) > lines) edge -= 1.0F;
     if (edge > best.first) best = {edge, lines};
   }
   return best;
@@ -155,9 +150,9 @@ BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room) {
   BlockLayout layout;
   layout.is_strip = true;
   const auto [edge, lines] = strip_edge(plan, room.size);
-  layout.height = static_cast<float>(lines) * (edge + kLineHeight) - kStripLineGap;
+  layout.height = static_cast<float>(lines) * (edge + kStripLine) - kStripLineGap;
   fill_lines(plan, edge, room.size.x, [&](std::size_t i, float x, std::size_t line) {
-    const glm::vec2 at = glm::floor(room.origin + glm::vec2(x, static_cast<float>(line) * (edge + kLineHeight)));
+    const glm::vec2 at = glm::floor(room.origin + glm::vec2(x, static_cast<float>(line) * (edge + kStripLine)));
     const glm::vec2 size(strip_width(plan.nodes[i], edge), edge);
     const PlacedNode placed{.node = i,
                             .box = {.origin = at, .size = size + glm::vec2(0.0F, kSymbolHeight + kOperationHeight)},
@@ -212,13 +207,13 @@ BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room) {
   for (std::size_t to = 0; to < plan.nodes.size(); ++to) {
     const BlockNode& node = plan.nodes[to];
     for (std::size_t lane = 0; lane < node.inputs.size(); ++lane) {
-      const std::size_t from = index_of(plan, node.inputs[lane]);
-      if (from >= plan.nodes.size()) continue;
-      const BlockNode& source = plan.nodes[from];
-      const bool is_residual = is_state(source.stage) && attention::is_of_stream(node.stage) && node.inputs.size() > 1;
+      const BlockNode* source = plan.find(node.inputs[lane]);
+      if (!source) continue;
+      const auto from = static_cast<std::size_t>(source - plan.nodes.data());
+      const bool is_residual = is_state(source->stage) && attention::is_of_stream(node.stage) && node.inputs.size() > 1;
       layout.arrows.push_back({.from = from,
                                .to = to,
-                               .points = route(source, layout.nodes[from], node, layout.nodes[to], lane, room.origin.x),
+                               .points = route(*source, layout.nodes[from], node, layout.nodes[to], lane, room.origin.x),
                                .is_residual = is_residual});
     }
   }

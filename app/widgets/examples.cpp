@@ -2,7 +2,6 @@
 
 #include "app/engine/analyses/token_losses.h"
 #include "app/models/starter_view.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/state/setting.h"
 
 namespace headlight::app {
 

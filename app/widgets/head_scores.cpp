@@ -7,7 +7,6 @@
 #include "app/widgets/head_tools.h"
 #include "app/widgets/table_view.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/figures.h"
 
 namespace headlight::app {
 namespace {
@@ -151,7 +150,7 @@ void draw_score_maps(Frame& frame, const ScoredHeads& scored) {
   const std::map<model::BlockKind, KindMap> kinds = maps_of(scored.scores);
   const Selection& selection = frame.state.selection;
   for (const auto& [kind, map] : kinds) {
-    if (kinds.size() > 1) write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, kind_text(kind));
+    if (kinds.size() > 1) write_dim(frame, kind_text(kind));
     const std::string cells =
         scored.cells.empty() ? fmt::format("{}.{}", scored.name, model::to_string(kind)) : scored.cells;
     const auto head_of = [&map = map](GridCell cell) { return map.head(cell); };
@@ -209,7 +208,7 @@ void draw_score_list(Frame& frame, const ScoredHeads& scored) {
 
 void draw_scored_heads(Frame& frame, const ScoredHeads& scored) {
   const ColumnPair columns{.share = kMapShare};
-  const float below = std::floor(ImGui::GetContentRegionAvail().y * kMaxMapShare);
+  const float below = std::floor(height_left() * kMaxMapShare);
   const float height = std::min(score_maps_height(scored.scores, columns.first_width()), below);
   columns.draw([&] { draw_score_maps(frame, scored); }, [&] { draw_score_list(frame, scored); }, height);
 }

@@ -30,9 +30,8 @@ ShownMetrics ask_metrics(Frame& frame) {
 
 ShownMetrics ask_cheap_metrics(Frame& frame) {
   constexpr std::uint32_t kMaxTokens = 2'048;
-  const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  const bool is_cheap =
-      shape != frame.result.shapes.end() && std::max(shape->second.queries, shape->second.keys) <= kMaxTokens;
+  const inference::BlockShape* shape = selected_shape(frame);
+  const bool is_cheap = shape && std::max(shape->queries, shape->keys) <= kMaxTokens;
   return is_cheap ? ask_metrics(frame) : ShownMetrics();
 }
 
@@ -40,7 +39,7 @@ bool are_trained(const State& state) { return is_model(state.source) || is_captu
 
 ShownMetrics role_metrics(Frame& frame) {
   constexpr std::uint32_t kMinTokens = 6;
-  const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);
+  const attention::KeyRange keys = key_range(frame);
   return keys.end - keys.begin >= kMinTokens ? ask_cheap_metrics(frame) : ShownMetrics();
 }
 
@@ -207,14 +206,14 @@ void draw_head_note(Frame& frame, const char* name, const ShownMetrics& metrics,
   const HeadRef head = hovered.value_or(selection.head_ref());
   const evaluation::HeadMetrics* known = metrics.of(head);
   if (known) frame.says = head_sentence(head, *known, are_trained(frame.state)) + ".";
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   std::string how = coverage_text(metrics);
   if (how.empty() && tells_metrics && known) how = metrics_text(*known, frame.state.heads.scoring);
   if (how.empty() && selection.block.kind == model::BlockKind::Cross) {
     how = "Between two texts no token is the previous one or an equal one, and there is no distance: these have no numbers.";
   }
   if (how.empty()) how = "Measured on the text in view. Enter or a double click opens a head, Space pins it.";
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, how, ImGui::GetContentRegionAvail().x).c_str());
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, how, width_left()).c_str());
   frame.mark(std::string(name) + ".coverage", last_item_rect());
 }
 
@@ -225,7 +224,7 @@ bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metri
   const char* text = waits                 ? "The heads are being measured\u2026"
                      : choices.only_pinned ? "No head of this kind is pinned. Space pins the selected head."
                                            : "No head passes the filter. Lower its value, or show all heads.";
-  ImGui::Dummy({1.0F, std::round(ImGui::GetContentRegionAvail().y * 0.3F)});
+  ImGui::Dummy({1.0F, std::round(height_left() * 0.3F)});
   write_wrapped(frame.ui.fonts().body, frame.ui.theme().text_dim, text, ImGui::GetContentRegionMax().x);
   frame.mark(std::string(name) + ".empty", last_item_rect());
   if (waits) return false;

@@ -53,7 +53,7 @@ Sentence look_sentence(const std::string& query, std::span<const float> weights,
 Sentence map_sentence(Frame& frame, bool has_axes, bool names_head) {
   const Selection& selection = frame.state.selection;
   const Transient& transient = frame.transient;
-  if (!frame.result.shapes.contains(selection.block) || !frame.result.input) return {};
+  if (!selected_shape(frame) || !frame.result.input) return {};
   const model::BlockKind kind = selection.block.kind;
   QuantityId shown = attention::Stage::Weights;
   HeadRef head = selection.head_ref();
@@ -72,7 +72,7 @@ Sentence map_sentence(Frame& frame, bool has_axes, bool names_head) {
     query = chosen_token(frame.state.view, MapSide::Query);
     key = chosen_token(frame.state.view, MapSide::Key);
   }
-  if (!query) query = std::max(query_range(frame, kind).end, 1U) - 1;
+  if (!query) query = std::max(query_range(frame).end, 1U) - 1;
   const bool is_of_head = quantity(shown).scope == Scope::Head;
   Sentence said = is_of_head && (names_head || head != selection.head_ref()) ? fmt::format("In {} ", head_name(head)) : "";
   const TileQuery mean = shown_map(selection, frame.result.shapes, tile_of(frame, shown_stage(frame.state)));
@@ -80,7 +80,7 @@ Sentence map_sentence(Frame& frame, bool has_axes, bool names_head) {
                       is_of_head ? attention::Stage::Weights : mean.quantity);
   const auto word_of = [&](std::uint32_t token) { return key_of(frame, kind, token); };
   said += query_of(frame, kind, *query);
-  if (!query_range(frame, kind).holds(*query)) return said + " is padding: it only fills the line up.";
+  if (!query_range(frame).holds(*query)) return said + " is padding: it only fills the line up.";
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(*query);
   if (!row || key.value_or(0) >= row->weights.size()) return {};
   if (!row->statistics.key) return said + " looks at nothing: its row has no weights that are numbers.";

@@ -52,7 +52,7 @@ bool NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate,
   if (ImGui::GetItemRectMax().x + kTokenGap + width > end_) return false;
   ImGui::SameLine(0.0F, kTokenGap);
   const float height = line_height(font);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   const std::string name = fmt::format("next.{}", index);
   if (click_area(name.c_str(), {width, height})) {
     frame.state.view.tab = "predictions";
@@ -100,7 +100,7 @@ float NextTokens::draw(Frame& frame, float room) {
                                                                              : "in its place";
   ImFont* font = frame.ui.fonts().small;
   const std::string shown = now ? caption : "next \u2026";
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   ImGui::Dummy({std::ceil(text_width(font, shown)), line_height(font)});
   frame.mark("next", last_item_rect());
   explain_last_item(frame, "What the model expects here; computed after the map.");

@@ -137,7 +137,7 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
   const std::string& error = frame.result.error;
   const bool has_failed = !error.empty();
   const char* title = has_failed ? "Nothing to show yet" : is_computing ? "Preparing the device\u2026" : "";
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   const float column = std::min(width - 48.0F, 480.0F);
   const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/engine/predictions.h"
 #include "app/frame.h"
 
 namespace headlight::app {

@@ -2,6 +2,7 @@
 
 #include "app/engine/prompt_lines.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/token_side.h"
 #include "text/chat_turns.h"
 
@@ -12,36 +13,30 @@ constexpr float kMaxShownRows = 4.0F;
 
 bool joins_lines(const State& state) { return is_model(state.source) && state.model().joins_lines; }
 
-LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) {
-  if (&box.text != &state.text()) return partner_line(state.text(), item, box.text, joins_lines(state));
-  const std::vector<LineRange> items = item_lines(state.text(), joins_lines(state));
-  return item < items.size() ? items[item] : LineRange{};
-}
-
-/// Returns the byte range of a token in its box; none for special tokens and those of another box.
-std::optional<LineRange> bytes_of(const State& state, const PromptBox& box, const PromptSide& side, ChipTarget target) {
-  if (target.item >= side.prompt.size() || target.token < side.tokens.start(target.item)) return std::nullopt;
-  const std::vector<text::Token>& line = side.prompt[target.item];
-  const std::uint32_t index = target.token - side.tokens.start(target.item);
-  if (index >= line.size() || line[index].bytes.is_empty() || line[index].sequence != box.sequence) return std::nullopt;
-  const LineRange range = line_of(state, box, target.item);
-  return LineRange{.begin = range.begin + line[index].bytes.begin,
-                   .end = std::min(range.begin + line[index].bytes.end, range.end)};
+/// Calls `visit(token, bytes)` for each token of the box with its bytes in the text; special tokens have none.
+template <typename Visit>
+void each_token(const State& state, const PromptBox& box, const PromptSide& side, const Visit& visit) {
+  const bool is_first = &box.text == &state.text();
+  const std::vector<LineRange> items = is_first ? item_lines(box.text, joins_lines(state)) : std::vector<LineRange>();
+  for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
+    if (is_first && item >= items.size()) return;
+    const LineRange range = is_first ? items[item] : partner_line(state.text(), item, box.text, joins_lines(state));
+    for (std::uint32_t i = 0; i < side.prompt[item].size(); ++i) {
+      const text::Token& token = side.prompt[item][i];
+      if (token.sequence != box.sequence || token.bytes.is_empty()) continue;
+      visit(ChipTarget{.item = item, .token = side.tokens.start(item) + i},
+            LineRange{.begin = range.begin + token.bytes.begin, .end = std::min(range.begin + token.bytes.end, range.end)});
+    }
+  }
 }
 
 /// Returns the token that contains a byte of the box.
 std::optional<ChipTarget> token_at(const State& state, const PromptBox& box, const PromptSide& side, std::size_t byte) {
-  for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
-    const LineRange range = line_of(state, box, item);
-    if (byte < range.begin || byte > range.end) continue;
-    for (std::uint32_t i = 0; i < side.prompt[item].size(); ++i) {
-      const text::Token& token = side.prompt[item][i];
-      if (token.sequence != box.sequence || token.bytes.is_empty()) continue;
-      if (byte - range.begin < token.bytes.begin || byte - range.begin >= token.bytes.end) continue;
-      return ChipTarget{.item = item, .token = side.tokens.start(item) + i};
-    }
-  }
-  return std::nullopt;
+  std::optional<ChipTarget> found;
+  each_token(state, box, side, [&](const ChipTarget& token, const LineRange& bytes) {
+    if (!found && byte >= bytes.begin && byte < bytes.end) found = token;
+  });
+  return found;
 }
 
 /// Marks the tokens under the pointer, on the map or among the chips, tinted in their roles' colours.
@@ -51,9 +46,9 @@ std::vector<shell::TextMark> marks_of(const Frame& frame, const PromptBox& box, 
   const std::uint32_t item = frame.state.selection.batch;
   std::vector<shell::TextMark> marks;
   const auto mark = [&](ChipTarget target, shell::Color color) {
-    if (const auto bytes = bytes_of(frame.state, box, side, target)) {
-      marks.push_back({.begin = bytes->begin, .end = bytes->end, .color = color});
-    }
+    each_token(frame.state, box, side, [&](const ChipTarget& token, const LineRange& bytes) {
+      if (token == target) marks.push_back({.begin = bytes.begin, .end = bytes.end, .color = color});
+    });
   };
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   if (hovered && attention::is_map(frame.transient.hovered_stage)) {
@@ -68,22 +63,13 @@ std::vector<shell::TextMark> marks_of(const Frame& frame, const PromptBox& box, 
 void find_lines(BoxTokens& shown, const State& state, const PromptBox& box, const PromptSide& side) {
   shown.lines.clear();
   shown.tokens.clear();
-  const bool is_first = &box.text == &state.text();
-  const std::vector<LineRange> items = is_first ? item_lines(box.text, joins_lines(state)) : std::vector<LineRange>();
-  for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
-    if (is_first && item >= items.size()) break;
-    const LineRange range = is_first ? items[item] : line_of(state, box, item);
-    for (std::uint32_t i = 0; i < side.prompt[item].size(); ++i) {
-      const text::Token& token = side.prompt[item][i];
-      if (token.sequence != box.sequence || token.bytes.is_empty()) continue;
-      std::size_t begin = range.begin + token.bytes.begin, end = std::min(range.begin + token.bytes.end, range.end);
-      while (begin < end && box.text[begin] == ' ') ++begin;
-      while (begin < end && box.text[end - 1] == ' ') --end;
-      if (begin >= end || (!shown.lines.empty() && begin < shown.lines.back().end)) continue;
-      shown.lines.push_back({.begin = begin, .end = end, .color = shown.color, .is_line = true});
-      shown.tokens.push_back({.item = item, .token = side.tokens.start(item) + i});
-    }
-  }
+  each_token(state, box, side, [&](const ChipTarget& token, LineRange bytes) {
+    while (bytes.begin < bytes.end && box.text[bytes.begin] == ' ') ++bytes.begin;
+    while (bytes.begin < bytes.end && box.text[bytes.end - 1] == ' ') --bytes.end;
+    if (bytes.begin >= bytes.end || (!shown.lines.empty() && bytes.begin < shown.lines.back().end)) return;
+    shown.lines.push_back({.begin = bytes.begin, .end = bytes.end, .color = shown.color, .is_line = true});
+    shown.tokens.push_back(token);
+  });
 }
 
 /// Tints the tokens as the followed query attends to them.
@@ -103,8 +89,7 @@ void shade_keys(Frame& frame, const BoxTokens& shown, const PromptSide& side, st
 void mark_pinned(const Frame& frame, const BoxTokens& shown, const PromptSide& side, std::vector<shell::TextMark>& marks) {
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
   const auto mark = [&](std::uint32_t token, shell::Color color) {
-    const auto is_it = [&](const ChipTarget& of) { return of.item == frame.state.selection.batch && of.token == token; };
-    const auto found = std::ranges::find_if(shown.tokens, is_it);
+    const auto found = std::ranges::find(shown.tokens, ChipTarget{.item = frame.state.selection.batch, .token = token});
     if (found == shown.tokens.end()) return;
     shell::TextMark line = shown.lines[static_cast<std::size_t>(found - shown.tokens.begin())];
     line.color = line.ink = color;
@@ -120,11 +105,10 @@ std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target) {
   const EngineResult& result = frame.result;
   if (result.run == 0 || !result.prompt || (is_target && !result.input->target)) return std::nullopt;
   const model::TokenBatch& tokens = is_target ? *result.input->target : result.input->source;
-  const model::BlockKind kind = frame.state.selection.block.kind;
   return PromptSide{.tokens = tokens,
                     .prompt = is_target ? result.prompt->target_tokens : result.prompt->tokens,
-                    .is_query = &result.input->queries(kind) == &tokens,
-                    .is_key = &result.input->keys(kind) == &tokens};
+                    .is_query = &shown_queries(frame) == &tokens,
+                    .is_key = &shown_keys(frame) == &tokens};
 }
 
 std::vector<std::vector<text::Token>> find_tokens(const std::string& text, const model::TokenBatch& tokens) {
@@ -149,9 +133,7 @@ shell::FieldFocus text_box_focus(Frame& frame) {
   return static_cast<shell::FieldFocus>(std::exchange(frame.transient.text_focus, TextFocus::None));
 }
 
-void draw_prompt_caption(Frame& frame, const char* text) {
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
-}
+void draw_prompt_caption(Frame& frame, const char* text) { write_dim(frame, text); }
 
 bool draw_line_field(Frame& frame, const char* name, std::string& text, shell::TextFieldOptions options, shell::Color ink) {
   const TextStyleScope style(frame.ui.fonts().line, ink != 0 ? ink : frame.ui.theme().text);
@@ -209,10 +191,8 @@ std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, co
 void draw_prompt_chips(Frame& frame, const char* name, const PromptSide& side, ChipLayout& layout,
                        std::optional<ChipTarget>& remembered, const std::optional<ChipTarget>& in_text) {
   const std::optional<ChipTarget> hovered = draw_token_side(frame, name, side.tokens, layout, in_text);
-  const bool is_same = hovered.has_value() == remembered.has_value() &&
-                       (!hovered || (hovered->item == remembered->item && hovered->token == remembered->token));
-  if (!is_same) frame.ui.request_redraw(2);  // the boxes above are drawn already
-  remembered = hovered;
+  // The boxes above are drawn already.
+  if (std::exchange(remembered, hovered) != hovered) frame.ui.request_redraw(2);
 }
 
 }  // namespace headlight::app

@@ -50,7 +50,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
 
 /// Offers the text's current ids, as a starting point; a single one where the text has none.
 void offer_ids(Frame& frame) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   const char* label = "As ids";
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
@@ -74,10 +74,10 @@ void offer_batch(Frame& frame) {
   State& state = frame.state;
   const std::size_t lines = item_lines(state.text()).size();
   if (!state.model().joins_lines || state.model().is_chat || lines < 2) return;
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   const std::string label = fmt::format("{} lines: make a batch", lines);
   ImGui::SameLine();
-  if (ImGui::GetContentRegionAvail().x < button_width(label.c_str())) ImGui::NewLine();
+  if (width_left() < button_width(label.c_str())) ImGui::NewLine();
   if (draw_small_button(frame, "text.make_batch", label.c_str(),
                         "Each line becomes a text of its own, computed beside the others."))
     state.model().joins_lines = false;
@@ -196,7 +196,7 @@ void draw_prompt_switches(Frame& frame) {
 
 void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (examples.empty()) return;
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   if (draw_small_button(frame, "text.examples", "Examples")) ImGui::OpenPopup("examples");
   open_below_last_item(frame);
   if (!ImGui::BeginPopup("examples")) return;

@@ -248,7 +248,7 @@ void RangeChoice::choose(RangeKind kind) {
 
 void RangeChoice::draw(glm::vec2 at) {
   const RangeKind now = range_kind(frame_.state, stage_);
-  const TextStyleScope ink(frame_.ui.fonts().small, frame_.ui.theme().text);
+  const TextStyleScope ink(frame_, frame_.ui.theme().text);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemWidth(kRangeWidth);

@@ -1,9 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/widgets/shown_tile.h"
-#include "chart/value_scale.h"
 
 namespace headlight::app {
 

@@ -17,7 +17,7 @@ void draw_tokens(Frame& frame, const model::TokenBatch& first, const model::Toke
   const shell::Theme& theme = frame.ui.theme();
   const std::uint32_t begin = second.start(item), end = begin + std::min(second.lengths[item], kMaxShownTokens);
   std::uint32_t differing = 0;
-  const TextStyleScope small(frame.ui.fonts().small, theme.text_dim);
+  const TextStyleScope small(frame, theme.text_dim);
   for (std::uint32_t token = begin; token < end; ++token) {
     const std::string& text = second.texts[item][token];
     const std::optional<std::uint32_t> place = frame.result.from_baseline(item, token);
@@ -39,7 +39,7 @@ void draw_tokens(Frame& frame, const model::TokenBatch& first, const model::Toke
 
 void draw_head(Frame& frame) {
   draw_prompt_caption(frame, "Second text");
-  const TextStyleScope small(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope small(frame);
   ImGui::SameLine();
   if (draw_small_button(frame, "text.second.exchange", "Exchange",
                         "The second text becomes the first, and the first the second."))

@@ -2,6 +2,7 @@
 
 #include "app/engine/analyses/value_reach.h"
 #include "app/state/map_settings.h"
+#include "app/widgets/text.h"
 #include "chart/color.h"
 
 namespace headlight::app {
@@ -34,6 +35,19 @@ ShownTile show(const TileQuery& query, const EngineTile& known) {
 }
 
 }  // namespace
+
+const inference::BlockShape* find_shape(const EngineResult& result, model::BlockRef block) {
+  const auto shape = result.shapes.find(block);
+  return shape == result.shapes.end() ? nullptr : &shape->second;
+}
+
+const model::TokenBatch& shown_queries(const Frame& frame) {
+  return frame.result.input->queries(frame.state.selection.block.kind);
+}
+
+const model::TokenBatch& shown_keys(const Frame& frame) {
+  return frame.result.input->keys(frame.state.selection.block.kind);
+}
 
 TileQuery tile_of(const Frame& frame, QuantityId id, const chart::Region& cells) {
   const Selection& selection = frame.state.selection;
@@ -150,6 +164,13 @@ void set_signed_colors(Frame& frame, shell::HeatmapImage& image, const TileQuery
                         least_reach);
 }
 
+void color_matrix(Frame& frame, shell::HeatmapImage& image, const ShownTile& shown) {
+  const QuantityId of = shown.query.quantity;
+  if (of == QuantityId(attention::Stage::Weights)) return set_weight_colors(image, frame.state, shown, false);
+  if (quantity(of).colors == ColorKind::Sequential) return set_share_colors(image, frame.state, shown.facts->range);
+  set_signed_colors(frame, image, shown.query, shown.facts->range, 1e-6F);
+}
+
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows) {
   const attention::TileRequest& request = shown.tile->request;
   const auto in_tile = [&](std::uint32_t query) {
@@ -197,6 +218,10 @@ shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place,
   const bool has_missing = shown_tile.facts != nullptr && shown_tile.facts->has_missing;
   if (comes_after_mask(tile.request.stage) || has_missing) image.masked = tile.masked;
   return image;
+}
+
+void draw_heatmap(const Frame& frame, const shell::HeatmapImage& image) {
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
 
 }  // namespace headlight::app

@@ -1,9 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/shell/heatmap_renderer.h"
-#include "attention/stage.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -18,6 +15,17 @@ struct ShownTile {
   /// Names the values among those that answered the query.
   std::uint64_t revision() const { return version != 0 ? version : run; }
 };
+
+/// Returns the shape of a layer of the run on screen; null: the run has no such layer.
+const inference::BlockShape* find_shape(const EngineResult& result, model::BlockRef block);
+/// Returns the selected layer's; null likewise.
+inline const inference::BlockShape* selected_shape(const Frame& frame) {
+  return find_shape(frame.result, frame.state.selection.block);
+}
+
+/// Return the tokens that the selected attention's queries and keys are of. There must be an input.
+const model::TokenBatch& shown_queries(const Frame& frame);
+const model::TokenBatch& shown_keys(const Frame& frame);
 
 /// Returns the query for cells of a matrix of the selected head, or of its layer where the quantity has none of a head.
 TileQuery tile_of(const Frame& frame, QuantityId id, const chart::Region& cells = {});
@@ -59,6 +67,9 @@ float shared_reach(Frame& frame, const TileQuery& shown);
 void set_signed_colors(Frame& frame, shell::HeatmapImage& image, const TileQuery& shown, const ValueRange& range,
                        float least_reach);
 
+/// Sets the colours of a matrix of a layer: those of its quantity's kind of numbers.
+void color_matrix(Frame& frame, shell::HeatmapImage& image, const ShownTile& shown);
+
 /// Returns concentration() of a tile that has all rows of its map: known already where all of them are `queries`, else of
 /// about `max_rows` of these.
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows);
@@ -71,5 +82,8 @@ void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::ui
 
 /// Returns values and masked cells of a tile as an image; range, colours and area are the caller's.
 shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place, const shell::Theme& theme);
+
+/// Draws it into the current window.
+void draw_heatmap(const Frame& frame, const shell::HeatmapImage& image);
 
 }  // namespace headlight::app

@@ -2,7 +2,6 @@
 
 #include "app/widgets/controls.h"
 #include "chart/ellipsis.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -90,17 +89,10 @@ class Splitter {
 
 constexpr float kScriptSize = 0.8F;
 
-/// Returns the bytes of the UTF-8 character at the front.
-std::size_t character_bytes(std::string_view text) {
-  std::size_t bytes = 1;
-  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) ++bytes;
-  return bytes;
-}
-
 /// Returns the script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` after it.
 std::string_view take_script(std::string_view& text) {
   if (text.empty() || text.front() != '{') {
-    const std::string_view script = text.substr(0, text.empty() ? 0 : character_bytes(text));
+    const std::string_view script = text.substr(0, text.empty() ? 0 : utf8_sequence(text, 0).length);
     text.remove_prefix(script.size());
     return script;
   }
@@ -154,6 +146,14 @@ class Typesetter {
 void write_text(ImFont* font, shell::Color color, std::string_view text) {
   const TextStyleScope ink(font, color);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
+}
+
+void write_dim(const Frame& frame, std::string_view text) {
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
+}
+
+void write_strong(const Frame& frame, std::string_view text) {
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, text);
 }
 
 void write_label(ImFont* font, shell::Color color, std::string_view text) {
@@ -252,15 +252,15 @@ void draw_view_title(Frame& frame, const std::string& title, float room) {
   frame.ui.ensure_glyphs(title);
   const TextStyleScope ink(font, frame.ui.theme().text);
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x).c_str());
+  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : width_left()).c_str());
   frame.mark("view.title", last_item_rect());
 }
 
 void write_pair(const Frame& frame, const std::string& name, const std::string& number) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x, number_width = text_width(font, number);
+  const glm::vec2 at = cursor_position();
+  const float width = width_left(), number_width = text_width(font, number);
   put_text(font, at, theme.text_dim, fit_text(font, name, width - number_width - 8.0F));
   put_text(font, {at.x + width - number_width, at.y}, theme.text, number);
   ImGui::Dummy({width, font_size(font) + 1.0F});
@@ -269,15 +269,15 @@ void write_pair(const Frame& frame, const std::string& name, const std::string& 
 void draw_title_note(Frame& frame, const std::string& note) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, down);
+  const glm::vec2 at = cursor_position() + glm::vec2(0.0F, down);
   put_text(fonts.small, at, frame.ui.theme().text_dim, note);
   // An item that leaves the line where it is, for what follows in it.
   ImGui::Dummy(ImVec2(text_width(fonts.small, note), font_size(fonts.small)));
 }
 
 void draw_empty_note(Frame& frame, const std::string& name, const std::string& title, const std::string& text) {
-  const float width = std::min(ImGui::GetContentRegionAvail().x - 32.0F, 460.0F);
-  const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
+  const float width = std::min(width_left() - 32.0F, 460.0F);
+  const float left = ImGui::GetCursorPosX() + std::round((width_left() - width) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.34F)});
   write_wrapped(frame.ui.fonts().title, frame.ui.theme().text, title, left + width);
   frame.mark(name, last_item_rect());
@@ -302,8 +302,8 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   const auto width_of = [&](const Piece& piece) {
     return piece.is_formula ? measure_math(fonts, font, piece.text).x : text_width(font_of(piece), piece.text);
   };
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
-  const float room = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
+  const glm::vec2 origin = cursor_position();
+  const float room = std::max(width_left(), 1.0F);
   const float space = text_width(font, " ");
   const float line = font_size(font) + ImGui::GetStyle().ItemSpacing.y * 0.5F;
   glm::vec2 at(0.0F);
@@ -328,7 +328,7 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
 void place_sentence(Frame& frame) {
   const float line = font_size(frame.ui.fonts().body) + kSentenceSpacing * 0.5F;  // as draw_rich_text() has it
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() - kSentenceRise);
-  ImGui::Dummy({ImGui::GetContentRegionAvail().x, 2.0F * line - kSentenceRise});
+  ImGui::Dummy({width_left(), 2.0F * line - kSentenceRise});
   frame.sentence_place = last_item_rect();
 }
 

@@ -9,6 +9,13 @@
 
 namespace headlight::app {
 
+/// Return the pointer's place and that of the next item on the screen, and the room that the region has from there on.
+inline glm::vec2 pointer_position() { return to_glm(ImGui::GetIO().MousePos); }
+inline glm::vec2 cursor_position() { return to_glm(ImGui::GetCursorScreenPos()); }
+inline glm::vec2 region_left() { return to_glm(ImGui::GetContentRegionAvail()); }
+inline float width_left() { return region_left().x; }
+inline float height_left() { return region_left().y; }
+
 /// A font's height in UI units, and the part of it above the baseline. Before Dear ImGui 1.92 fonts are in pixels,
 /// rasterised for the display's scale.
 #if IMGUI_VERSION_NUM >= 19200
@@ -29,6 +36,9 @@ class TextStyleScope {
     ImGui::PushFont(font);
     ImGui::PushStyleColor(ImGuiCol_Text, color);
   }
+  /// Small, and dim without a colour.
+  TextStyleScope(const Frame& frame, shell::Color color) : TextStyleScope(frame.ui.fonts().small, color) {}
+  explicit TextStyleScope(const Frame& frame) : TextStyleScope(frame, frame.ui.theme().text_dim) {}
   ~TextStyleScope() {
     ImGui::PopStyleColor();
     ImGui::PopFont();
@@ -39,6 +49,9 @@ class TextStyleScope {
 
 /// Writes a line, or several, from the cursor on.
 void write_text(ImFont* font, shell::Color color, std::string_view text);
+/// Write so in small dim type, and in strong type.
+void write_dim(const Frame& frame, std::string_view text);
+void write_strong(const Frame& frame, std::string_view text);
 /// Writes text that is broken at the right edge of the region, or at `end` from the window's left edge.
 void write_wrapped(ImFont* font, shell::Color color, std::string_view text, float end = 0.0F);
 /// Writes in a line of controls, in the middle of their height.

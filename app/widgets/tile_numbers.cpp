@@ -1,6 +1,5 @@
 #include "app/widgets/tile_numbers.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cells/step_values.h"
 #include "app/widgets/controls.h"
@@ -11,8 +10,8 @@ namespace headlight::app {
 using attention::Stage;
 
 std::optional<inference::BlockShape::Extent> TileNumbers::extent(Stage stage) const {
-  const auto shape = frame_.result.shapes.find(block_);
-  return shape == frame_.result.shapes.end() ? std::nullopt : shape->second.extent(stage);
+  const inference::BlockShape* shape = find_shape(frame_.result, block_);
+  return shape ? shape->extent(stage) : std::nullopt;
 }
 
 TileQuery TileNumbers::region(QuantityId id, std::uint32_t row, std::uint32_t rows, std::uint32_t column,

@@ -1,7 +1,6 @@
 #include "app/widgets/translator_panel.h"
 
 #include "app/widgets/controls.h"
-#include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 
 namespace headlight::app {
@@ -9,7 +8,7 @@ namespace {
 
 /// Draws a small button at the right end of a caption's line.
 bool draw_caption_button(Frame& frame, const char* name, const char* label, const char* explanation) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   return draw_small_button(frame, name, label, explanation);

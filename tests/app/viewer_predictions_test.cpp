@@ -36,7 +36,7 @@ std::optional<std::vector<std::string>> names_of_rows(UiDriver& ui, State state)
   Transient transient;
   std::vector<Query> queries;
   Frame frame{.ui = ui.ui(), .state = state, .transient = transient, .result = ui.result(), .queries = queries};
-  return written_tokens(frame, state.selection.block.kind);
+  return written_tokens(frame);
 }
 
 /// Generates from the palette, as where the Generate button isn't on screen; draws no frame after it.

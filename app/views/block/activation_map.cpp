@@ -1,6 +1,5 @@
 #include "app/views/block/activation_map.h"
 
-#include "app/shapes/table.h"
 #include "app/state/block_settings.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/cells/arithmetic.h"
@@ -15,7 +14,7 @@ constexpr std::size_t kListedDimensions = 6, kListedMassive = 6;
 
 std::string token_name(const Frame& frame, std::uint32_t token) {
   const Selection& selection = frame.state.selection;
-  return frame.result.input->queries(selection.block.kind).name(selection.batch, token);
+  return shown_queries(frame).name(selection.batch, token);
 }
 
 std::string state_name(std::size_t state) {
@@ -137,7 +136,7 @@ void ActivationMap::draw(Frame& frame) {
   const Analysed* answer = frame.ask(LargestActivationsQuestion{
       {.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf, .batch = selection.batch}});
   const auto* found = answer ? answer->as<LargestActivations>() : nullptr;
-  const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+  const model::TokenBatch& tokens = shown_queries(frame);
   if (found && found->end() > tokens.length) found = nullptr;  // of the text before
   draw_tools(frame, found);
   if (!found || found->states.empty()) return write_missing(frame, answer);

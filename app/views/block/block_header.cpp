@@ -61,8 +61,8 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
 
 void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t token, bool is_low) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 at = cursor_position();
+  const float width = width_left();
   const bool has_chart = !is_low && width >= kMinChartRoom;
   const inference::BlockShape& shape = subject.geometry.shape;
   draw_view_title(frame,
@@ -81,7 +81,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
   if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
   if (!has_chart) {
-    const glm::vec2 line = to_glm(ImGui::GetCursorScreenPos());
+    const glm::vec2 line = cursor_position();
     text_room -= draw_largest_link(frame, line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
     ImGui::SetCursorScreenPos(line);
   }

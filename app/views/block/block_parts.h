@@ -18,11 +18,10 @@ inline constexpr float kHeaderTools = 372.0F;
 std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked);
 
-/// Explains a cell of one of the layer's matrices, written out with real numbers.
-Arithmetic explain_node(Frame& frame, const HeadSubject& subject, const BlockNode& node, attention::Cell cell);
-
-/// Returns "query 2 “short” · key 5 “first”", or the token and the component.
-std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell);
+/// Draws a cell of one of the layer's matrices, written out with real numbers, in a strip of this height; an empty one
+/// without a node.
+void draw_cell_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
+                     bool& shows_all_terms);
 
 /// Lengths of the residual stream's vectors [layers + 1]: the mean over tokens, and of one token.
 struct ResidualCurve {

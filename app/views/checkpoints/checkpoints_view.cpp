@@ -189,7 +189,7 @@ class CheckpointsView final : public ViewPanel {
 
   void draw_curves(Frame& frame, std::optional<std::size_t> shown) {
     constexpr float kSmallWidth = 210.0F, kSmallHeight = 120.0F, kLargeShare = 0.62F, kLargeHeight = 170.0F;
-    const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+    const glm::vec2 room = region_left();
     const std::optional<std::int64_t> step = shown ? frame.checkpoints->series().steps[*shown].step : std::nullopt;
     const bool has_large = !curves_.steps.empty();
     if (has_large && !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values)) {

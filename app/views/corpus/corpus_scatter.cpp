@@ -1,12 +1,10 @@
 #include <numeric>
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
-#include "chart/color.h"
 #include "chart/number_format.h"
 #include "export/figures.h"
 
@@ -99,7 +97,7 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   bar.high = limits.high;
   constexpr float kBar = 96.0F;
   continue_line(kBar, 16.0F);
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 at = cursor_position();
   draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
   ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
   for (const double value : column.values) {
@@ -122,8 +120,7 @@ void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<cons
   }
   if (scene.survey.attention[head].map.empty()) return;
   write_text(fonts.small, scene.frame.ui.theme().text_dim, "mean map of the texts' beginnings");
-  draw_mean_map(scene.frame, scene.survey, head,
-                {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = glm::vec2(kSmallMap)}, 1);
+  draw_mean_map(scene.frame, scene.survey, head, {.origin = cursor_position(), .size = glm::vec2(kSmallMap)}, 1);
   ImGui::Dummy({kSmallMap, kSmallMap});
 }
 
@@ -191,7 +188,7 @@ void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const c
   image.high = largest;
   image.spread = chart::ScaleSpread::Root;  // weights on the first token would outshine all others
   image.area = box;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame, image);
 }
 
 void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {

@@ -1,6 +1,5 @@
 #include "app/state/corpus_settings.h"
 #include "app/state/map_settings.h"
-#include "app/state/session_file.h"
 #include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/views/view.h"

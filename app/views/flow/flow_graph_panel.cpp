@@ -205,7 +205,7 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
   }
   std::vector<std::pair<std::string, shell::Color>> shown(entries.rbegin(), entries.rend());
   for (const auto& [head, color] : heads) shown.emplace_back(fmt::format("head {}", head), color);
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const auto& [text, color] = shown[i];
     const float width = kSwatch + kPad + ImGui::CalcTextSize(text.c_str()).x;
@@ -225,7 +225,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const auto columns = static_cast<float>(std::max<std::size_t>(layout.columns.size(), 1));
   const auto rows = static_cast<float>(std::max(layout.layers, 1U));
-  Geometry geometry{.origin = to_glm(ImGui::GetCursorScreenPos()), .layers = layout.layers};
+  Geometry geometry{.origin = cursor_position(), .layers = layout.layers};
   geometry.column = std::clamp(std::floor((room.x - kGutter) / columns), kMinColumn, kMaxColumn);
   const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
   geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kMinRow, kMaxRow);
@@ -235,7 +235,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_clicked = ImGui::IsItemClicked() && !ImGui::GetIO().KeyCtrl;  // with Ctrl it asks where a number is from
   draw_layer_names(frame, geometry, size.x);
-  const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 pointer = pointer_position();
   for (const FlowNode& node : layout.nodes) {
     if (!is_hovered) break;
     const glm::vec2 off = pointer - geometry.at(layout, node);

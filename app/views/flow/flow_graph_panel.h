@@ -2,7 +2,6 @@
 
 #include "app/frame.h"
 #include "app/shapes/table.h"
-#include "app/state/transient.h"
 #include "app/views/flow/flow_layout.h"
 
 namespace headlight::app {

@@ -67,7 +67,7 @@ void choose(Frame& frame, std::optional<float> in_force) {
   draw_threshold_slider(frame, kThresholdSlider, state.edit(kFlowView.threshold), in_force);
   if (state[kFlowView.method] == FlowMethod::Routes) return;
   continue_line(kSlider, kGap);
-  ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
+  ImGui::SetNextItemWidth(std::min(kSlider, width_left()));
   float weight = state[kFlowView.residual_weight];
   ImGui::SliderFloat("##flow.residual", &weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
@@ -277,7 +277,7 @@ class FlowView final : public ViewPanel {
     if (!layout_.baseline) draw_flow_legend(frame, layout_);
     std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;
     // The predicted token, on the right, is where everything flows to: a graph that is too wide begins with it.
-    const std::pair shown(layout_.start, ImGui::GetContentRegionAvail().x);
+    const std::pair shown(layout_.start, width_left());
     if (!revealed && std::exchange(shown_, shown) != shown) {
       revealed = {.layer = layout_.layers, .token = layout_.start};
     }

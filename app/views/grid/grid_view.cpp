@@ -17,13 +17,13 @@ constexpr std::uint32_t kMaxLines = 64;  // of a batch as one button each
 /// Draws "All heads 4 × 8, rows: queries, columns: keys".
 void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
   const shell::Theme& theme = frame.ui.theme();
-  write_text(frame.ui.fonts().strong, theme.text, "All heads");
+  write_strong(frame, "All heads");
   ImGui::SameLine(0.0F, 6.0F);
   const std::string about = fmt::format("{} \u00D7 {}, {}", layers, heads,
                                         frame.shows_difference() ? difference_caption(frame.state) : "queries \u00D7 keys");
   ImFont* font = frame.ui.fonts().small;
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 2.0F);
-  write_text(font, theme.text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
+  write_text(font, theme.text_dim, fit_text(font, about, width_left()));
 }
 
 /// Draws the choice Line 1 | 2 | 3 of the batch; arrows where the lines don't fit.
@@ -36,7 +36,7 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted("Line");
   ImGui::SameLine();
-  if (batch <= kMaxLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
+  if (batch <= kMaxLines && segmented_width(frame, labels) <= width_left()) {
     std::size_t chosen = line;
     if (draw_segmented(frame, "grid.line", labels, chosen)) line = static_cast<std::uint32_t>(chosen);
     return;
@@ -50,26 +50,21 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
 
 void draw_order(Frame& frame) {
   std::vector<std::string> labels = option_labels(kMapView.grid_order);
-  if (segmented_width(frame, labels) > ImGui::GetContentRegionAvail().x) labels = {"Layer", "Concentration"};
+  if (segmented_width(frame, labels) > width_left()) labels = {"Layer", "Concentration"};
   choose(frame, kMapView.grid_order, labels);
 }
 
 /// Draws, above the thumbnails, how many heads there are, which kind of attention (networks with several), which line of the
 /// batch, and the order.
 void draw_grid_header(Frame& frame) {
-  const BlockShapes& shapes = frame.result.shapes;
-  const auto selected = shapes.find(frame.state.selection.block);
-  if (selected == shapes.end()) return;
-  std::uint32_t layers = 0;
-  for (const auto& [block, shape] : shapes) {
-    if (block.kind == selected->first.kind) ++layers;
-  }
-  const std::uint32_t heads = selected->second.heads;
-  const std::uint32_t batch = selected->second.batch;
-  draw_title(frame, layers, heads);
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (!shape) return;
+  const auto layers =
+      static_cast<std::uint32_t>(blocks_of_kind(frame.result.shapes, frame.state.selection.block.kind).size());
+  draw_title(frame, layers, shape->heads);
   choose_kind(frame, "grid.kind");
-  draw_lines(frame, batch);
-  if (layers * heads > 2) draw_order(frame);
+  draw_lines(frame, shape->batch);
+  if (layers * shape->heads > 2) draw_order(frame);
 }
 
 // Of the panel's height: what the heads get at least, and what stays for what is selected at most.
@@ -107,8 +102,8 @@ void sort_by_concentration(Frame& frame, std::vector<HeadRef>& heads, float edge
 Arrangement arrange(const Frame& frame) {
   Arrangement arrangement{.heads = heads_of_kind(frame.result.shapes, frame.state.selection.block.kind)};
   const auto heads = static_cast<std::uint32_t>(arrangement.heads.size());
-  const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  if (shape != frame.result.shapes.end()) arrangement.per_group = std::max(shape->second.heads, 1U);
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (shape) arrangement.per_group = std::max(shape->heads, 1U);
   arrangement.groups = std::max(heads / arrangement.per_group, 1U);
   return arrangement;
 }
@@ -171,7 +166,7 @@ void draw_line_label(const Frame& frame, const std::string& label, ImVec2 at, fl
 /// has several lines, the numbers are the first line's, and the labels of the others name what is added.
 void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_t heads) {
   ImFont* font = frame.ui.fonts().small;
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const glm::vec2 origin = cursor_position();
   const float widest = text_width(font, std::to_string(heads - 1)) + 4.0F;
   const float pitch = std::max(layout.box(0, 1).x - layout.box(0, 0).x, 1.0F);
   std::uint32_t step = 1;
@@ -183,7 +178,7 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
     put_text(font, {origin.x + std::round(x), origin.y}, is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim,
              number);
   }
-  frame.mark("grid.numbers", {.origin = to_glm(origin), .size = {ImGui::GetContentRegionAvail().x, font_size(font)}});
+  frame.mark("grid.numbers", {.origin = origin, .size = {width_left(), font_size(font)}});
   ImGui::Dummy({1.0F, font_size(font)});
 }
 
@@ -225,7 +220,7 @@ void draw_thumbnails(Frame& frame, float height) {
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
   const bool is_sampled = std::size_t{shape.queries} * shape.keys > kMaxThumbnailCells;
-  ImVec2 room(ImGui::GetContentRegionAvail().x, height);
+  ImVec2 room(width_left(), height);
   if (is_sampled) room.y -= ImGui::GetTextLineHeightWithSpacing();
   const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, room);
   const float edge = glm::max(layout.map_size().x, layout.map_size().y);
@@ -240,9 +235,9 @@ void draw_thumbnails(Frame& frame, float height) {
   const ShownMetrics metrics = frame.state.heads.shows_badges ? role_metrics(frame) : ShownMetrics();
 
   const shell::ControlGroup stop(frame.ui.keyboard(), "heads");
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const glm::vec2 origin = cursor_position();
   const auto box_of = [&](std::uint32_t group, std::uint32_t index) {
-    return chart::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, kTopMargin)),
+    return chart::Rect{.origin = glm::round(origin + layout.box(group, index) + glm::vec2(0.0F, kTopMargin)),
                        .size = layout.map_size()};
   };
   const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
@@ -286,9 +281,9 @@ void draw_thumbnails(Frame& frame, float height) {
 }  // namespace
 
 void draw_grid_panel(Frame& frame) {
-  const float whole = ImGui::GetContentRegionAvail().y;
+  const float whole = height_left();
   draw_grid_header(frame);
-  const float left = ImGui::GetContentRegionAvail().y;
+  const float left = height_left();
   draw_thumbnails(frame, std::min(std::max(whole * kHeadsShare, left - kMaxProperties), left));
 }
 

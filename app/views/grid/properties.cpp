@@ -4,7 +4,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/token_losses.h"
-#include "app/engine/predictions.h"
 #include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
@@ -21,9 +20,9 @@ constexpr std::size_t kMaxMetrics = 6;
 /// Draws a heading of strong words in their colours: {"Cell: ", text}, {"rides", query}, …, cut at the edge.
 void draw_heading(Frame& frame, const std::string& name, std::initializer_list<std::pair<std::string, shell::Color>> words) {
   ImFont* font = frame.ui.fonts().strong;
-  glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 6.0F);
+  glm::vec2 at = cursor_position() + glm::vec2(0.0F, 6.0F);
   const glm::vec2 start = at;
-  const float end = at.x + ImGui::GetContentRegionAvail().x;
+  const float end = at.x + width_left();
   for (const auto& [word, color] : words) {
     const std::string shown = fit_text(font, word, std::max(end - at.x, 0.0F));
     put_text(font, at, color, shown);
@@ -38,7 +37,7 @@ struct CommandButton {
   const char *label, *command, *help;
 };
 void draw_commands(Frame& frame, std::initializer_list<CommandButton> buttons) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   bool is_first = true;
   for (const auto& [label, command, help] : buttons) {
     if (!std::exchange(is_first, false)) continue_line(button_width(label), 6.0F);
@@ -46,22 +45,17 @@ void draw_commands(Frame& frame, std::initializer_list<CommandButton> buttons) {
   }
 }
 
-const inference::BlockShape& selected_shape(const Frame& frame) {
-  return frame.result.shapes.at(frame.state.selection.block);
-}
-
 /// Draws the pinned cell: its weight, its score, and how one becomes the other.
 void draw_cell(Frame& frame, attention::Cell cell) {
   const Selection& selection = frame.state.selection;
   const shell::Theme& theme = frame.ui.theme();
-  const model::ModelInput& input = *frame.result.input;
-  const inference::BlockShape& shape = selected_shape(frame);
+  const inference::BlockShape& shape = *selected_shape(frame);
   if (cell.query >= shape.queries || cell.key >= shape.keys) return;
   draw_heading(frame, "cell",
                {{"Cell: ", theme.text},
-                {token_name(frame, input.queries(selection.block.kind), cell.query), theme.query},
+                {token_name(frame, shown_queries(frame), cell.query), theme.query},
                 {" attends to ", theme.text},
-                {token_name(frame, input.keys(selection.block.kind), cell.key), theme.key}});
+                {token_name(frame, shown_keys(frame), cell.key), theme.key}});
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
   const auto number = [](const std::optional<float>& value) { return value ? write_number(double{*value}) : "\u2026"; };
   write_pair(frame, "weight", number(numbers.value(Stage::Weights, cell.query, cell.key)));
@@ -107,10 +101,9 @@ void write_surprise(Frame& frame, std::uint32_t token) {
 void draw_token(Frame& frame, const LockedToken& token) {
   const Selection& selection = frame.state.selection;
   const shell::Theme& theme = frame.ui.theme();
-  const model::ModelInput& input = *frame.result.input;
-  const model::TokenBatch& queries = input.queries(selection.block.kind);
-  const model::TokenBatch& keys = input.keys(selection.block.kind);
-  const inference::BlockShape& shape = selected_shape(frame);
+  const model::TokenBatch& queries = shown_queries(frame);
+  const model::TokenBatch& keys = shown_keys(frame);
+  const inference::BlockShape& shape = *selected_shape(frame);
   const bool is_query = token.side == MapSide::Query;
   if (token.token >= (is_query ? shape.queries : shape.keys)) return;
   draw_heading(frame, "token",
@@ -130,7 +123,7 @@ void draw_token(Frame& frame, const LockedToken& token) {
       write_pair(frame, "its column: all queries together", fmt::format("{:.3f}", *received));
     }
   }
-  if (&predicted_tokens(input) == &(is_query ? queries : keys)) write_surprise(frame, token.token);
+  if (&predicted_tokens(*frame.result.input) == &(is_query ? queries : keys)) write_surprise(frame, token.token);
 }
 
 /// Draws the head: what it does, its metrics, its gain.
@@ -153,10 +146,9 @@ void draw_head(Frame& frame) {
     ++written;
   }
   if (const std::string coverage = coverage_text(shown); !coverage.empty()) {
-    write_text(frame.ui.fonts().small, theme.text_dim,
-               fit_text(frame.ui.fonts().small, coverage, ImGui::GetContentRegionAvail().x));
+    write_dim(frame, fit_text(frame.ui.fonts().small, coverage, width_left()));
   }
-  if (selected_shape(frame).d_output == 0) return;  // a gain would change nothing
+  if (selected_shape(frame)->d_output == 0) return;  // a gain would change nothing
   const float gain = head_gain(frame.state, selection.block, selection.head);
   if (gain != 1.0F) write_pair(frame, "gain: a factor of what it adds", fmt::format("\u00D7 {:.3g}", gain));
   draw_commands(frame, {{gain == 0.0F ? "Restore" : "Knock out", "head.knock_out",
@@ -167,10 +159,10 @@ void draw_head(Frame& frame) {
 }  // namespace
 
 void draw_properties(Frame& frame) {
-  if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
+  if (!frame.result.input || !selected_shape(frame)) return;
   frame.mark("properties", window_rect());
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  draw_line(at, at + glm::vec2(ImGui::GetContentRegionAvail().x, 0.0F), frame.ui.theme().border);
+  const glm::vec2 at = cursor_position();
+  draw_line(at, at + glm::vec2(width_left(), 0.0F), frame.ui.theme().border);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 4.0F));
   if (const auto& pinned = frame.state.view.pinned) draw_cell(frame, *pinned);
   if (const std::optional<LockedToken> token = selected_token(frame)) draw_token(frame, *token);

@@ -1,11 +1,8 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/engine/translation.h"
 #include "app/figures/figure_kind.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
-#include "core/error.h"
 #include "export/figure.h"
 
 namespace headlight::app {
@@ -40,7 +37,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   result_ = &frame.result;
   is_difference_ = head_map_shows_difference(frame);
   const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   grouping_ = grouping_text(frame);
   if (!grouping_.empty()) {
     tile_ = grouped.map().tile;

@@ -2,9 +2,7 @@
 
 #include "app/frame.h"
 #include "app/views/head/grouped_head.h"
-#include "attention/mask.h"
 #include "chart/ellipsis.h"
-#include "chart/viewport.h"
 #include "export/drawing.h"
 
 namespace headlight::app {

@@ -1,7 +1,6 @@
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
@@ -146,7 +145,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   click_area("minimap", area_.size);
   frame.mark("head.minimap", area_);
   if (!ImGui::IsItemActive()) return;
-  const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;
+  const glm::vec2 part = (pointer_position() - area_.origin) / area_.size;
   transient.pan = (glm::clamp(part, 0.0F, 1.0F) - 0.5F) * count_;
   frame.ui.request_redraw(2);
 }

@@ -4,7 +4,6 @@
 #include <glm/geometric.hpp>
 
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/text.h"
@@ -174,7 +173,7 @@ class MapInput {
     if (frame_.state[kBrush.ink] != BrushInk::Mask) return has_ink(frame_.state, cell);
     const Selection& selection = frame_.state.selection;
     const ShownMask mask(frame_);
-    return !mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
+    return !mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_));
   }
 
   PaintedMap map() const { return painted_map(frame_.result, frame_.state.selection); }

@@ -1,8 +1,6 @@
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 
-#include "app/shapes/quantities/tile_query.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
 #include "chart/color.h"

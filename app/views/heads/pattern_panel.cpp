@@ -8,7 +8,6 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "attention/expression.h"
 
 namespace headlight::app {
 namespace {
@@ -118,7 +117,7 @@ class PatternPanel final : public FindPanel {
     const float button = button_width(kDraw);
     {
       const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
-      const float width = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
+      const float width = width_left() - button - ImGui::GetStyle().ItemSpacing.x;
       frame.ui.text_field("##typed", text, {.width = width, .hint = "k == q - 1", .limit = attention::Expression::kLongest});
       frame.state.set(kHeadsView.typed_pattern, text);
     }

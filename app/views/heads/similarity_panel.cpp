@@ -44,7 +44,7 @@ class SimilarityPanel final : public FindPanel {
     const auto draw_nearest = [&] {
       if (selected) draw_list(frame, found, *selected);
     };
-    ColumnPair().draw(draw_map, draw_nearest, std::floor(ImGui::GetContentRegionAvail().y * 0.6F));
+    ColumnPair().draw(draw_map, draw_nearest, std::floor(height_left() * 0.6F));
   }
 
   bool has_numbers() const override { return has_numbers_; }
@@ -100,8 +100,7 @@ class SimilarityPanel final : public FindPanel {
     const HeadSimilarity& found = *similar.now;
     const bool compares = similar.baseline != nullptr;
     const std::string name = head_name(found.heads[selected]);
-    write_text(frame.ui.fonts().strong, frame.ui.theme().text,
-               compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name);
+    write_strong(frame, compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name);
     HeadScores others;
     for (std::uint32_t head = 0; head < found.heads.size(); ++head) {
       const Compared<double> both = divergence(similar, selected, head);

@@ -149,7 +149,7 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadScores& scores
     frame.state.set(kLogitsView.sums_heads, false);
     if (is_double) frame.state.view.tab = kHeadView;
   };
-  const float all = score_maps_height(scores, ImGui::GetContentRegionAvail().x);
+  const float all = score_maps_height(scores, width_left());
   ImGui::BeginChild("heads", {0.0F, std::min(all, max_height)}, false);
   draw_score_maps(
       frame, {.name = "logits", .cells = "logits.head", .scores = scores, .about = about, .number = number, .click = click});
@@ -163,11 +163,11 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
         draw_components(frame, logit, found.parts);
       },
       [&] {
-        draw_heads(frame, logit, scores, std::floor(ImGui::GetContentRegionAvail().y * kMaxHeadsShare));
+        draw_heads(frame, logit, scores, std::floor(height_left() * kMaxHeadsShare));
         ImGui::Spacing();
         draw_sources(frame, logit, found);
       },
-      std::floor(ImGui::GetContentRegionAvail().y * 0.4F));
+      std::floor(height_left() * 0.4F));
 }
 
 /// Explains what the logit of the next token is made of: bars of embedding, attention, MLPs and biases, a map of all heads,

@@ -81,7 +81,7 @@ class ModelView final : public ViewPanel {
     place_sentence(frame);
     draw_head_tools(frame, "model", metrics);
     draw_head_note(frame, "model", metrics, hovered_, true);
-    const float room = ImGui::GetContentRegionAvail().y;
+    const float room = height_left();
     const float strip = FilmStrip::height(room);
     ImGui::BeginChild("heads", {0.0F, std::max(room - strip - 12.0F, 60.0F)});
     hovered_.reset();
@@ -139,15 +139,14 @@ class ModelView final : public ViewPanel {
     ImGui::SameLine(0.0F, 12.0F);
     const std::string count = fmt::format("{} {}", listed, listed == 1 ? "head" : "heads");
     const std::string axes = count + " \u00B7 rows: queries, columns: keys";
-    const float room = ImGui::GetContentRegionAvail().x - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
+    const float room = width_left() - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
     draw_title_note(frame, text_width(frame.ui.fonts().small, axes) <= room ? axes : count);
     if (!sample_.empty()) {
       ImGui::SameLine(0.0F, 12.0F);
       draw_sample_note(frame, "model.sample", sample_);
     }
     const float width = kOrder + ImGui::GetFrameHeight() + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
-    const float at = ImGui::GetContentRegionMax().x - width;
-    if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F <= at) ImGui::SameLine(at);
+    continue_line_at_right(width, 12.0F);
     ImGui::SetNextItemWidth(kOrder);
     choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");
     ImGui::SameLine();
@@ -164,17 +163,17 @@ class ModelView final : public ViewPanel {
   void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
     const inference::BlockShape& shape = frame.result.shapes.at(heads.front().block);
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
-    const float width = ImGui::GetContentRegionAvail().x - 4.0F - ImGui::GetStyle().ScrollbarSize;
+    const float width = width_left() - 4.0F - ImGui::GetStyle().ScrollbarSize;
     const Lines lines(heads, width, std::min(edge_, width), aspect, frame.state.heads.order ? 0 : shape.heads);
     columns_ = lines.columns;
     sample_ = sample_in_words(thumbnail_request(frame, heads.front().block, 0, std::max(lines.map.x, lines.map.y)));
     reveal_selected(frame, heads, lines);
-    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const glm::vec2 origin = cursor_position();
     const float top = ImGui::GetScrollY(), bottom = top + ImGui::GetWindowHeight();
     const shell::ControlGroup group(frame.ui.keyboard(), "heads");
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (lines.tops[i] + lines.map.y + kCaption < top || lines.tops[i] > bottom) continue;
-      const chart::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
+      const chart::Rect box{.origin = glm::round(origin + lines.origin(i) + 3.0F), .size = lines.map};
       draw_head(frame, heads[i], box, metrics.of(heads[i]));
     }
     asked_edge_ = std::max(lines.map.x, lines.map.y);
@@ -248,7 +247,7 @@ class ModelView final : public ViewPanel {
     if (!is_pinned_head && !is_hovered) return false;
     const shell::Theme& theme = frame.ui.theme();
     const glm::vec2 center(box.end().x - kPin - 3.0F, box.origin.y + kPin + 3.0F);
-    const bool is_on_pin = is_hovered && glm::distance(to_glm(ImGui::GetIO().MousePos), center) <= kPin + 2.0F;
+    const bool is_on_pin = is_hovered && glm::distance(pointer_position(), center) <= kPin + 2.0F;
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddCircleFilled(center, kPin, theme.popup);
     if (is_pinned_head) {

@@ -12,7 +12,6 @@
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
 #include "chart/number_format.h"
-#include "core/error.h"
 #include "export/figures.h"
 
 namespace headlight::app {
@@ -94,7 +93,7 @@ NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair&
   const inference::BlockShape& shape = subject.geometry.shape;
   NeuronKeys kept;
   if (!frame.result.input || shape.keys > exporting::kMaxProductRows) return kept;
-  const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
+  const model::TokenBatch& tokens = shown_keys(frame);
   for (std::uint32_t key = 0; key < shape.keys; ++key)
     kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
   const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
@@ -159,7 +158,7 @@ constexpr float kToolGap = 12.0F;
 attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
   const inference::BlockShape& shape = subject.geometry.shape;
   if (frame.state.view.pinned) return *frame.state.view.pinned;
-  const attention::KeyRange queries = query_range(frame, subject.block.kind);
+  const attention::KeyRange queries = query_range(frame);
   attention::Cell cell{.query = std::min(std::max(queries.end, 1U), shape.queries) - 1, .key = 0};
   const Selection& selection = frame.state.selection;
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
@@ -190,8 +189,7 @@ void draw_tools(Frame& frame) {
   const float copy = button_width(kCopyCsv);
   const float width = segmented_width(frame, option_labels(kNeuronView.form)) +
                       segmented_width(frame, option_labels(kNeuronView.order)) + copy + 2.0F * kToolGap;
-  const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
+  continue_line_at_right(width, kGap);
   choose(frame, kNeuronView.form);
   ImGui::SameLine(0.0F, kToolGap);
   choose(frame, kNeuronView.order);
@@ -235,14 +233,14 @@ void draw_changes(Frame& frame, attention::Cell cell) {
 }
 
 /// Both lines of chips. Pins the pair that is clicked; a hovered key is shown while the pointer is on it.
-void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cell, NeuronMemory& memory) {
+void choose_tokens(Frame& frame, attention::Cell cell, NeuronMemory& memory) {
   const shell::Theme& theme = frame.ui.theme();
   if (!frame.result.input) return;
   const Selection& selection = frame.state.selection;
   const TokenLine queries{.name = "neuron.query",
                           .title = "query",
                           .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and after.",
-                          .tokens = &frame.result.input->queries(subject.block.kind),
+                          .tokens = &shown_queries(frame),
                           .item = selection.batch,
                           .chosen = cell.query,
                           .color = theme.query,
@@ -255,7 +253,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
                        .explanation =
                            "The token that is attended to; its tint is the weight. Ctrl+Left and Ctrl+Right "
                            "choose the one before and after.",
-                       .tokens = &frame.result.input->keys(subject.block.kind),
+                       .tokens = &shown_keys(frame),
                        .item = selection.batch,
                        .chosen = cell.key,
                        .color = theme.key,
@@ -268,7 +266,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
 }
 
 void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 room = region_left();
   const float least = kMinTable + (pair.query_before.empty() ? 0.0F : kRotatedColumns);
   const bool is_wide = room.x >= least + kGap + kChainWidth;
   const std::optional<std::uint32_t> before = memory.hovered;
@@ -326,7 +324,7 @@ bool fits(const NeuronPair& pair, const inference::BlockShape& shape) {
 /// The selected head's score of one query and one key, product by product, and the way from their sum to the weight; or the
 /// products of one query with every key. The pair is the pinned cell; without one the last token and its strongest key.
 void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
-  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  if (!selected_shape(frame)) return;
   const HeadSubject subject = selected_subject(frame);
   if (memory.selection != frame.state.selection) memory.pointed.reset();
   const bool keeps_pair = memory.selection == frame.state.selection && fits(memory.shown, subject.geometry.shape);
@@ -337,7 +335,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   attention::Cell cell = chosen;
   const std::optional<std::uint32_t> pointed = std::exchange(memory.pointed, std::nullopt);
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
-  choose_tokens(frame, subject, chosen, memory);
+  choose_tokens(frame, chosen, memory);
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
   draw_changes(frame, cell);
   NeuronPair pair = read_pair(frame, subject, cell);

@@ -2,10 +2,8 @@
 
 // Parts of the view Patching around its map.
 
-#include "app/engine/analyses/analysis.h"
 #include "app/engine/analyses/patching.h"
 #include "app/frame.h"
-#include "app/state/state.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 

@@ -1,7 +1,6 @@
 #include "app/views/view.h"
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
@@ -53,7 +52,7 @@ class PatchingView final : public ViewPanel {
     if (is_heads()) {
       draw_heads(frame);
     } else {
-      const float height = std::floor(ImGui::GetContentRegionAvail().y * kMapShare);
+      const float height = std::floor(height_left() * kMapShare);
       ColumnPair{.share = kMapShare}.draw([&] { draw_tokens(frame); }, [&] { draw_list(frame); },
                                           std::max(height, kMinMapHeight));
     }

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "app/figures/view_figures.h"
-#include "app/shapes/table.h"
 #include "app/state/map_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
@@ -15,7 +14,6 @@
 #include "app/widgets/sentence.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -213,7 +211,7 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
     return fmt::format("{}: {}; entropy {:.2f}, KL {:.2f} nats, {} rank {}.", place(frame, at), lens_words(frame, cell),
                        cell.entropy, cell.divergence, quoted(frame, cell.ranked), cell.rank);
   };
-  begin_bare_region("grid", {0.0F, std::max(ImGui::GetContentRegionAvail().y, kLeastHeight)});
+  begin_bare_region("grid", {0.0F, std::max(height_left(), kLeastHeight)});
   const GridEvents events = draw_grid(
       frame,
       {.grid = grid_,

@@ -1,7 +1,6 @@
 #include "app/views/predictions/loss_chart.h"
 
 #include "app/shapes/table.h"
-#include "app/shell/click_area.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -61,8 +60,7 @@ std::optional<std::uint32_t> LossChart::draw_bars(Frame& frame, const Prediction
                                                   std::span<const double> means) const {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
-  const chart::Rect plot{.origin = to_glm(ImGui::GetCursorScreenPos()),
-                         .size = {ImGui::GetContentRegionAvail().x, kScaleLine + kBars}};
+  const chart::Rect plot{.origin = cursor_position(), .size = {width_left(), kScaleLine + kBars}};
   const double most = std::max(*std::ranges::max_element(found.losses), 1e-9);
   if (!std::isfinite(most)) {
     write_note(frame, "A token has probability 0 or a logit that is no number: there is no chart.", theme.warning);

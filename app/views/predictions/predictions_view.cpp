@@ -93,7 +93,7 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   if (!remark.empty()) {
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    write_text(frame.ui.fonts().small, theme.text_dim, remark);
+    write_dim(frame, remark);
     frame.mark("generate.remark", last_item_rect());
   }
 }
@@ -137,8 +137,7 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
-  write_text(frame.ui.fonts().small, frame.ui.theme().text,
-             fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
+  write_text(frame.ui.fonts().small, frame.ui.theme().text, fit_text(frame.ui.fonts().small, text, width_left()));
   mark_last_item(frame, "prediction.change", text.c_str());
 }
 
@@ -196,7 +195,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   if (before) draw_change(frame, *now, *before, outlines);
   ImGui::Spacing();
   const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
-  const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
+  const float height = height_left() - controls - 12.0F;
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
     set_bars(kept, memory.candidates(), *now, frame.result.model.get());
@@ -209,7 +208,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
          .hint = hint_of(position),
          .point = [&](std::uint32_t id, double share,
                       bool is_cut) { frame.transient.pointed_number = number_of(frame, position, id, share, is_cut); }},
-        ImGui::GetContentRegionAvail().y);
+        height_left());
     if (!memory.candidates().empty())
       frame.says = expected_sentence(frame, position, memory.candidates().front().id, *now, before, outlines);
     if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, position, *clicked);
@@ -244,7 +243,7 @@ void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memo
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
   draw_head_controls(frame);
   ImGui::Spacing();
-  write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
+  write_strong(frame, "Logit lens");
   mark_last_item(frame, "lens.title",
                  "The state after a layer goes through the final norm and the unembedding, as if the layers after it "
                  "were not there.");

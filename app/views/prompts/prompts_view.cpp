@@ -1,11 +1,9 @@
-#include "app/engine/predictions.h"
 #include "app/views/prompts/prompts_parts.h"
 #include "app/views/view.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/table_view.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -28,7 +26,7 @@ class PromptsView final : public ViewPanel {
     update(frame, room);
     if (!draw_controls(frame, room)) return;
     draw_progress(frame, room);
-    const float least = 620.0F, height = std::floor(ImGui::GetContentRegionAvail().y * 0.5F);
+    const float least = 620.0F, height = std::floor(height_left() * 0.5F);
     ColumnPair{.share = 0.42F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
                                                     height);
   }
@@ -127,8 +125,8 @@ class PromptsView final : public ViewPanel {
       write_note(frame, fmt::format("No prompt of this set fits: {}.", found.left_out.front()), frame.ui.theme().warning);
     if (!found.search.empty()) return write_note(frame, found.search);
     if (found.is_complete()) return;
-    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-    const float width = ImGui::GetContentRegionAvail().x;
+    const glm::vec2 at = cursor_position();
+    const float width = width_left();
     const float share =
         static_cast<float>(found.measured()) / static_cast<float>(std::max<std::size_t>(found.included(), 1));
     fill_rect(at, at + glm::vec2(width, 6.0F), frame.ui.theme().field, 3.0F);
@@ -259,9 +257,9 @@ class PromptsView final : public ViewPanel {
     const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
     const GridCell selected = has_names() ? GridCell{.row = cell % columns, .column = cell / columns}
                                           : GridCell{.row = cell / columns, .column = cell % columns};
-    const float room_y = ImGui::GetContentRegionAvail().y;
+    const float room_y = height_left();
     const GridKind kind = has_names() ? GridKind::TextRows : GridKind::Numbers;
-    const float whole = grid_height(matrix_, ImGui::GetContentRegionAvail().x, kind) + 4.0F;
+    const float whole = grid_height(matrix_, width_left(), kind) + 4.0F;
     begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 120.0F))});
     const GridEvents click = draw_grid(
         frame,
@@ -288,7 +286,7 @@ class PromptsView final : public ViewPanel {
     const std::string line = prompt_line(findings_->set->prompts[prompt]);
     frame.ui.ensure_glyphs(line);
     const std::string label = fmt::format("{} {}: {}", which, number(*shown_value(prompt, cell)), frame.ui.shaped(line));
-    const std::string fitted = fit_text(frame.ui.fonts().body, label, ImGui::GetContentRegionAvail().x - 20.0F);
+    const std::string fitted = fit_text(frame.ui.fonts().body, label, width_left() - 20.0F);
     if (draw_button(frame, fmt::format("prompts.{}", which), fmt::format("{}###{}", fitted, which).c_str(),
                     "Shows this prompt, with its corrupted text as the second one."))
       show(frame, room, prompt, "");

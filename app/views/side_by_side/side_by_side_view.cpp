@@ -6,7 +6,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/figures/figure_kind.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/views/side_by_side/sides_choice.h"
@@ -93,7 +92,7 @@ TileQuery query_of(const Frame& frame, TileQuery map, const chart::Region& regio
 class SideBySideView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
+    if (!frame.result.input || !selected_shape(frame)) return;
     const SideMap beside = frame.state[kSideBySideView.right];
     const bool is_baseline = beside == SideMap::Baseline;
     const HeadRef other = beside == SideMap::OtherHead ? other_head(frame) : HeadRef{};
@@ -155,19 +154,19 @@ class SideBySideView final : public ViewPanel {
 
   void draw_maps(Frame& frame, const Side& left, const Side& right) {
     const model::BlockKind kind = frame.state.selection.block.kind;
-    const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+    const inference::BlockShape& shape = *selected_shape(frame);
     for (std::size_t side = 0; side < 2; ++side) {
       const bool is_baseline =
           side == 1 && frame.state[kSideBySideView.right] == SideMap::Baseline && frame.result.baseline_input;
       const model::ModelInput& input = is_baseline ? *frame.result.baseline_input : *frame.result.input;
-      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
-      keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
+      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame), "query");
+      keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame), "key");
     }
     keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
-    const ImVec2 begin = ImGui::GetCursorScreenPos();
+    const glm::vec2 begin = cursor_position();
     const glm::vec2 room = room_beside_bar();
-    const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
+    const Rooms rooms = lay_out(frame, {.origin = begin, .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
     for (std::size_t side = 0; side < 2; ++side)
       handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side, side == 0 ? left.map : right.map);
     const chart::Viewport first_port = viewport(frame, rooms.areas[0], shape);
@@ -204,7 +203,7 @@ class SideBySideView final : public ViewPanel {
   static glm::vec2 room_beside_bar() {
     const ImGuiStyle& style = ImGui::GetStyle();
     const float end = ImGui::GetWindowWidth() - style.WindowPadding.x - style.ScrollbarSize;
-    return {std::max(end - ImGui::GetCursorPosX(), 1.0F), ImGui::GetContentRegionAvail().y};
+    return {std::max(end - ImGui::GetCursorPosX(), 1.0F), height_left()};
   }
 
   static chart::Viewport viewport(const Frame& frame, const chart::Rect& area, const inference::BlockShape& shape) {

@@ -1,6 +1,5 @@
 #include "app/views/steps/matrix_view.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"
@@ -194,26 +193,23 @@ void draw_heads(const Frame& frame, const MatrixView& view) {
   }
 }
 
-/// The cells' tile and its numbers; no tile while the numbers aren't known.
-struct Cells {
-  ShownTile shown_tile;
-  std::uint32_t place = kMatrixPlace;
-};
-
-Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
-  if (view.plan.stage.is_stage()) return {.shown_tile = find_tile(frame, view.query(frame))};
+/// Returns the cells' tile, none while the numbers aren't known, and the place of its image.
+std::pair<ShownTile, std::uint32_t> find_cells(Frame& frame, const MatrixView& view, StepValues& values,
+                                               const HeadSubject& subject) {
+  if (view.plan.stage.is_stage()) return {find_tile(frame, view.query(frame)), kMatrixPlace};
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
   const StepValues::Known* known = values.find(frame, view.plan.stage, subject, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U +
                               view.plan.first_column * 0x10000U;
   if (!known) return {};
-  const TileQuery sizes{.row = view.plan.first_row,
+  const bool is_share = view.plan.stage == StepMatrix::Other::ExpertLoad;
+  const TileQuery sizes{.quantity = is_share ? Stage::FfnGates : Stage::X,  // which has the same colours
+                        .row = view.plan.first_row,
                         .rows = view.plan.shown_rows,
                         .column = view.plan.first_column,
                         .columns = view.plan.shown_columns};
-  return {.shown_tile = {.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts},
-          .place = place};
+  return {{.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts}, place};
 }
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
@@ -226,18 +222,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   image.area = cells;
-  const bool is_difference = view.plan.stage.is_stage() && shows_difference_of(frame, view.plan.stage.stage());
-  const StepMatrix matrix = view.plan.stage;
-  const bool is_share =
-      matrix.is_stage() ? quantity(matrix.stage()).colors == ColorKind::Sequential : matrix == StepMatrix::Other::ExpertLoad;
-  if (matrix == Stage::Weights && !is_difference) {
-    set_weight_colors(image, frame.state, shown_tile, false);
-  } else if (is_share && !is_difference) {
-    set_share_colors(image, frame.state, shown_tile.facts->range);
-  } else {
-    set_signed_colors(frame, image, shown_tile.query, shown_tile.facts->range, 1e-6F);
-  }
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  color_matrix(frame, image, shown_tile);
+  draw_heatmap(frame, image);
   // Colours near the ground's would vanish into it.
   outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
@@ -270,7 +256,7 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, count - shown));
   }
   if (!is_held) return std::nullopt;
-  const float at = (to_glm(ImGui::GetIO().MousePos) - track.origin)[axis] / std::max(length, 1.0F);
+  const float at = (pointer_position() - track.origin)[axis] / std::max(length, 1.0F);
   const float middle = at * all - static_cast<float>(shown) * 0.5F;
   return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
 }

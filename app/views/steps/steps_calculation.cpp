@@ -21,8 +21,8 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
     return fmt::format("{} {}{}", role, index, tokens.quoted(selection.batch, index));
   };
-  const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
-  const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
+  const model::TokenBatch& queries = shown_queries(frame);
+  const model::TokenBatch& keys = shown_keys(frame);
   if (where.matrix.is_map()) {
     return name(queries, "query", where.cell.query) + " · " + name(keys, "key", where.cell.key);
   }

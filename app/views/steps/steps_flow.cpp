@@ -3,7 +3,6 @@
 #include "app/shapes/quantities/formulas.h"
 #include "app/state/comparison.h"
 #include "app/state/map_settings.h"
-#include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/cells/stage_text.h"
@@ -94,14 +93,13 @@ std::uint32_t head_width_of_merged(const BlockGeometry& geometry) {
 MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const MatrixScrolls& scrolls,
                      glm::vec2 room, bool is_alone) {
   const inference::BlockShape::Extent size = *matrix_size(subject, matrix);
-  const model::BlockKind kind = subject.block.kind;
   MatrixView view;
   view.plan.stage = matrix;
   view.is_alone = is_alone;
   if (frame.result.input && !matrix.is_weight() && matrix != StepMatrix::Other::ExpertLoad) {
     const std::uint32_t line = frame.state.selection.batch;
-    const model::TokenBatch& keys = frame.result.input->keys(kind);
-    view.row_tokens = (matrix.has_key_rows() ? keys : frame.result.input->queries(kind)).labels(line);
+    const model::TokenBatch& keys = shown_keys(frame);
+    view.row_tokens = (matrix.has_key_rows() ? keys : shown_queries(frame)).labels(line);
     if (matrix.is_map()) view.column_tokens = keys.labels(line);
   }
   make_room_for_labels(frame, view, kMaxColumnLabels);

@@ -41,16 +41,14 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const Selection& selection = frame.state.selection;
-  const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
-  const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
+  const model::TokenBatch& keys = shown_keys(frame);
+  const model::TokenBatch& queries = shown_queries(frame);
   const bool has_key_rows = StepMatrix(row.stage).has_key_rows(), is_map = attention::is_map(row.stage);
   const float bottom = ImGui::GetCursorScreenPos().y + height - 8.0F;
-  frame.mark("steps.row",
-             {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = {ImGui::GetContentRegionAvail().x, height - 8.0F}});
+  frame.mark("steps.row", {.origin = cursor_position(), .size = {width_left(), height - 8.0F}});
   const std::string title =
       fmt::format("Row {} {}, written out", row.row, (has_key_rows ? keys : queries).quoted(selection.batch, row.row));
-  write_text(fonts.strong, has_key_rows ? theme.key : theme.query,
-             fit_text(fonts.strong, title, ImGui::GetContentRegionAvail().x));
+  write_text(fonts.strong, has_key_rows ? theme.key : theme.query, fit_text(fonts.strong, title, width_left()));
   TileNumbers numbers(frame, selection.block, selection.batch, subject.geometry.head);
   if (row.stage == Stage::Weights && !subject.geometry.shape.only_weights) {
     if (const auto softmax = numbers.softmax(row.row); softmax && softmax->sum > 0.0F) {
@@ -65,12 +63,12 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   const auto count = static_cast<std::size_t>(std::max(left / kRowLine, 0.0F));
   const std::vector<RowNumber> largest = largest_of(*known, std::min(count, kMaxBars));
   if (largest.empty()) return;
-  const float width = ImGui::GetContentRegionAvail().x, most = std::abs(largest.front().value);
+  const float width = width_left(), most = std::abs(largest.front().value);
   constexpr float kTelling = 5e-4F;  // smaller parts of the largest number have no bar
   const float names = std::min(width * 0.34F, 110.0F), digits = 60.0F, bar = std::max(width - names - digits - 12.0F, 8.0F);
   for (const RowNumber& number : largest) {
     if (std::abs(number.value) < kTelling * most) break;
-    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+    const glm::vec2 at = cursor_position();
     const std::string name = fit_text(
         fonts.small, is_map ? token_name(frame, keys, number.column) : fmt::format("[{}]", number.column), names - 8.0F);
     put_text(fonts.small, {at.x + names - 8.0F - text_width(fonts.small, name), at.y}, is_map ? theme.key : theme.text_dim,

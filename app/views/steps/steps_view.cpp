@@ -216,9 +216,8 @@ std::vector<MatrixPart> sources_of_cell(const HeadSubject& subject, const std::o
 WrittenRow written_row(const Frame& frame, const BlockNode& node, const std::optional<StepCell>& cell,
                        const StepsMemory& memory) {
   if (cell && cell->matrix == StepMatrix(node.stage)) return {.stage = node.stage, .row = cell->cell.query};
-  const model::BlockKind kind = frame.state.selection.block.kind;
   const bool are_keys = StepMatrix(node.stage).has_key_rows();
-  const std::uint32_t end = (are_keys ? key_range(frame, kind) : query_range(frame, kind)).end;
+  const std::uint32_t end = (are_keys ? key_range(frame) : query_range(frame)).end;
   const auto& pinned = frame.state.view.pinned;
   const std::uint32_t row =
       pinned ? (are_keys ? pinned->key : pinned->query) : std::max(std::min(end, memory.rows_end), 1U) - 1;
@@ -228,8 +227,8 @@ WrittenRow written_row(const Frame& frame, const BlockNode& node, const std::opt
 /// Draws all matrices small. Returns the flow as it was drawn; a click unfolds a matrix around the cell under the pointer.
 BlockFlow draw_strip_of_all(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
                             std::span<const MatrixPart> parts, StepsMemory& memory) {
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(kMargin, 6.0F);
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 at = cursor_position() + glm::vec2(kMargin, 6.0F);
+  const glm::vec2 room = region_left();
   const glm::vec2 size(room.x - 2.0F * kMargin, room.y * kStripShare);
   BlockFlow flow{.plan = plan,
                  .layout = lay_out_strip(plan, {.origin = at, .size = size}),
@@ -277,7 +276,7 @@ std::optional<StepCell> draw_unfolded_step(Frame& frame, const HeadSubject& subj
                                            StepsMemory& memory) {
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
   ImGui::BeginChild("unfolded", size, false, ImGuiWindowFlags_HorizontalScrollbar | wheel);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   const chart::Rect room{.origin = origin + glm::vec2(kMargin, 2.0F), .size = size - glm::vec2(2.0F * kMargin, 6.0F)};
   const PlacedStep step = lay_out_step(frame, subject, flow.opened->stage, memory.scrolls, room);
   center_clicked(step, memory);
@@ -285,27 +284,23 @@ std::optional<StepCell> draw_unfolded_step(Frame& frame, const HeadSubject& subj
       memory.pointed ? memory.pointed : cell_of_interest(frame, subject, step, flow.opened->stage, memory);
   const std::vector<MatrixPart> sources = sources_of_cell(subject, cell);
   const std::vector<MatrixPart> slices = subject.has_all_heads ? std::vector<MatrixPart>() : slices_of(subject.geometry);
-  for (const StepBox& box : step.boxes) {
-    const MatrixPlan& plan = box.view.plan;
-    if (plan.stage == StepMatrix(flow.opened->stage)) memory.rows_end = plan.first_row + plan.shown_rows;
-  }
   memory.catches_wheel = false;
   const bool scrolls_page = ImGui::GetScrollMaxY() > 0.0F;
   for (const StepBox& box : step.boxes) {
-    const StepMatrix matrix = box.view.plan.stage;
+    const MatrixPlan& plan = box.view.plan;
+    const StepMatrix matrix = plan.stage;
     MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
     if (cell && cell->matrix == matrix) marks.hovered = cell->cell;
-    if (matrix == StepMatrix(flow.opened->stage)) marks.row = written_row(frame, *flow.opened, cell, memory).row;
+    if (matrix == StepMatrix(flow.opened->stage)) {
+      memory.rows_end = plan.first_row + plan.shown_rows;
+      marks.row = written_row(frame, *flow.opened, cell, memory).row;
+    }
     draw_matrix(frame, box.view, marks, memory.values, subject);
     draw_arrow(frame, box);
     if (box.is_part) continue;
     draw_aim(frame, box);
-    MatrixScroll scroll;
-    const auto known = memory.scrolls.find(matrix);
-    if (known != memory.scrolls.end()) scroll = known->second;
     const bool takes_wheel = !scrolls_page || (memory.held && memory.held->matrix == matrix);
-    memory.catches_wheel = handle_matrix_scroll(frame, box.view, scroll, takes_wheel) || memory.catches_wheel;
-    if (scroll.row || scroll.column) memory.scrolls[matrix] = scroll;
+    memory.catches_wheel |= handle_matrix_scroll(frame, box.view, memory.scrolls[matrix], takes_wheel);
   }
   keep_drawn(frame, subject, flow, step, memory);
   draw_typed_cell(frame, subject, step, memory);
@@ -318,7 +313,7 @@ std::optional<StepCell> draw_unfolded_step(Frame& frame, const HeadSubject& subj
 }  // namespace
 
 void draw_steps_panel(Frame& frame, StepsMemory& memory) {
-  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  if (!selected_shape(frame)) return;
   HeadSubject subject = selected_subject(frame);
   const BlockPlan plan = plan_block(subject.block, subject.layer, subject.geometry.shape);
   if (plan.nodes.empty()) return;
@@ -342,7 +337,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   draw_rich_text(frame, step_sentence(frame, subject, plan, *flow.opened), frame.ui.fonts().body, frame.ui.theme().text_dim);
   frame.mark("steps.sentence", last_item_rect());
 
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()), room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 at = cursor_position(), room = region_left();
   const bool has_row = room.x >= (attention::is_map(flow.opened->stage) ? kMinMapRoom : kMinVectorRoom);
   const float beside = has_row ? std::clamp(room.x * 0.34F, 250.0F, 420.0F) : 0.0F;
   const float low = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;

@@ -7,8 +7,6 @@
 #include "app/widgets/block_flow.h"
 #include "app/widgets/cells/step_matrix.h"
 #include "app/widgets/cells/step_values.h"
-#include "attention/mask.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 

@@ -54,12 +54,12 @@ std::string step_sentence(const Frame& frame, const HeadSubject& subject, const 
 }
 
 std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatrix matrix) {
-  if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
-  if (matrix == StepMatrix::Other::OutputWeight)
-    return subject.has_all_heads ? "rows of all heads" : "all heads; framed: this one's rows";
-  if (matrix > StepMatrix(StepMatrix::Other::OutputWeight)) return "the same for every token";
-  if (matrix == StepMatrix::Other::ExpertLoad) return "share of the tokens that each expert gets";
   using Given = StepMatrix::Other;
+  if (matrix == Given::Memory) return "the encoder's output, or the second text";
+  if (matrix == Given::OutputWeight)
+    return subject.has_all_heads ? "rows of all heads" : "all heads; framed: this one's rows";
+  if (matrix > StepMatrix(Given::OutputWeight)) return "the same for every token";
+  if (matrix == Given::ExpertLoad) return "share of the tokens that each expert gets";
   if (matrix == Given::TokenVectors) {
     const float scale = subject.embedding->scale;
     if (subject.embedding->dropped_id)
@@ -85,7 +85,7 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
                   .score = frame.result.capture ? frame.result.capture->score(subject.block) : nullptr});
   }
   const ShownMask shown(frame);
-  const attention::KeyRange keys = key_range(frame, subject.block.kind);
+  const attention::KeyRange keys = key_range(frame);
   const attention::MaskSpec& mask = shown.spec();
   const std::string summary = mask_summary(mask, keys.end - keys.begin < subject.geometry.shape.keys);
   return summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));

@@ -3,7 +3,6 @@
 #include "app/state/map_settings.h"
 
 #include "app/figures/shaded_text.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
@@ -46,9 +45,8 @@ struct BlocksOf {
 class TextView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
-    const model::BlockKind kind = frame.state.selection.block.kind;
-    const bool is_cross = &frame.result.input->queries(kind) != &frame.result.input->keys(kind);
+    if (!selected_shape(frame) || !frame.result.input) return;
+    const bool is_cross = &shown_queries(frame) != &shown_keys(frame);
     lay_out(frame, is_cross);
     const LockedToken chosen = choose(frame, is_cross);
     const TextShades shades = shades_of(frame, chosen);
@@ -107,8 +105,8 @@ class TextView final : public ViewPanel {
 
   void lay_out(Frame& frame, bool is_cross) {
     const Selection& selection = frame.state.selection;
-    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize - 4.0F;
-    const float height = ImGui::GetContentRegionAvail().y - kHeaderRoom;
+    const float width = width_left() - ImGui::GetStyle().ScrollbarSize - 4.0F;
+    const float height = height_left() - kHeaderRoom;
     const BlocksOf now{.run = frame.result.run,
                        .block = selection.block,
                        .batch = selection.batch,
@@ -135,7 +133,7 @@ class TextView final : public ViewPanel {
     if (frame.transient.pointed.query) return of_text({MapSide::Query, *frame.transient.pointed.query});
     if (frame.transient.pointed.key) return of_text({MapSide::Key, *frame.transient.pointed.key});
     if (state.view.locked) return of_text(*state.view.locked);
-    const std::uint32_t end = query_range(frame, state.selection.block.kind).end;
+    const std::uint32_t end = query_range(frame).end;
     return of_text({MapSide::Query, end > 0 ? end - 1 : 0});
   }
 
