@@ -149,6 +149,8 @@ ColorBar::ColorBar(const chart::ValueScale& scale, const FigureStyle& style, con
     : scale_(scale), color_map_(style.color_map), title_(printable(title)) {
   if (scale.kind == chart::ScaleKind::PerRow) title_ += " ÷ row maximum";
   if (scale.kind == chart::ScaleKind::Quantile) title_ += ", to 98 %";
+  if (scale.spread == chart::ScaleSpread::Root) title_ += ", \u221A";
+  if (scale.spread == chart::ScaleSpread::Log) title_ += ", log";
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
   ticks_ = chart::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
   for (const chart::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));

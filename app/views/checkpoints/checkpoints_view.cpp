@@ -71,15 +71,22 @@ class CheckpointsView final : public ViewPanel {
     const StepSeries& series = room.series();
     if (series.steps.empty() && series.scalars.empty()) {
       curves_ = {};
-      return draw_empty_note(
+      draw_empty_note(
           frame, "checkpoints.empty",
           room.is_looking() ? "Looking for checkpoints\u2026" : "No other steps of this training",
           !series.trouble.empty()
               ? series.trouble + "."
               : "Open one of a training\u2019s folders (checkpoint-500, step1000, \u2026), a model of Hugging Face\u2019s "
-                "cache "
-                "with "
-                "several revisions, or a .zip of saved steps; or send steps from Python with headlight.connect().");
+                "cache with several revisions, or a .zip of saved steps; or send steps from Python with "
+                "headlight.connect().");
+      go_below_note();
+      if (draw_button(frame, "checkpoints.open_model", "Open a model\u2026",
+                      "A checkpoint's folder, or a model of several revisions."))
+        frame.start_command("file.open_model");
+      ImGui::SameLine();
+      if (draw_button(frame, "checkpoints.open_steps", "Open saved steps\u2026", "A .zip that Save all steps has written."))
+        frame.start_command("file.open_capture");
+      return;
     }
     const std::optional<std::size_t> shown = shown_step(frame);
     if (!series.steps.empty() && frame.result.inputs) measure(frame, shown.value_or(0));

@@ -23,6 +23,7 @@ constexpr float kToolGap = 12.0F;
 constexpr float kTextGap = 12.0F;   // between what the map is of and its formula
 constexpr float kRightGap = 16.0F;  // at least, before what is at the right end of a line
 constexpr float kShownWidth = 84.0F;
+constexpr float kLeastWords = 80.0F;  // of the line below the title
 constexpr std::size_t kWeightsLabel = kMapStages.size() - 1, kNormsLabel = kMapStages.size();
 
 /// Returns the map as one formula from Q and K, with the switches of its layer.
@@ -215,6 +216,12 @@ struct Subtitle {
   Tools tools;
 };
 
+/// Returns the width of the line's words: tools that would leave them too little are on a line of their own.
+float width_beside(const Frame& frame, const Tools& tools) {
+  const float whole = width_left(), beside = whole - (tools.has_any() ? tools.width(frame) + kRightGap : 0.0F);
+  return beside < kLeastWords ? whole : beside;
+}
+
 /// Fits the line where there is too little room for all: the choice of the rows' names goes into a list, then the sizes are
 /// left out, then the formula goes into a tooltip, then more of the text is cut (fit_about()).
 Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string formula, const Tools& tools) {
@@ -222,10 +229,7 @@ Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string fo
   Subtitle line{.about = about.text(), .whole = about.text(), .formula = std::move(formula), .tools = tools};
   const float formula_width = kTextGap + measure_math(fonts, fonts.body, line.formula).x;
   const auto width_of = [&](std::string_view text) { return text_width(fonts.body, std::string(text)); };
-  const auto room = [&] {
-    const float taken = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
-    return width_left() - taken;
-  };
+  const auto room = [&] { return width_beside(frame, line.tools); };
   if (width_of(line.whole) + formula_width <= room()) return line;
   if (line.tools.rows) {
     line.tools.rows = false;
@@ -245,8 +249,7 @@ Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string fo
 /// where it is.
 void draw_subtitle(Frame& frame, const Subtitle& line) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const float tools = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
-  const float room = width_left() - tools;
+  const float room = width_beside(frame, line.tools);
   if (is_painting(frame)) {
     draw_brush_hint(frame, room);
   } else {

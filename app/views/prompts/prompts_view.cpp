@@ -70,6 +70,11 @@ class PromptsView final : public ViewPanel {
       draw_empty_note(frame, "prompts.empty", "No set is chosen",
                       "A set has many prompts of one task, each with the word that should come next: every experiment shows "
                       "its mean over them. Choose one above, or open a file.");
+      go_below_note();
+      const BundledPrompts& first = bundled_prompts().front();
+      if (draw_button(frame, "prompts.first", fmt::format("Begin with \u201C{}\u201D", first.title).c_str(),
+                      "Chooses the first set that comes along."))
+        frame.state.set(kPromptsView.set, first.id);
       return false;
     }
     draw_experiment_controls(frame, findings_.get());
