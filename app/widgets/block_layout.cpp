@@ -133,6 +133,7 @@ constexpr float kStripLine = kSymbolHeight + kOperationHeight + kStripLineGap;  
 /// Returns the height of a strip's matrices, and how many lines they fill.
 std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) {
   constexpr std::size_t kMaxLines = 5;
+  constexpr float kReadableStrip = 44.0F;  // in one line, what is unfolded below has more room
   const auto lines_at = [&](float edge) { return fill_lines(plan, edge, room.x, [](std::size_t, float, std::size_t) {}); };
   std::pair best(kMinStripEdge, lines_at(kMinStripEdge));
   for (std::size_t lines = 1; lines <= kMaxLines; ++lines) {
@@ -140,6 +141,7 @@ std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) 
     float edge = std::floor(std::min(height, kMaxStripEdge));
     while (edge > best.first && lines_at(edge) > lines) edge -= 1.0F;
     if (edge > best.first) best = {edge, lines};
+    if (best.second == 1 && edge >= kReadableStrip) return best;
   }
   return best;
 }

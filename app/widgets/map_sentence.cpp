@@ -3,6 +3,7 @@
 #include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/head_tools.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -50,7 +51,7 @@ Sentence look_sentence(const std::string& query, std::span<const float> weights,
   return fmt::format("{}, {} {}: {}.", said, most, word_of(largest), number_word(weights[largest]));
 }
 
-Sentence map_sentence(Frame& frame, bool has_axes, bool names_head) {
+Sentence map_sentence(Frame& frame, const SaidOfMap& how) {
   const Selection& selection = frame.state.selection;
   const Transient& transient = frame.transient;
   if (!selected_shape(frame) || !frame.result.input) return {};
@@ -74,19 +75,21 @@ Sentence map_sentence(Frame& frame, bool has_axes, bool names_head) {
   }
   if (!query) query = std::max(query_range(frame).end, 1U) - 1;
   const bool is_of_head = quantity(shown).scope == Scope::Head;
-  Sentence said = is_of_head && (names_head || head != selection.head_ref()) ? fmt::format("In {} ", head_name(head)) : "";
+  Sentence said =
+      is_of_head && (how.names_head || head != selection.head_ref()) ? fmt::format("In {} ", head_name(head)) : "";
   const TileQuery mean = shown_map(selection, frame.result.shapes, tile_of(frame, shown_stage(frame.state)));
   TileNumbers numbers(frame, is_of_head ? head.block : mean.block, selection.batch, head.head,
                       is_of_head ? attention::Stage::Weights : mean.quantity);
   const auto word_of = [&](std::uint32_t token) { return key_of(frame, kind, token); };
-  said += query_of(frame, kind, *query);
+  const auto written = how.names_as_written ? written_tokens(frame) : std::nullopt;
+  said += written && *query < written->size() ? query_word((*written)[*query]) : query_of(frame, kind, *query);
   if (!query_range(frame).holds(*query)) return said + " is padding: it only fills the line up.";
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(*query);
   if (!row || key.value_or(0) >= row->weights.size()) return {};
   if (!row->statistics.key) return said + " looks at nothing: its row has no weights that are numbers.";
   const std::uint32_t at = key.value_or(*row->statistics.key);
   if (row->hides(at)) return fmt::format("{} can\u2019t look at {}: the mask hides it.", said, word_of(at));
-  said = look_sentence(said, row->weights, key, word_of, has_axes);
+  said = look_sentence(said, row->weights, key, word_of, how.has_axes);
   const auto add = [&](const std::string& what, QuantityId of) {
     const std::optional<float> value = numbers.value(of, *query, at);
     if (value && std::isfinite(*value)) said += fmt::format(" {}: {}.", what, number_word(*value, "{:+.2f}"));

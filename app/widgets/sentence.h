@@ -15,7 +15,12 @@ Sentence look_sentence(const std::string& query, std::span<const float> weights,
 
 /// Says what the query looks at that is pointed at, else chosen, else the last; what changed since the baseline where maps
 /// show that; and what the head does in this text. Of a number of another matrix what it is. Asks for nothing that the map's
-/// tooltip and the badges don't. `names_head`: the title doesn't say which head is selected.
-Sentence map_sentence(Frame& frame, bool has_axes = true, bool names_head = false);
+/// tooltip and the badges don't.
+struct SaidOfMap {
+  bool has_axes = true;           ///< rows and columns are on screen
+  bool names_head = false;        ///< the title doesn't say which head is selected
+  bool names_as_written = false;  ///< rows have the names of written_tokens(), where those are chosen
+};
+Sentence map_sentence(Frame& frame, const SaidOfMap& how = {});
 
 }  // namespace headlight::app

@@ -31,7 +31,8 @@ class Splitter {
       const auto mark = static_cast<std::uint8_t>(text.front());
       const std::size_t word_end = text.find(kWordEnd);
       if (mark > 0 && mark < kWordEnd && word_end != std::string_view::npos) {
-        add(text.substr(1, word_end - 1), false, mark);
+        const std::string_view word = text.substr(1, word_end - 1);
+        mark == kNumberMark ? add(word, false, mark) : add(fmt::format("\u201C{}\u201D", word), false, mark);
         text.remove_prefix(word_end + 1);
       } else if (is_mark && (is_bold_ || text.find("**", 2) != std::string_view::npos)) {
         is_bold_ = !is_bold_;
@@ -325,9 +326,9 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   ImGui::Dummy({room, at.y + line});
 }
 
-void place_sentence(Frame& frame) {
+void place_sentence(Frame& frame, float below) {
   const float line = font_size(frame.ui.fonts().body) + kSentenceSpacing * 0.5F;  // as draw_rich_text() has it
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() - kSentenceRise);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + below - kSentenceRise);
   ImGui::Dummy({width_left(), 2.0F * line - kSentenceRise});
   frame.sentence_place = last_item_rect();
 }

@@ -175,7 +175,10 @@ std::vector<double> numbers_in(const std::string& text) {
     at += std::max<std::size_t>(length, 1);
   }
   const std::size_t count = numbers.size();
-  for (std::size_t at = 1; at < count; ++at) numbers.push_back(numbers[at - 1] - numbers[at]);
+  for (std::size_t at = 2; at < count; ++at) {
+    numbers.push_back(numbers[at - 1] - numbers[at]);
+    numbers.push_back(numbers[at - 2] - numbers[at]);  // the baseline's change is one column further
+  }
   if (count > 0) numbers.push_back(std::exp(numbers[count - 1]));
   return numbers;
 }
@@ -481,6 +484,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(kTwice), open_gpu_runner);
     ui.click_cell(9, 4);
     const float weight = weights(ui).at(9, 4);
+    ui.ui().feed(shell::MouseMove{{1.0F, 1.0F}});  // what is under the pointer comes before what is chosen
     ui.show("side_by_side");
     ui.settle();
     CAPTURE(text(ui));

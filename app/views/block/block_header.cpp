@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kHeaderHeight = 79.0F;
+constexpr float kHeaderHeight = 88.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
 // The sizes of a low header: its height, the top of its second line, and the width of the heads there.
@@ -89,7 +89,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   if (is_low) {
     draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {
-    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 23.0F),
+    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 32.0F),
                   width - (has_chart ? kChartWidth + kHeaderGap : 0.0F));
   }
   if (has_chart) {

@@ -84,7 +84,8 @@ class CheckpointsView final : public ViewPanel {
                       "A checkpoint's folder, or a model of several revisions."))
         frame.start_command("file.open_model");
       ImGui::SameLine();
-      if (draw_button(frame, "checkpoints.open_steps", "Open saved steps\u2026", "A .zip that Save all steps has written."))
+      if (draw_button(frame, "checkpoints.open_steps", "Open capture\u2026",
+                      "Of all steps, a .zip that Save all steps has written."))
         frame.start_command("file.open_capture");
       return;
     }

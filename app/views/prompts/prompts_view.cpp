@@ -71,9 +71,9 @@ class PromptsView final : public ViewPanel {
                       "A set has many prompts of one task, each with the word that should come next: every experiment shows "
                       "its mean over them. Choose one above, or open a file.");
       go_below_note();
-      const BundledPrompts& first = bundled_prompts().front();
-      if (draw_button(frame, "prompts.first", fmt::format("Begin with \u201C{}\u201D", first.title).c_str(),
-                      "Chooses the first set that comes along."))
+      const BundledPrompts& first =
+          *std::ranges::find(bundled_prompts(), std::string_view("induction"), &BundledPrompts::id);
+      if (draw_button(frame, "prompts.first", first.title, "Chooses this set, one of those that come along."))
         frame.state.set(kPromptsView.set, first.id);
       return false;
     }
@@ -275,7 +275,8 @@ class PromptsView final : public ViewPanel {
          .least_end = measure_.is_signed ? kMinEnd : 0.0,
          .kind = kind});
     ImGui::EndChild();
-    frame.says = fmt::format("{} of {}.", measure_.title, spread_sentence(click.hovered ? cell_at(*click.hovered) : cell));
+    frame.says = fmt::format("Over the prompts: {} of {}.", measure_.title,
+                             spread_sentence(click.hovered ? cell_at(*click.hovered) : cell));
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
     if (measure_.is_signed && strongest_ && strongest_ != cell &&
         draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),

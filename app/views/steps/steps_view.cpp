@@ -329,7 +329,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     ImGui::SameLine(0.0F, 16.0F);
   }
   draw_title_note(frame, "Page \u2191 \u2193 walk \u00B7 a click unfolds");
-  place_sentence(frame);
+  place_sentence(frame, kBelowControls);
   memory.pointed.reset();
   memory.is_in_strip = false;
   const std::vector<MatrixPart> parts = sources_of_cell(subject, memory.explained);

@@ -100,6 +100,11 @@ class BlockPainter {
     return {.origin = origin_ + block_.lines.tokens[token].origin, .size = block_.lines.tokens[token].size};
   }
 
+  /// Returns the colour of the chosen token's side: where the shades are of the same text, they are of the other side.
+  shell::Color color_of_chosen() const {
+    return (marks_.side == MapSide::Query) == has_weights() ? theme_.key : theme_.query;
+  }
+
   bool is_patch(std::uint32_t token) const { return block_.images.find(token).has_value(); }
 
   void draw_images() {
@@ -137,12 +142,11 @@ class BlockPainter {
   }
 
   void draw_patch_shade(std::uint32_t token, const chart::Rect& rect) const {
-    const bool is_query = marks_.side == MapSide::Query;
     if (has_weights() && marks_.shades->largest > 0.0F) {
       fill_rect(rect, shade(token, kDeepestOnImage));
       draw_patch_number(token, rect);
     }
-    if (marks_.chosen == token) outline(rect, is_query ? theme_.query : theme_.key);
+    if (marks_.chosen == token) outline(rect, color_of_chosen());
     if (marks_.locked == token) outline(rect, theme_.accent);
     frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
   }
@@ -186,13 +190,12 @@ class BlockPainter {
   void draw_token(std::uint32_t token, const chart::Rect& rect) const {
     const RunningToken& shown = block_.tokens[token];
     const glm::vec2 low = rect.origin, high = rect.end();
-    const bool is_query = marks_.side == MapSide::Query;
     shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
       ground = shell::blended(shade(token, kDeepestShade), ground);
       fill_rect(rect, ground, 3.0F);
     }
-    if (marks_.chosen == token) outline_rect(rect, is_query ? theme_.query : theme_.key, 3.0F, 1.5F);
+    if (marks_.chosen == token) outline_rect(rect, color_of_chosen(), 3.0F, 1.5F);
     if (marks_.locked == token) {
       outline_rect(low - 1.5F, high + 1.5F, theme_.accent, 4.0F, 1.5F);
     }
