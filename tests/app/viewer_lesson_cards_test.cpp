@@ -15,6 +15,7 @@
 #include "app/lessons/worksheet.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "core/file.h"
 #include "files/image.h"
@@ -215,6 +216,13 @@ TEST_SUITE("gpu") {
           "else.");
     ui.press(Key::C);
     CHECK(ui.window().lessons().departure(ui.state()) == "the mask isn't the card's any more");
+  }
+
+  TEST_CASE("a printed number is shown with all of its digits, though float32 has no number that near") {
+    PlayedLesson played(R"({"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"}, "numbers":
+      {"source": "s", "quantity": "weights", "row": 2, "column": 1, "values": [[0.8818494]], "decimals": 8}})");
+    REQUIRE(played.ui.sees("lesson.numbers.agree"));
+    CHECK(text_on_screen().find("0.88184940") != std::string::npos);
   }
 
   TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {

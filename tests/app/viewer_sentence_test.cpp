@@ -16,6 +16,7 @@
 #include "app/models/starter_view.h"
 #include "app/shapes/quantities/evaluation.h"
 #include "app/state/prompts_settings.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 #include "app/widgets/sentence.h"
@@ -366,6 +367,11 @@ TEST_SUITE("gpu") {
         CHECK(text(random).find("This head") == std::string::npos);
       }
     }
+    UiDriver notebook;
+    start_lesson(notebook, "3-notebook-001");  // its first head's evenness is 0.99
+    const std::string properties = text_on_screen(notebook.rect("properties"));
+    CHECK(properties.find("evenness") != std::string::npos);
+    CHECK(properties.find("It spreads") == std::string::npos);
   }
 
   TEST_CASE("every view has a sentence in a place that stays, with numbers of what it shows") {

@@ -151,8 +151,9 @@ void draw_head(Frame& frame, const HeadRef& head, const chart::Rect& box, const 
   frame.transient.pointed_number =
       is_on_badge ? number_of(head, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
                   : number_under_pointer(frame.compared(events.shown), box);
-  draw_thumbnail_tooltip(frame, head.block, head.head,
-                         style.metrics ? plain_text(head_sentence(head, *style.metrics)) : std::string());
+  draw_thumbnail_tooltip(
+      frame, head.block, head.head,
+      style.metrics ? plain_text(head_sentence(head, *style.metrics, are_trained(frame.state))) : std::string());
 }
 
 /// Draws the label beside a line of maps: the layer's name, or "+6" beside its second line of six heads.

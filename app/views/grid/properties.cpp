@@ -133,7 +133,7 @@ void draw_head(Frame& frame) {
   const HeadRef head = selection.head_ref();
   const ShownMetrics shown = ask_cheap_metrics(frame);
   const evaluation::HeadMetrics* metrics = shown.of(head);
-  const auto role = metrics ? strongest_metric(*metrics) : std::nullopt;
+  const auto role = metrics && are_trained(frame.state) ? strongest_metric(*metrics) : std::nullopt;
   draw_heading(frame, "head", {{fmt::format("Head {}", head_name(head)), theme.text}});
   if (role) write_wrapped(frame.ui.fonts().small, theme.text_dim, fmt::format("It {}.", text_of(*role).sentence));
   std::size_t written = 0;

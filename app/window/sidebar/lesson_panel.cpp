@@ -40,7 +40,7 @@ std::size_t first_difference(const std::string& printed, const std::string& comp
 void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const float> computed) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
-  const auto text_of = [&](float value) { return fmt::format("{:.{}f}", value, numbers.decimals); };
+  const auto text_of = [&](double value) { return fmt::format("{:.{}f}", value, numbers.decimals); };
   float step = 0.0F;
   for (std::size_t i = 0; i < numbers.values.size(); ++i) {
     step = std::max(step, text_width(font, text_of(numbers.values[i])));
@@ -75,7 +75,7 @@ void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const floa
       put(printed, right, y, theme.text);
       if (computed.empty()) continue;
       const std::string ours = text_of(computed[i]);
-      const bool agrees = std::abs(double{computed[i]} - double{numbers.values[i]}) <= numbers.tolerance();
+      const bool agrees = std::abs(double{computed[i]} - numbers.values[i]) <= numbers.tolerance();
       put(ours, right, y + line, theme.text_dim);
       const std::string differing = ours.substr(first_difference(printed, ours));
       if (!differing.empty()) put(differing, right, y + line, agrees ? theme.accent : theme.warning);
