@@ -502,7 +502,7 @@ TEST_SUITE("gpu") {
     ui.show("text");
     ui.settle();
     CHECK(said(ui).queries.size() == 1);
-    ui.click("text.side.1");
+    ui.click("view.text_side.1");
     CHECK(text(ui).find("is looked at most by") != std::string::npos);
     REQUIRE(said(ui).keys.size() == 1);
   }

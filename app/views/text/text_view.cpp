@@ -147,7 +147,8 @@ class TextView final : public ViewPanel {
 
   static Sentence sentence(Frame& frame, LockedToken chosen, bool is_difference) {
     const std::optional<NumberRef>& number = frame.transient.pointed_number;
-    if (!number || !number->value || (!is_difference && chosen.side == MapSide::Query)) return map_sentence(frame, {.has_axes = false});
+    if (!number || !number->value || (!is_difference && chosen.side == MapSide::Query))
+      return map_sentence(frame, {.has_axes = false});
     const std::string query = query_of(frame, number->block.kind, number->row),
                       key = key_of(frame, number->block.kind, number->column);
     return is_difference ? fmt::format("What {} looks at {} with has changed the most ({}): {}. Red is more, blue less.",
