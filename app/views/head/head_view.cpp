@@ -6,7 +6,6 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -299,7 +298,6 @@ std::unique_ptr<ViewPanel> open_head_view() {
       figure_ = {};
       const bool has_map = selected_shape(frame) && frame.result.input;
       if (has_map) figure_.keep(frame, memory_.grouped);
-      if (has_map && frame.says.empty()) frame.says = map_sentence(frame, {.names_as_written = true});
     }
     std::unique_ptr<exporting::Drawing> figure() const override { return figure_.draw(); }
 

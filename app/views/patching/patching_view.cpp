@@ -13,6 +13,7 @@ namespace {
 
 constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
 constexpr float kMinMapHeight = 150.0F;
+constexpr float kLowRoom = 260.0F;  // below the controls
 constexpr std::size_t kListed = 200;
 constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
@@ -177,7 +178,11 @@ class PatchingView final : public ViewPanel {
                                         .tried = search_.tried});
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
-    write_note(frame, text, frame.ui.theme().text, "patching.summary");
+    if (height_left() >= kLowRoom || !found.is_complete())
+      return write_note(frame, text, frame.ui.theme().text, "patching.summary");
+    // In a low window the map needs the room of all lines but the first.
+    write_text(frame.ui.fonts().small, frame.ui.theme().text, fit_text(frame.ui.fonts().small, text, width_left()));
+    mark_last_item(frame, "patching.summary", text.c_str());
   }
 
   void draw_buttons(Frame& frame) {
