@@ -222,7 +222,9 @@ TEST_SUITE("gpu") {
     PlayedLesson played(R"({"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"}, "numbers":
       {"source": "s", "quantity": "weights", "row": 2, "column": 1, "values": [[0.8818494]], "decimals": 8}})");
     REQUIRE(played.ui.sees("lesson.numbers.agree"));
-    CHECK(text_on_screen().find("0.88184940") != std::string::npos);
+    std::string seen = text_on_screen();
+    std::erase(seen, ' ');  // wide gaps between digits count as spaces
+    CHECK(seen.find("0.88184940") != std::string::npos);
   }
 
   TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {
