@@ -53,8 +53,10 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   if (row.stage == Stage::Weights && !subject.geometry.shape.only_weights) {
     if (const auto softmax = numbers.softmax(row.row); softmax && softmax->sum > 0.0F) {
       const std::string most = write_number(double{softmax->max});
-      write_pair(frame, "largest score of the row", most);
-      write_pair(frame, fmt::format("sum of exp(score \u2212 {})", most), write_number(double{softmax->sum}));
+      const auto has_room = [&] { return ImGui::GetCursorScreenPos().y + kRowLine <= bottom; };
+      if (has_room()) write_pair(frame, "largest score of the row", most);
+      if (has_room())
+        write_pair(frame, fmt::format("sum of exp(score \u2212 {})", most), write_number(double{softmax->sum}));
     }
   }
   const NumberSource::Numbers known = numbers.row(row.stage, row.row);
