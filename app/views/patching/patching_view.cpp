@@ -11,9 +11,11 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
-constexpr float kMinMapHeight = 150.0F;
-constexpr float kLowRoom = 260.0F;  // below the controls
+constexpr float kMapShare = 0.62F;                          // of the width, or of the height where the list is below
+constexpr float kMinMapHeight = 150.0F, kLowRoom = 260.0F;  // of what is below the controls
+constexpr const char* kNothingToRecover =
+    "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which they think "
+    "differently.";
 constexpr std::size_t kListed = 200;
 constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
@@ -42,11 +44,7 @@ class PatchingView final : public ViewPanel {
     draw_summary(frame);
     if (!effects_->can_recover(state.patching.measure)) {
       effects_ = nullptr;
-      return write_note(
-          frame,
-          "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which "
-          "they think differently.",
-          frame.ui.theme().warning);
+      return write_note(frame, kNothingToRecover, frame.ui.theme().warning);
     }
     draw_buttons(frame);
     ImGui::Spacing();
